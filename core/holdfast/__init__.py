@@ -1,0 +1,65 @@
+"""holdfast: memory for agents that survives compaction, provider swaps, restarts and session ends.
+
+Nothing is dropped until it is durable. Importing this package reads no file and imports nothing else; names are
+looked up when they are used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.engine import Holdfast as Holdfast
+    from holdfast.errors import FlushRefused as FlushRefused
+    from holdfast.errors import HoldfastError as HoldfastError
+    from holdfast.errors import Refused as Refused
+    from holdfast.hooks import hookimpl as hookimpl
+    from holdfast.models import CuratedDecision as CuratedDecision
+    from holdfast.models import CuratedEntry as CuratedEntry
+    from holdfast.models import Extraction as Extraction
+    from holdfast.models import Fact as Fact
+    from holdfast.models import Finding as Finding
+    from holdfast.models import HandoffFields as HandoffFields
+    from holdfast.models import Message as Message
+    from holdfast.models import Payload as Payload
+    from holdfast.models import Receipt as Receipt
+    from holdfast.models import StateMutation as StateMutation
+    from holdfast.models import Turn as Turn
+
+_WHERE = {
+    "Holdfast": "engine",
+    "HoldfastError": "errors",
+    "FlushRefused": "errors",
+    "Refused": "errors",
+    "hookimpl": "hooks",
+    **dict.fromkeys(
+        (
+            "CuratedDecision",
+            "CuratedEntry",
+            "Extraction",
+            "Fact",
+            "Finding",
+            "HandoffFields",
+            "Message",
+            "Payload",
+            "Receipt",
+            "StateMutation",
+            "Turn",
+        ),
+        "models",
+    ),
+}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"holdfast.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,113 @@
+"""One error tree. A message is one sentence; ``next_step`` says what to do about it.
+
+Where a requirement names a built-in (``KeyError``, ``ValueError``) the class is also that. ``exit_code`` is what
+the command line returns: 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.
+"""
+
+from __future__ import annotations
+
+
+class HoldfastError(Exception):
+    """Base of everything holdfast raises on purpose.
+
+    ``message`` is one sentence for a person; ``next_step`` (may be empty) is the act that resolves it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, next_step: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.next_step}".rstrip()
+
+
+class ConfigError(HoldfastError, ValueError):
+    """The configuration cannot be used; the message holds the key's path."""
+
+    exit_code = 2
+
+
+class PluginError(HoldfastError):
+    """A plugin or backend could not be found, loaded or called."""
+
+    exit_code = 3
+
+
+class PluginNotFound(PluginError):
+    """An enabled plugin, or the configured backend, is not installed."""
+
+
+class PluginLoadFailed(PluginError):
+    """A plugin is installed and cannot be used: import error, duplicate name, unknown hook."""
+
+
+class HookFailed(PluginError):
+    """An implementation raised, ran past its deadline or returned the wrong type."""
+
+    def __init__(self, *, plugin: str, distribution: str, hook: str, reason: str) -> None:
+        super().__init__(
+            f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason}.",
+            next_step=f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml.",
+        )
+        self.plugin = plugin
+        self.distribution = distribution
+        self.hook = hook
+        self.reason = reason
+
+
+class StorageError(HoldfastError):
+    """A storage backend could not do what was asked; nothing was half-written."""
+
+
+class NotFound(StorageError, KeyError):
+    """The thing named does not exist."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of its argument
+        return HoldfastError.__str__(self)
+
+
+class Conflict(StorageError):
+    """The stored revision is not the expected one: somebody else wrote in between."""
+
+
+class DuplicateFact(StorageError, ValueError):
+    """An update would make two facts equal; nothing was changed."""
+
+
+class Unavailable(StorageError):
+    """The store cannot be reached or written now; the same call may succeed later."""
+
+    exit_code = 3
+
+
+class Corrupt(StorageError):
+    """What is stored cannot be read as what it should be. Never treated as empty, never overwritten."""
+
+
+class Unsupported(StorageError):
+    """This backend does not have that capability."""
+
+
+class Refused(HoldfastError):
+    """A text was not let through the gate; nothing of it was stored."""
+
+    def __init__(self, message: str, *, next_step: str = "", findings: tuple[object, ...] = ()) -> None:
+        super().__init__(message, next_step=next_step)
+        self.findings = findings
+
+
+class FlushRefused(HoldfastError):
+    """Context may not be dropped: the flush is not durable and verified. The session is UNSAFE.
+
+    ``missing`` names the payload fields that are absent; ``target`` the surface or document that failed.
+    """
+
+    def __init__(
+        self, message: str, *, next_step: str = "", missing: tuple[str, ...] = (), target: str = ""
+    ) -> None:
+        super().__init__(message, next_step=next_step)
+        self.missing = missing
+        self.target = target

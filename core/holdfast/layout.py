@@ -1,0 +1,252 @@
+"""Where each surface lives: a logical name per surface, filled in from a preset and the user's own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from enum import StrEnum
+from typing import Final
+
+from attrs import field, frozen
+
+from holdfast.errors import ConfigError
+
+
+class Surface(StrEnum):
+    """A kind of place that text can end up in."""
+
+    DAILY = "daily"
+    MEMORY = "memory"
+    USER = "user"
+    PROFILE = "profile"
+    FACT = "fact"
+    HANDOFF = "handoff"
+    DIARY = "diary"
+    TRAIL = "trail"
+    REPORT = "report"
+    JOURNAL = "journal"
+    HEARTBEAT = "heartbeat"
+    BRIEFING = "briefing"
+
+
+SURFACES: Final = tuple(Surface)
+CURATED: Final = (Surface.MEMORY, Surface.USER)
+
+
+@frozen(kw_only=True)
+class Layer:
+    """One row of the continuity doctrine: who owns a surface, who reads it first, what it is for. Source: R089-R095."""
+
+    surface: Surface
+    name: str
+    owner: str
+    audience: str
+    role: str
+
+
+@frozen(kw_only=True)
+class Preset:
+    """``path`` is the store's folder under the project, ``state`` the private one; ``roots`` the logical roots."""
+
+    path: str
+    state: str
+    roots: Mapping[str, str] = field(factory=dict)
+    documents: Mapping[Surface, str]
+    facts: str = "facts.jsonl"
+
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "default": Preset(
+        path=".holdfast",
+        state=".holdfast/state",
+        documents={
+            Surface.MEMORY: "MEMORY.md",
+            Surface.USER: "USER.md",
+            Surface.PROFILE: "profile.md",
+            Surface.DAILY: "memory/{date}.md",
+            Surface.DIARY: "memory/dreams/{date}.md",
+            Surface.HANDOFF: "continuity/active.md",
+            Surface.TRAIL: "memory/summaries/{date}.md",
+            Surface.REPORT: "memory/reports/{date}.md",
+            Surface.HEARTBEAT: "heartbeat/",
+            Surface.BRIEFING: "briefings/",
+        },
+    ),
+    # Document 003: one root owns what is curated, another what was lived.
+    "timmy": Preset(
+        path=".",
+        state=".holdfast/state",
+        roots={"curated": "timmy-config", "home": "timmy-home"},
+        documents={
+            Surface.MEMORY: "{curated}/memories/MEMORY.md",
+            Surface.USER: "{curated}/memories/USER.md",
+            Surface.PROFILE: "{curated}/memories/profile.md",
+            Surface.DAILY: "{home}/daily-notes/{date}.md",
+            Surface.DIARY: "{home}/dreams/{date}.md",
+            Surface.HANDOFF: "{home}/continuity/active.md",
+            Surface.TRAIL: "{home}/daily-summaries/{date}.md",
+            Surface.REPORT: "{home}/reports/{date}.md",
+            Surface.HEARTBEAT: "{home}/heartbeat/",
+            Surface.BRIEFING: "{home}/briefings/",
+        },
+        facts="{curated}/memories/facts.jsonl",
+    ),
+}
+
+_ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
+    (
+        Surface.MEMORY,
+        "curated",
+        "agent-facing",
+        "Curated durable world-state: stable infrastructure facts, standing rules, long-lived truths",
+    ),
+    (
+        Surface.USER,
+        "curated",
+        "agent-facing",
+        "Curated operator profile, values and durable preferences, standing corrections",
+    ),
+    (
+        Surface.DAILY,
+        "home",
+        "operator-facing first, agent-readable second",
+        "Append-only chronological log: decisions, artifacts, blockers, links, unresolved work",
+    ),
+    (
+        Surface.HEARTBEAT,
+        "home",
+        "agent-facing first, operator-inspectable",
+        "Structured operational continuity made by automation; read for recap and health, never rewritten",
+    ),
+    (
+        Surface.BRIEFING,
+        "home",
+        "agent-facing first, operator-inspectable",
+        "Daily briefings made by automation; read for recap, never rewritten",
+    ),
+    (
+        Surface.HANDOFF,
+        "home",
+        "agent-facing",
+        "Compact current state of unfinished work, for whoever resumes it",
+    ),
+    (
+        Surface.REPORT,
+        "derived",
+        "operator-facing",
+        "Digest of the day, derived from the files and the forge; never the only place of a fact",
+    ),
+    (
+        Surface.TRAIL,
+        "forge",
+        "operator-facing and agent-facing",
+        "Execution truth: status, review proof, assignment, merge state, visible decisions",
+    ),
+)
+
+
+@frozen(kw_only=True)
+class Layout:
+    """A preset with the user's changes. Names are relative to the store, with ``/``."""
+
+    preset: str = "default"
+    roots: Mapping[str, str] = field(factory=dict)
+    documents: Mapping[str, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        if self.preset not in PRESETS:
+            raise ConfigError(
+                f"layout.preset {self.preset!r} is not known.", next_step=f"Use one of: {', '.join(sorted(PRESETS))}."
+            )
+        for surface in self.documents:
+            if surface not in set(Surface):
+                raise ConfigError(
+                    f"layout.documents.{surface} is not a surface.", next_step=f"Use one of: {', '.join(Surface)}."
+                )
+        for surface in (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT):
+            if "{date}" not in self._template(surface):
+                raise ConfigError(
+                    f"layout.documents.{surface} has no {{date}}.", next_step="Add {date}: there is one document a day."
+                )
+        try:
+            for surface in self.base.documents:
+                self.name(surface, date(2000, 1, 1))
+            self.facts  # noqa: B018 - evaluated for its errors
+        except (KeyError, IndexError, ValueError) as error:
+            raise ConfigError(
+                f"The layout names an unknown root: {error}.", next_step="Define it under [layout.roots]."
+            ) from error
+
+    @property
+    def base(self) -> Preset:
+        return PRESETS[self.preset]
+
+    @property
+    def facts(self) -> str:
+        """The name of the facts file, for backends that keep one."""
+        return self.base.facts.format(**self._roots)
+
+    @property
+    def _roots(self) -> dict[str, str]:
+        return {**self.base.roots, **self.roots}
+
+    def _template(self, surface: Surface) -> str:
+        return self.documents.get(surface, self.base.documents.get(surface, ""))
+
+    def name(self, surface: Surface, day: date | None = None) -> str:
+        """The document of a surface; surfaces with one document a day need ``day``."""
+        template = self._template(surface)
+        if not template:
+            raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")
+        if "{date}" in template and day is None:
+            raise ValueError(f"{surface} has one document a day: say which day")
+        return template.format(date=day.isoformat() if day else "", **self._roots)
+
+    def prefix(self, surface: Surface) -> str:
+        """What the names of a surface's daily documents begin with."""
+        return self._template(surface).split("{date}", 1)[0].format(**self._roots)
+
+    def day_of(self, surface: Surface, name: str) -> date | None:
+        """The day a daily document is for, or None when ``name`` is not one of that surface."""
+        before, _, after = self._template(surface).partition("{date}")
+        before, after = before.format(**self._roots), after.format(**self._roots)
+        if not (name.startswith(before) and name.endswith(after)) or len(name) != len(before) + 10 + len(after):
+            return None
+        try:
+            return date.fromisoformat(name[len(before) : len(name) - len(after)])
+        except ValueError:
+            return None
+
+    def surface_of(self, name: str) -> Surface | None:
+        """The surface that ``name`` belongs to, or None."""
+        for surface in self.base.documents:
+            template = self._template(surface)
+            if "{date}" in template:
+                if self.day_of(surface, name) is not None:
+                    return surface
+            elif template.endswith("/"):
+                if name.startswith(self.prefix(surface)):
+                    return surface
+            elif self.name(surface) == name:
+                return surface
+        return None
+
+    def prefixes(self) -> list[str]:
+        """Where to look for documents: ``[""]`` when the store's folder is holdfast's own."""
+        if self.base.path != ".":
+            return [""]
+        return sorted({self.prefix(s).split("/", 1)[0] + "/" for s in self.base.documents})
+
+    def layers(self) -> tuple[Layer, ...]:
+        """The doctrine's table of surfaces, with the names of this layout."""
+        owners = {"curated": self._roots.get("curated", "curated"), "home": self._roots.get("home", "home")}
+        return tuple(
+            Layer(
+                surface=surface,
+                name=self._template(surface).format(date="YYYY-MM-DD", **self._roots),
+                owner=owners.get(owner, owner),
+                audience=audience,
+                role=role,
+            )
+            for surface, owner, audience, role in _ROLES
+        )

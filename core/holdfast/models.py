@@ -1,0 +1,340 @@
+"""The values that cross a boundary. All frozen; construction checks the shape, nothing here touches a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+import attrs
+from attrs import field, frozen
+
+
+def _strings(value: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise TypeError("expected a list of texts, got one text")
+    return tuple(value)
+
+
+def _optional_strings(value: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if value is None else _strings(value)
+
+
+# --- context tier ---------------------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Message:
+    """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
+
+    ``tokens`` is the count of ``text`` by the configured counter. A tool record carries the tool's name in
+    ``tool`` and ``failed`` when it reported an error.
+    """
+
+    role: str
+    text: str
+    at: datetime
+    id: str
+    tokens: int = 0
+    tool: str = ""
+    failed: bool = False
+
+
+@frozen(kw_only=True)
+class Turn:
+    """A user message with what the assistant and its tools answered, in order."""
+
+    messages: tuple[Message, ...] = field(converter=tuple)
+
+    @property
+    def user(self) -> str:
+        """The user's text, empty when the turn has none."""
+        return "\n".join(m.text for m in self.messages if m.role == "user")
+
+    @property
+    def assistant(self) -> str:
+        """What the assistant said, without the tool records."""
+        return "\n".join(m.text for m in self.messages if m.role == "assistant")
+
+
+def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """Group messages into turns: each user message opens one; leading other records form a turn of their own."""
+    groups: list[list[Message]] = []
+    for message in messages:
+        if message.role == "user" or not groups:
+            groups.append([])
+        groups[-1].append(message)
+    return tuple(Turn(messages=tuple(group)) for group in groups)
+
+
+# --- core tier ------------------------------------------------------------------------------------------------
+
+
+class Category(StrEnum):
+    """The six kinds of fact. Source: R037."""
+
+    PREFERENCE = "preference"
+    KNOWLEDGE = "knowledge"
+    CONTEXT = "context"
+    BEHAVIOR = "behavior"
+    GOAL = "goal"
+    CORRECTION = "correction"
+
+
+@frozen(kw_only=True)
+class Fact:
+    """A stored fact. ``id`` is ``fact_`` + 8 hex digits; ``created_at`` is UTC; ``confidence`` 0.0 to 1.0."""
+
+    id: str
+    content: str
+    category: str
+    confidence: float
+    created_at: datetime
+    source: str = ""
+
+
+@frozen(kw_only=True)
+class FactCandidate:
+    """What an extractor proposes; not yet checked, deduplicated or stored."""
+
+    content: str
+    category: str
+    confidence: float
+    source: str = ""
+
+
+class AddOutcome(StrEnum):
+    """What became of a new fact."""
+
+    ADDED = "added"
+    DUPLICATE = "duplicate"
+    BELOW_THRESHOLD = "below threshold"
+    REFUSED = "refused"
+
+
+@frozen(kw_only=True)
+class AddResult:
+    """``fact`` is the stored one (added) or the one already there (duplicate); ``evicted`` the ids that left."""
+
+    outcome: AddOutcome
+    fact: Fact | None = None
+    duplicate_of: str | None = None
+    evicted: tuple[str, ...] = field(default=(), converter=tuple)
+    reason: str = ""
+
+
+# --- the flush ------------------------------------------------------------------------------------------------
+
+
+class MutationKind(StrEnum):
+    """Kinds of state that a forge shows. Source: R095."""
+
+    STATUS = "status"
+    REVIEW = "review"
+    ASSIGNMENT = "assignment"
+    MERGE = "merge"
+    DECISION = "decision"
+
+
+@frozen(kw_only=True)
+class StateMutation:
+    """A change of queue, review or delivery state; ``target`` is like ``owner/repo#12``."""
+
+    kind: MutationKind = field(converter=MutationKind)
+    target: str
+    summary: str
+
+
+@frozen(kw_only=True)
+class HandoffFields:
+    """The four fields that another agent needs to go on. ``none`` is allowed, blank is not."""
+
+    active_task: str
+    branch: str
+    blocker: str
+    next_action: str
+
+
+@frozen(kw_only=True)
+class CuratedEntry:
+    """One standing line for curated memory; ``replaces`` names the line that it corrects, if any."""
+
+    text: str
+    replaces: str = ""
+
+
+def _entries(value: Sequence[CuratedEntry | str]) -> tuple[CuratedEntry, ...]:
+    if isinstance(value, str):
+        raise TypeError("expected a list of entries, got one text")
+    return tuple(CuratedEntry(text=v) if isinstance(v, str) else v for v in value)
+
+
+@frozen(kw_only=True)
+class CuratedDecision:
+    """The explicit decision about MEMORY.md and USER.md. Without entries it is ``none``."""
+
+    memory: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    user: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+
+    @property
+    def is_none(self) -> bool:
+        return not (self.memory or self.user)
+
+
+CuratedInput: TypeAlias = "CuratedDecision | str | Mapping[str, Sequence[CuratedEntry | str]] | None"
+
+
+def _curated(value: CuratedInput) -> CuratedDecision | None:
+    if value is None or isinstance(value, CuratedDecision):
+        return value
+    if isinstance(value, str):
+        if value.strip().casefold() != "none":
+            raise ValueError('curated is "none" or {"memory": [...], "user": [...]}')
+        return CuratedDecision()
+    unknown = set(value) - {"memory", "user"}
+    if unknown:
+        raise ValueError(f"curated has unknown keys: {', '.join(sorted(unknown))}")
+    return CuratedDecision(memory=value.get("memory", ()), user=value.get("user", ()))
+
+
+def _handoff(value: HandoffFields | Mapping[str, str] | None) -> HandoffFields | None:
+    if value is None or isinstance(value, HandoffFields):
+        return value
+    return HandoffFields(**value)
+
+
+def _mutations(
+    value: Sequence[StateMutation | Mapping[str, str]] | None,
+) -> tuple[StateMutation, ...] | None:
+    if value is None:
+        return None
+    return tuple(v if isinstance(v, StateMutation) else StateMutation(**v) for v in value)  # type: ignore[arg-type]
+
+
+@frozen(kw_only=True)
+class Payload:
+    """What must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
+
+    ``derived`` names the fields that core filled in from extraction or from the journal.
+    """
+
+    objective: str | None = None
+    facts: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
+    decisions: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
+    blockers: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
+    next_step: str | None = None
+    artifacts: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
+    follow_ups: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
+    state_mutations: tuple[StateMutation, ...] | None = field(default=None, converter=_mutations)
+    work_open: bool | None = None
+    handoff: HandoffFields | None = field(default=None, converter=_handoff)
+    curated: CuratedDecision | None = field(default=None, converter=_curated)
+    derived: tuple[str, ...] = field(default=(), converter=tuple)
+
+    def evolve(self, **changes: object) -> Payload:
+        """A copy with the given fields changed."""
+        return attrs.evolve(self, **changes)
+
+
+@frozen(kw_only=True)
+class Extraction:
+    """What ``on_extract`` returns: a summary, candidate facts, and payload fields it could tell (others None)."""
+
+    summary: str = ""
+    facts: tuple[FactCandidate, ...] = field(default=(), converter=tuple)
+    draft: Payload = field(factory=Payload)
+
+
+@frozen(kw_only=True)
+class Written:
+    """Proof that one document was written and read back: digest of what was read, in hex; size in bytes."""
+
+    surface: str
+    name: str
+    revision: str
+    sha256: str
+    size: int
+
+
+@frozen(kw_only=True)
+class Evidence:
+    """What an ``on_flush`` implementation published. Core compares ``published`` with ``read_back``, which the
+    plugin must have fetched again from where it published; ``pointer`` is a URL or a relative path."""
+
+    target: str
+    pointer: str
+    published: str
+    read_back: str
+    pending: int = 0
+
+
+@frozen(kw_only=True)
+class Receipt:
+    """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
+
+    ``summary`` is the text of the daily block; ``repeated`` is true when an earlier, still valid flush is
+    answered again; ``degraded`` when a trail is queued (``pending`` items).
+    """
+
+    flush_id: str
+    session_id: str
+    reason: str
+    at: datetime
+    written: tuple[Written, ...] = field(default=(), converter=tuple)
+    evidence: tuple[Evidence, ...] = field(default=(), converter=tuple)
+    derived: tuple[str, ...] = field(default=(), converter=tuple)
+    warnings: tuple[str, ...] = field(default=(), converter=tuple)
+    summary: str = ""
+    pending: int = 0
+    repeated: bool = False
+    overridden: str = ""
+
+    @property
+    def degraded(self) -> bool:
+        return self.pending > 0
+
+
+# --- validation -----------------------------------------------------------------------------------------------
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@frozen(kw_only=True)
+class Finding:
+    """What a validator says of a text.
+
+    With ``span`` (start, end: character offsets into the subject's text) and ``replacement`` core masks the span.
+    An error without a replacement refuses the write. A warning is reported and nothing else. ``line`` is 1-based.
+    """
+
+    rule: str
+    message: str
+    severity: Severity = field(default=Severity.ERROR, converter=Severity)
+    span: tuple[int, int] | None = None
+    replacement: str | None = None
+    line: int | None = None
+    fix: str = ""
+    name: str = ""
+
+
+# --- the dream ------------------------------------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class DreamSources:
+    """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text)."""
+
+    memory: str
+    notes: tuple[tuple[str, str], ...] = field(converter=tuple)
+
+
+@frozen(kw_only=True)
+class DreamDraft:
+    """A proposed MEMORY.md and diary entry. Core gates both before anything changes."""
+
+    memory: str
+    diary: str = ""

@@ -1,0 +1,188 @@
+"""What a store must do. The normative text, with numbered clauses, is docs/storage-contract.md; the suite that
+checks each clause is :mod:`holdfast.testing`. Names that reach a backend have passed :func:`check_name`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import ClassVar, Final
+
+from attrs import frozen
+
+from holdfast.errors import Refused
+from holdfast.models import AddResult, Fact
+
+#: The revision of a document that does not exist: ``write(name, text, expected=ABSENT)`` creates or conflicts.
+ABSENT: Final = "absent"
+
+_RESERVED = frozenset(
+    {"con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))}
+)
+_FORBIDDEN = frozenset('<>:"|?*\\')
+
+
+class Capability(StrEnum):
+    """What a backend may offer beyond the contract. Absent means no; nobody probes with hasattr."""
+
+    SEARCH = "search"
+    HISTORY = "history"
+    CONCURRENT_WRITERS = "concurrent-writers"
+    LOCAL_FILES = "local-files"
+
+
+class FactOrder(StrEnum):
+    """CREATED: order of insertion. CONFIDENCE: highest first, equal ones in order of insertion."""
+
+    CREATED = "created"
+    CONFIDENCE = "confidence"
+
+
+@frozen(kw_only=True)
+class Document:
+    """A document as stored. ``revision`` is opaque; equal revisions mean equal text."""
+
+    name: str
+    text: str
+    revision: str
+
+
+def sha256(text: str) -> str:
+    """Hex digest of the UTF-8 bytes of ``text``."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def block_marker(block_id: str) -> str:
+    """The line by which a block is known in a document. ``append`` wants it inside its block."""
+    return f"<!-- holdfast:block id={block_id} -->"
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` when it is a relative POSIX path that is safe on every system.
+
+    Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
+    dots or spaces, the private ``state`` folder and anything over 200 characters.
+    """
+    problem = _problem(name)
+    if problem:
+        shown = repr(name) if len(repr(name)) < 80 else repr(name)[:77] + "..."
+        raise Refused(
+            f"The document name {shown} is not allowed: {problem}.",
+            next_step="Use a relative path like `memory/note.md`.",
+        )
+    return name
+
+
+def _problem(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        return "it is empty or not a text"
+    if len(name) > 200:
+        return "it is longer than 200 characters"
+    if name.startswith("/") or name.endswith("/"):
+        return "it must be relative and name a file"
+    if any(ord(c) < 32 or ord(c) == 127 or c in _FORBIDDEN or 0xD800 <= ord(c) < 0xE000 for c in name):
+        return "it has a character that some systems do not allow in file names"
+    for part in name.split("/"):
+        if part in ("", ".", ".."):
+            return "it has an empty, `.` or `..` part"
+        if part[-1] in ". " or part[0] == " ":
+            return "a part of it begins or ends with a space or ends with a dot"
+        if part.split(".", 1)[0].casefold() in _RESERVED:
+            return f"{part!r} is reserved on Windows"
+    if name.split("/", 1)[0].casefold() == "state":
+        return "`state/` is private"
+    return ""
+
+
+class StorageBackend(ABC):
+    """Documents and facts, durable on return. See docs/storage-contract.md.
+
+    All methods may raise :class:`~holdfast.errors.Unavailable` (try later) and
+    :class:`~holdfast.errors.Corrupt` (unreadable, never "empty"). Whatever fails leaves the store as it was.
+    """
+
+    name: ClassVar[str] = ""
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+
+    # documents
+
+    @abstractmethod
+    def read(self, name: str) -> Document | None:
+        """The document as stored, or None when it does not exist."""
+
+    @abstractmethod
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
+        """Replace the document atomically; durable on return. Returns the new revision.
+
+        ``expected`` is the revision that must be stored now (:data:`ABSENT`: none); None writes without asking.
+        Raises: Conflict when the stored revision differs.
+        """
+
+    @abstractmethod
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        """Add ``block`` at the end, durable on return; a new document begins with ``header``. Returns the revision.
+
+        ``block`` holds the line ``block_marker(block_id)``. When a block with that id is already there nothing is
+        written. Earlier bytes never change; a last line without newline gets one first.
+        """
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove the document, durably. Raises: NotFound."""
+
+    @abstractmethod
+    def names(self, prefix: str = "") -> list[str]:
+        """Names of all documents that start with ``prefix``, sorted by code point."""
+
+    # facts
+
+    @abstractmethod
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        """Store a fact; dedup, eviction and insert are one atomic step across processes.
+
+        A fact with the same :func:`holdfast.facts.duplicate_key` makes the outcome DUPLICATE and changes nothing.
+        Otherwise the weakest existing facts leave until ``limit - 1`` are left (lowest confidence; of equals the
+        oldest by ``created_at``, then by insertion), then the fact enters. A fact whose id is taken by another
+        raises Conflict: the caller draws a new id.
+        """
+
+    @abstractmethod
+    def get_fact(self, fact_id: str) -> Fact:
+        """Raises: NotFound (a KeyError) carrying the id."""
+
+    @abstractmethod
+    def update_fact(
+        self,
+        fact_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        """Change the given fields only; ``created_at`` and the place in the order stay. Returns the new fact.
+
+        Raises: NotFound; DuplicateFact when another fact has the new content's key.
+        """
+
+    @abstractmethod
+    def delete_fact(self, fact_id: str) -> Fact:
+        """Remove and return the fact. Raises: NotFound."""
+
+    @abstractmethod
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        """Facts in ``order``, lazily where the backend can."""
+
+    @abstractmethod
+    def count_facts(self) -> int:
+        """How many facts are stored."""
+
+    # derived
+
+    def close(self) -> None:
+        """Release what is held. Using the backend afterwards is an error."""
+
+    def where(self, name: str) -> str:
+        """How a person finds the document: a path relative to the project, or a URL."""
+        return name

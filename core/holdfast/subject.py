@@ -1,0 +1,22 @@
+"""What a validator is shown. A named tuple, not an attrs value: this is on the path that runs at every agent
+event, and importing attrs there would cost more than everything else together (docs/decisions/0002-hot-path.md).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Subject(NamedTuple):
+    """One text on its way to storage, or already stored and being checked.
+
+    ``surface`` is one of :data:`holdfast.layout.SURFACES`; ``name`` the document it belongs to (``""`` when it has
+    none); ``text`` the text itself; ``sources`` the texts it was made from, as ``(name, text)`` pairs, for checks
+    that compare (grounding); ``stored`` is true when the text already lies in the store (``holdfast validate``).
+    """
+
+    surface: str
+    name: str
+    text: str
+    sources: tuple[tuple[str, str], ...] = ()
+    stored: bool = False
