@@ -1,0 +1,330 @@
+"""Writing local files so that a yes means durable: the one place that knows about fsync.
+
+Shared by the journal and the file backend. It runs at every agent event, so it imports nothing but ``os`` and the
+platform's lock call. Each function either did all it says and the result survives a power cut, or raises
+:class:`~holdfast.errors.Unavailable` naming the file and the next step, having put back what it could. None of them
+locks: callers that share a file hold :func:`lock` around reading and writing.
+
+Source: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC 2020): a failed fsync is never
+retried on the same file, since the kernel may have marked the lost pages clean. Pillai et al., "All File Systems Are
+Not Created Equal" (OSDI 2014): a rename or a new name is durable only after an fsync of the directory.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+
+from holdfast.errors import Unavailable
+
+TYPE_CHECKING = False  # as typing has it, without the import
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self, TypeAlias
+
+    PathArg: TypeAlias = str | os.PathLike[str]
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+#: How names of unfinished temporary files begin and end; a crash can leave one behind, nothing ever reads it.
+TEMP_PREFIX, TEMP_SUFFIX = ".holdfast-", ".tmp"
+
+_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+_BINARY: int = getattr(os, "O_BINARY", 0)  # and has this one
+_BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+_NEXT_STEPS = {
+    errno.ENOSPC: "Free some disk space, then try again.",
+    errno.EDQUOT: "Free some of the disk quota, then try again.",
+    errno.EFBIG: "Raise the file size limit (`ulimit -f`) or move the file away, then try again.",
+    errno.EROFS: "Make the file system writable, then try again.",
+    errno.EACCES: "Give this user write permission on the file and its folder, then try again.",
+    errno.EPERM: "Check the owner and the attributes (`lsattr`) of the file and its folder, then try again.",
+    errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
+    errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
+    errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
+    errno.ELOOP: "Replace the symbolic link by a real file, then try again.",
+    errno.EIO: "The disk reported an error: check it, then try again.",
+    errno.ENAMETOOLONG: "Use a shorter name.",
+    errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
+}
+
+
+def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
+    """What went wrong for a person: ``doing`` is a phrase like "append to"; the file is named without its folder."""
+    name = os.path.basename(os.fspath(path)) or os.fspath(path)
+    code = error.errno or 0
+    reason = os.strerror(code) if code else str(error)
+    return Unavailable(
+        f"Could not {doing} {name!r}: {reason}.",
+        next_step=_NEXT_STEPS.get(code, "Check the file and its folder, then try again."),
+    )
+
+
+class Lock:
+    """An exclusive lock between threads and processes, as a context manager. See :func:`lock`."""
+
+    def __init__(self, path: PathArg, timeout_s: float) -> None:
+        self._path = os.fspath(path)
+        self._timeout_s = timeout_s
+        self._fd = -1
+
+    def __enter__(self) -> Self:
+        deadline = time.monotonic() + self._timeout_s
+        pause = 0.0005
+        while not self._try():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Unavailable(
+                    f"The lock {os.path.basename(self._path)!r} was still held after {self._timeout_s:g} s.",
+                    next_step="Another process is writing: wait for it or end it, then try again. "
+                    "The lock frees itself when its process ends; the file need not be removed.",
+                )
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, 0.01)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        fd, self._fd = self._fd, -1
+        try:
+            _unlock(fd)
+        finally:
+            os.close(fd)
+
+    def _try(self) -> bool:
+        held = False
+        try:
+            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+            try:
+                # The file may have been removed (`git clean`) and made anew by another process while this one was
+                # waiting: a lock on a file that has no name keeps nobody out.
+                held = _lock(fd) and _same_file(fd, self._path)
+            finally:
+                if not held:
+                    os.close(fd)
+        except OSError as error:
+            raise unavailable(error, self._path, "take the lock") from error
+        if held:
+            self._fd = fd
+        return held
+
+
+def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
+    """Hold the lock file ``path`` (made when missing, never removed) while the block runs; not re-entrant.
+
+    It is freed when the process ends in whatever way. Waits ``timeout_s`` seconds at most.
+    Raises: Unavailable when it stays held or cannot be opened.
+    """
+    return Lock(path, timeout_s)
+
+
+def replace(path: PathArg, data: bytes, *, mode: int = 0o600) -> None:
+    """Make ``data`` the whole content of ``path``, new or not. A crash leaves the old content or the new, whole.
+
+    Raises: Unavailable; the old content is still there, except that after a failed flush of the *folder* the new
+    content is already visible and not known to be durable.
+    """
+    target = os.fspath(path)
+    temp = os.path.join(os.path.dirname(target), f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMP_SUFFIX}")
+    try:
+        renamed = False
+        try:
+            fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode)
+            try:
+                _write_all(fd, data)
+                _flush(fd)
+            finally:
+                os.close(fd)
+            os.replace(temp, target)
+            renamed = True
+        finally:
+            if not renamed:
+                _unlink_quietly(temp)
+    except OSError as error:
+        raise unavailable(error, target, "write") from error
+    fsync_dir(os.path.dirname(target))
+
+
+def append(path: PathArg, data: bytes, *, mode: int = 0o600) -> int:
+    """Add ``data`` at the end of ``path``, made when missing. Returns the offset at which the data begins.
+
+    Raises: Unavailable; the file is cut back to its old length, and removed when it was new. Should that fail too,
+    part of the data stays behind: callers recognise such a torn tail by their framing and cut it.
+    """
+    target = os.fspath(path)
+    flags = os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _BINARY
+    try:
+        try:
+            fd, new = os.open(target, flags), False
+        except FileNotFoundError:
+            fd, new = os.open(target, flags | os.O_CREAT, mode), True
+        done = False
+        offset = 0
+        try:
+            offset = os.fstat(fd).st_size
+            _write_all(fd, data)
+            _flush(fd)
+            if new:
+                fsync_dir(os.path.dirname(target))
+            done = True
+        finally:
+            try:
+                if not done:
+                    _cut_back(fd, offset, target, new=new)
+            finally:
+                os.close(fd)
+    except OSError as error:
+        raise unavailable(error, target, "append to") from error
+    return offset
+
+
+def truncate(path: PathArg, length: int) -> None:
+    """Cut ``path`` to its first ``length`` bytes, durably. Raises: Unavailable."""
+    try:
+        fd = os.open(path, os.O_WRONLY | _NOFOLLOW | _BINARY)
+        try:
+            os.ftruncate(fd, length)
+            _flush(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise unavailable(error, path, "cut") from error
+
+
+def sync(path: PathArg) -> None:
+    """Make durable what another process, perhaps a killed one, wrote to ``path``. Raises: Unavailable."""
+    try:
+        fd = os.open(path, (os.O_RDWR if sys.platform == "win32" else os.O_RDONLY) | _NOFOLLOW | _BINARY)
+        try:
+            _flush(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise unavailable(error, path, "flush") from error
+    fsync_dir(os.path.dirname(os.fspath(path)))
+
+
+def remove(path: PathArg) -> None:
+    """Remove ``path`` durably; one that is missing is fine. Raises: Unavailable."""
+    try:
+        os.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise unavailable(error, path, "remove") from error
+    fsync_dir(os.path.dirname(os.fspath(path)))
+
+
+def make_private_dir(path: PathArg) -> None:
+    """Make the folder ``path`` and its missing parents, mode 0700, durably. Raises: Unavailable."""
+    target = os.path.abspath(path)
+    missing: list[str] = []
+    while not os.path.isdir(target):
+        missing.append(target)
+        target = os.path.dirname(target)
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError as error:
+            if not os.path.isdir(folder):  # it may just have been made by another process
+                raise unavailable(error, folder, "make the folder") from error
+        except OSError as error:
+            raise unavailable(error, folder, "make the folder") from error
+        fsync_dir(os.path.dirname(folder))
+
+
+def fsync_dir(path: PathArg) -> None:
+    """Make names that were added to, removed from or renamed in the folder ``path`` durable. Raises: Unavailable."""
+    if sys.platform == "win32":
+        return  # folders cannot be opened there; NTFS journals names by itself
+    folder = os.fspath(path) or "."
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some network file systems cannot, and say so like this
+            raise unavailable(error, folder, "flush the folder") from error
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        written = os.write(fd, rest)
+        if written <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        rest = rest[written:]
+
+
+def _flush(fd: int) -> None:
+    if sys.platform == "darwin":
+        try:
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the drive's cache there
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.EINVAL):
+                raise
+    os.fsync(fd)
+
+
+def _cut_back(fd: int, length: int, path: str, *, new: bool) -> None:
+    """Undo a failed append as far as the disk lets us; the caller raises the error that led here."""
+    try:  # noqa: SIM105 - importing contextlib costs more than all of this module
+        os.ftruncate(fd, length)
+    except OSError:
+        pass
+    if new:
+        _unlink_quietly(path)
+
+
+def _unlink_quietly(path: str) -> None:
+    try:  # noqa: SIM105 - as above
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _same_file(fd: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+if sys.platform == "win32":
+
+    def _lock(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            raise
+        return True
+
+    def _unlock(fd: int) -> None:
+        os.lseek(fd, 0, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            raise
+        return True
+
+    def _unlock(fd: int) -> None:
+        # Said aloud, not left to close: a forked child may still have the descriptor.
+        fcntl.flock(fd, fcntl.LOCK_UN)
