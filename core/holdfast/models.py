@@ -120,7 +120,7 @@ class AddResult:
     outcome: AddOutcome
     fact: Fact | None = None
     duplicate_of: str | None = None
-    evicted: tuple[str, ...] = field(default=(), converter=tuple)
+    evicted: tuple[str, ...] = field(default=(), converter=_strings)
     reason: str = ""
 
 

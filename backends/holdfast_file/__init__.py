@@ -1,0 +1,22 @@
+"""The default store: Markdown documents and one line a fact in ``facts.jsonl``, made to be read by people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.config import StorageConfig
+    from holdfast.storage import StorageBackend
+
+
+@hookimpl
+def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
+    """The file store when the configuration names it."""
+    if config.backend != "file":
+        return None
+    from holdfast_file.backend import FileBackend
+
+    return FileBackend(root, path=config.path, facts=config.facts)

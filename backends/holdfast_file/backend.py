@@ -1,0 +1,78 @@
+"""The file store behind the storage contract (docs/storage-contract.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import ClassVar
+
+from holdfast.models import AddResult, Fact
+from holdfast.storage import Capability, Document, FactOrder, StorageBackend
+from holdfast_file.documents import Documents
+from holdfast_file.facts import FactFile
+from holdfast_file.place import Place
+
+
+class FileBackend(StorageBackend):
+    """Markdown documents and ``facts.jsonl`` in the folder ``path`` under ``root``. Nothing is made before a write.
+
+    ``lock_timeout_s`` bounds how long a write waits for another process, in seconds.
+    """
+
+    name: ClassVar[str] = "file"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS, Capability.LOCAL_FILES})
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        path: str = ".holdfast",
+        facts: str = "facts.jsonl",
+        lock_timeout_s: float = 10.0,
+    ) -> None:
+        self._place = Place(root, path=path, facts=facts, timeout_s=lock_timeout_s)
+        self._documents = Documents(self._place)
+        self._facts = FactFile(self._place)
+
+    def read(self, name: str) -> Document | None:
+        return self._documents.read(name)
+
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
+        return self._documents.write(name, text, expected)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        return self._documents.append(name, block, header, block_id)
+
+    def delete(self, name: str) -> None:
+        self._documents.delete(name)
+
+    def names(self, prefix: str = "") -> list[str]:
+        return self._documents.names(prefix)
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        return self._facts.add(fact, limit)
+
+    def get_fact(self, fact_id: str) -> Fact:
+        return self._facts.get(fact_id)
+
+    def update_fact(
+        self,
+        fact_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        return self._facts.update(fact_id, content, category, confidence)
+
+    def delete_fact(self, fact_id: str) -> Fact:
+        return self._facts.delete(fact_id)
+
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        return self._facts.all(order, limit)
+
+    def count_facts(self) -> int:
+        return self._facts.count()
+
+    def where(self, name: str) -> str:
+        return os.path.relpath(os.path.join(self._place.folder, name), self._place.root).replace(os.sep, "/")

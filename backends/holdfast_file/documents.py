@@ -1,0 +1,210 @@
+"""Documents as Markdown files. A reader needs no lock and never sees half of a write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from holdfast import durable
+from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
+from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast_file import intent as intents
+from holdfast_file.intent import Intent
+from holdfast_file.place import Place, read_bytes
+
+
+class Documents:
+    """The documents of one store. Every change happens under the store's lock, after finishing what a crash left."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        # Inodes whose name is known to be durable: a process killed between its rename and its flush of the folder
+        # leaves a file that can be appended to and still vanish in a power cut.
+        self._settled: dict[str, int] = {}
+
+    def read(self, name: str) -> Document | None:
+        path = self._place.document(name)
+        while True:
+            body = read_bytes(path, name)
+            if body is None:
+                return None
+            pending = intents.pending(self._place.intent)
+            if not _is_size(path, len(body)):
+                continue  # an append ended while we looked: the intent may be gone and the bytes be half of it
+            if pending and pending.name == name and pending.torn_in(body):
+                body = body[: pending.offset]
+            text = _text(body, name)
+            return Document(name=name, text=text, revision=sha256(text))
+
+    def write(self, name: str, text: str, expected: str | None) -> str:
+        path = self._place.document(name)
+        data = _bytes(text, name)
+        with self._place.lock():
+            self._recover()
+            stored = self.read(name)  # also when nothing is expected: what is corrupt is not overwritten
+            revision = stored.revision if stored else ABSENT
+            if expected not in (None, revision):
+                raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+            self._replace(name, path, data, new=stored is None)
+        return sha256(text)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        path = self._place.document(name)
+        marker = block_marker(block_id)
+        if not _has_line(block, marker):
+            raise ValueError(f"the block does not hold its marker line {marker!r}")
+        _bytes(block, name)
+        with self._place.lock():
+            self._recover()
+            stored = self.read(name)
+            before = stored.text if stored else ""
+            if stored and _has_line(before, marker):
+                durable.sync(path)  # it may be the work of a process that was killed before it could
+                return stored.revision
+            added = _ends_line(before or header) + block
+            if not before:
+                self._replace(name, path, _bytes(added, name), new=stored is None)
+            else:
+                added = added[len(before) :]
+                self._extend(name, path, Intent(name, len(before.encode()), added.encode()))
+        return sha256(before + added)
+
+    def delete(self, name: str) -> None:
+        path = self._place.document(name)
+        with self._place.lock():
+            self._recover()
+            if not os.path.lexists(path):
+                raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
+            durable.remove(path)
+            self._settled.pop(name, None)
+
+    def names(self, prefix: str) -> list[str]:
+        folder = prefix.rpartition("/")[0]
+        if folder:
+            try:
+                self._place.document(f"{folder}/x")
+            except (Refused, Corrupt):
+                return []
+        found = self._walk(folder, frozenset())
+        return sorted(name for name in found if name.startswith(prefix))
+
+    def _walk(self, folder: str, above: frozenset[str]) -> Iterator[str]:
+        path = os.path.join(self._place.folder, folder)
+        real = os.path.realpath(path)
+        if real in above or not self._place.holds(real):
+            return
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    name = f"{folder}/{entry.name}" if folder else entry.name
+                    if not self._is_document(name, entry.name):
+                        continue
+                    if entry.is_dir():
+                        yield from self._walk(name, above | {real})
+                    elif entry.is_file(follow_symlinks=False):
+                        yield name
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise durable.unavailable(error, folder or self._place.folder, "list the folder") from error
+
+    def _is_document(self, name: str, last: str) -> bool:
+        if last.startswith(".") or name == self._place.facts:
+            return False
+        try:
+            check_name(name)
+        except Refused:
+            return False
+        return True
+
+    def _replace(self, name: str, path: str, data: bytes, *, new: bool) -> None:
+        if new:
+            self._place.make_folder(os.path.dirname(path))
+        durable.replace(path, data)
+        self._settled[name] = _inode(path)
+
+    def _extend(self, name: str, path: str, intent: Intent) -> None:
+        intents.note(self._place.intent, intent)
+        durable.append(path, intent.data)  # when it fails the intent stays: the next writer looks what is left
+        inode = _inode(path)
+        if self._settled.get(name) != inode:
+            durable.fsync_dir(os.path.dirname(path))
+            self._settled[name] = inode
+        try:  # noqa: SIM105 - reads better with its reason
+            intents.clear(self._place.intent)
+        except Unavailable:
+            pass  # the block is durable; the next writer finds the intent done and clears it
+
+    def _recover(self) -> None:
+        """Finish or undo the append that a crash or a failed disk left behind. The lock is held."""
+        pending = intents.pending(self._place.intent)
+        if pending:
+            try:
+                path = self._place.document(pending.name)
+                body = read_bytes(path, pending.name)
+            except (Refused, Corrupt):
+                body = None  # it is no longer the file that the append was for
+            if body is not None and pending.torn_in(body):
+                durable.truncate(path, pending.offset)
+            elif body is not None and pending.whole_in(body):
+                # Its flush may have failed or never been asked for; flushing the same file again proves nothing.
+                durable.replace(path, body)
+        intents.clear(self._place.intent)
+
+
+def _text(body: bytes, name: str) -> str:
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Corrupt(
+            f"{name!r} is not UTF-8 text (byte {error.start}).",
+            next_step="Repair it in an editor or restore it from a copy; nothing writes to it until then.",
+        ) from error
+    if "\0" in text:
+        raise Corrupt(
+            f"{name!r} holds a NUL character (byte {body.index(0)}).",
+            next_step="Repair it in an editor or restore it from a copy; nothing writes to it until then.",
+        )
+    return text
+
+
+def _bytes(text: str, name: str) -> bytes:
+    try:
+        if "\0" in text:
+            raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"The text for {name!r} holds a lone surrogate at character {error.start}.", next_step="Remove it."
+        ) from error
+
+
+def _has_line(text: str, line: str) -> bool:
+    """Whether ``line`` stands alone on a line of ``text``; only newlines end a line, with or without a CR."""
+    at = text.find(line)
+    while at >= 0:
+        after = text[at + len(line) : at + len(line) + 2]
+        if (at == 0 or text[at - 1] == "\n") and (after[:1] in ("", "\n") or after == "\r\n"):
+            return True
+        at = text.find(line, at + 1)
+    return False
+
+
+def _ends_line(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path, follow_symlinks=False).st_ino
+    except OSError as error:
+        raise durable.unavailable(error, path, "check") from error
+
+
+def _is_size(path: str, size: int) -> bool:
+    try:
+        return os.stat(path, follow_symlinks=False).st_size == size
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error

@@ -1,0 +1,300 @@
+"""Facts in ``facts.jsonl``: one line an operation, appended and flushed; the file is rewritten only when most is dead.
+
+The file is the truth. What is in memory follows it: each call looks at the file's identity, size and time, reads what
+other processes appended, and starts again when the file is another one. Readers need no lock; a line that is not
+complete yet is not read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from stat import S_ISREG
+from typing import BinaryIO, Final, NamedTuple
+
+import attrs
+
+from holdfast import durable
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import FactOrder
+from holdfast_file.index import FactIndex
+from holdfast_file.lines import Operation, decode, encode, utc
+from holdfast_file.place import Place
+
+_LOG = logging.getLogger(__name__)
+
+#: The file is rewritten when it holds this many dead lines more than twice the live ones.
+SPARE_DEAD_LINES: Final = 256
+
+
+class _Identity(NamedTuple):
+    """What changes when a file does."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> _Identity:
+        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+class FactFile:
+    """The facts of one store. Safe to share between threads; changes exclude other processes by the store's lock."""
+
+    _index: FactIndex
+    _key: _Identity | None  # the file when last read, None when there was none
+    _size: int  # bytes taken in so far
+    _lines: int  # lines among them
+    _last: bytes  # the last of them, to notice when another was put in its place
+    _ended: bool  # whether it had its newline
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._mutex = threading.RLock()
+        self._path = ""
+        self._forget()
+        # Cleared when this process knows that all it has read would survive a power cut.
+        self._unflushed = True
+        # Set when a flush failed: the kernel may believe that lost bytes are on disk, so only new ones count.
+        self._suspect = False
+
+    # --- the calls
+
+    def add(self, fact: Fact, limit: int) -> AddResult:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        fact = attrs.evolve(fact, created_at=utc(fact.created_at))
+        with self._mutex:
+            self._follow()
+            twin = self._index.find(fact.content)
+            if twin is None or self._unflushed:
+                with self._place.lock():
+                    self._settle()
+                    twin = self._index.find(fact.content)
+                    if twin is None:
+                        return self._insert(fact, limit)
+            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+
+    def get(self, fact_id: str) -> Fact:
+        with self._mutex:
+            self._follow()
+            return self._known(fact_id)
+
+    def update(self, fact_id: str, content: str | None, category: str | None, confidence: float | None) -> Fact:
+        with self._mutex, self._place.lock():
+            self._settle()
+            old = self._known(fact_id)
+            new = attrs.evolve(
+                old,
+                content=old.content if content is None else content,
+                category=old.category if category is None else category,
+                confidence=old.confidence if confidence is None else confidence,
+            )
+            twin = self._index.find(new.content)
+            if twin and twin.id != fact_id and content is not None:
+                raise DuplicateFact(
+                    f"Fact {twin.id} already says the same as the new content of {fact_id}.",
+                    next_step=f"Delete one of them, or update {twin.id} instead.",
+                )
+            if new != old:
+                self._append(Operation(fact=new, update=True))
+            return new
+
+    def delete(self, fact_id: str) -> Fact:
+        with self._mutex, self._place.lock():
+            self._settle()
+            fact = self._known(fact_id)
+            self._append(Operation(leaves=(fact_id,)))
+            return fact
+
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        with self._mutex:
+            self._follow()
+            found = iter(self._index)
+        if order is FactOrder.CONFIDENCE:
+            found = iter(sorted(found, key=lambda fact: -fact.confidence))
+        return itertools.islice(found, limit)
+
+    def count(self) -> int:
+        with self._mutex:
+            self._follow()
+            return len(self._index)
+
+    # --- changing the file; the lock is held
+
+    def _insert(self, fact: Fact, limit: int) -> AddResult:
+        if self._index.get(fact.id):
+            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+        evicted = self._index.weakest(len(self._index) - (limit - 1))
+        self._append(Operation(fact=fact, leaves=evicted))
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+
+    def _append(self, operation: Operation) -> None:
+        line = encode(operation)
+        if self._key is None:
+            self._place.make_folder(os.path.dirname(self._path))
+        try:
+            durable.append(self._path, line if self._ended else b"\n" + line)
+        except Unavailable:
+            self._suspect = True
+            raise
+        self._index.apply(operation)
+        self._lines += 1
+        self._size += len(line) + (not self._ended)
+        self._last, self._ended = line, True
+        self._look()
+        if self._lines > 3 * len(self._index) + SPARE_DEAD_LINES:
+            try:
+                self._rewrite()
+            except Unavailable as error:
+                _LOG.warning("the facts file could not be made smaller, the change itself is stored: %s", error)
+
+    def _settle(self) -> None:
+        """Bring memory and file to the same, durable state before a change or before saying "already there"."""
+        self._follow(check=True)
+        if self._suspect:
+            self._rewrite()
+        if self._key is None:
+            self._unflushed = False
+            return
+        if self._key.size > self._size:
+            durable.truncate(self._path, self._size)  # a line that a crash cut off
+            self._look()
+        if self._unflushed:
+            try:
+                durable.sync(self._path)
+            except Unavailable:
+                self._suspect = True
+                raise
+            self._unflushed = False
+
+    def _rewrite(self) -> None:
+        """Put a new file with the live facts only in the place of the old one."""
+        lines = [encode(Operation(fact=fact)) for fact in self._index]
+        self._place.make_folder(os.path.dirname(self._path))
+        try:
+            durable.replace(self._path, b"".join(lines))
+        except Unavailable:
+            now, was = self._identity(), self._key
+            # The new file may be there without its name being durable: what is added to it could vanish with it.
+            self._suspect = self._suspect or (now and now[:2]) != (was and was[:2])
+            raise
+        self._suspect = self._unflushed = False
+        self._lines, self._size = len(lines), sum(map(len, lines))
+        self._last, self._ended = lines[-1] if lines else b"", True
+        self._look()
+
+    def _look(self) -> None:
+        """Remember the file as this process left it; if somebody typed into it meanwhile, read that next time."""
+        now = self._identity()
+        self._key = now._replace(size=self._size) if now else None
+
+    # --- following the file
+
+    def _forget(self) -> None:
+        self._index = FactIndex()
+        self._key = None
+        self._size = self._lines = 0
+        self._last, self._ended = b"", True
+
+    def _follow(self, *, check: bool = False) -> None:
+        """Read what was added since the last look, or everything when the file is not the one we knew.
+
+        ``check`` compares the last line even when identity, size and time say that nothing happened.
+        """
+        key = self._identity()
+        if key == self._key and not (check and key):
+            return
+        if key is None:
+            self._forget()
+            return
+        try:
+            with open(os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), "rb") as file:
+                self._read(file)
+        except FileNotFoundError:
+            self._forget()
+        except OSError as error:
+            raise durable.unavailable(error, self._place.facts, "read") from error
+
+    def _read(self, file: BinaryIO) -> None:
+        key = _Identity.of(os.fstat(file.fileno()))
+        if not self._continues(file, key):
+            self._forget()
+        if key != self._key:
+            self._unflushed = True
+            file.seek(self._size)
+            self._take(file.read())
+        self._key = key
+
+    def _continues(self, file: BinaryIO, key: _Identity) -> bool:
+        old = self._key
+        if old is None or old[:2] != key[:2] or key.size < self._size:
+            return False
+        if key.size == old.size and key.mtime_ns != old.mtime_ns:
+            return False  # not an append
+        file.seek(self._size - len(self._last))
+        return file.read(len(self._last)) == self._last
+
+    def _take(self, data: bytes) -> None:
+        """Apply whole lines; what follows the last one stays unread, for the next writer to cut."""
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
+            rest = lines.pop()  # a power cut left the length of the line, not all of its bytes
+        for line in lines:
+            self._apply(line)
+            self._size += len(line) + 1
+            self._last, self._ended = line + b"\n", True
+        if not rest:
+            return
+        try:
+            decode(rest)
+        except ValueError as error:
+            if b"\0" not in rest and not b'{"'.startswith(rest[:2]):  # not ours: somebody typed it
+                raise self._corrupt(str(error)) from error
+            return
+        self._apply(rest)
+        self._size += len(rest)
+        self._last, self._ended = rest, False
+
+    def _apply(self, line: bytes) -> None:
+        if line.strip():
+            try:
+                self._index.apply(decode(line))
+            except ValueError as error:
+                raise self._corrupt(str(error)) from error
+        self._lines += 1
+
+    def _corrupt(self, reason: str) -> Corrupt:
+        number = self._lines + 1
+        self._forget()  # the next call reads again, and says so again
+        return Corrupt(
+            f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",
+            next_step="Repair or remove the line in an editor; no fact is written until then.",
+        )
+
+    def _identity(self) -> _Identity | None:
+        """The file as it is now, or None when there is none. Raises: Corrupt, Refused, Unavailable."""
+        if not self._path:
+            self._path = self._place.inside(self._place.facts)
+        try:
+            stat = os.stat(self._path, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise durable.unavailable(error, self._place.facts, "find") from error
+        if not S_ISREG(stat.st_mode):
+            self._place.inside(self._place.facts)  # raises with the reason
+        return _Identity.of(stat)
+
+    def _known(self, fact_id: str) -> Fact:
+        fact = self._index.get(fact_id)
+        if fact is None:
+            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+        return fact

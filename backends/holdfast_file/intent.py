@@ -1,0 +1,70 @@
+"""What an append is about to do, noted durably before it begins.
+
+A document is Markdown that people edit, so a tail that a crash cut off cannot be told from a last line typed by hand
+by looking at the document. It can be told by the note: the bytes that were to be added, and where. A tail that is a
+beginning of those bytes is torn and is cut; anything else is somebody's text and stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import NamedTuple
+
+from holdfast import durable
+from holdfast_file.place import read_bytes
+
+
+class Intent(NamedTuple):
+    """``data`` is to follow the first ``offset`` bytes of document ``name``."""
+
+    name: str
+    offset: int
+    data: bytes
+
+    def whole_in(self, body: bytes) -> bool:
+        """Whether the append got to its end."""
+        return body.startswith(self.data, self.offset)
+
+    def torn_in(self, body: bytes) -> bool:
+        """Whether a part of the append, and nothing else, follows the old bytes.
+
+        A power cut may leave the new length with blocks of zeros in it; no document holds a NUL otherwise.
+        """
+        tail = body[self.offset :]
+        if not 0 < len(tail) <= len(self.data) or tail == self.data:
+            return False
+        return self.data.startswith(tail) or all(a in (b, 0) for a, b in zip(tail, self.data, strict=False))
+
+
+def note(path: str, intent: Intent) -> None:
+    """Make the intent durable; the file must be empty or missing, see :func:`clear`. Raises: Unavailable."""
+    head = {"document": intent.name, "offset": intent.offset, "sha256": hashlib.sha256(intent.data).hexdigest()}
+    durable.append(path, json.dumps(head).encode() + b"\n" + intent.data)
+
+
+def pending(path: str) -> Intent | None:
+    """The intent that was noted and not cleared. One cut short itself counts as none: its append never began."""
+    noted = read_bytes(path, os.path.basename(path))
+    if not noted:
+        return None
+    line, _, data = noted.partition(b"\n")
+    try:
+        head = json.loads(line)
+        name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    if hashlib.sha256(data).hexdigest() != digest:
+        return None
+    return Intent(name, offset, data)
+
+
+def clear(path: str) -> None:
+    """Forget the intent. Not flushed: should a power cut bring it back, it is found to be done already."""
+    try:
+        os.truncate(path, 0)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise durable.unavailable(error, path, "cut") from error

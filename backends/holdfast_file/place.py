@@ -1,0 +1,117 @@
+"""Where things lie: names to paths that stay under the root, and the store's one lock."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from holdfast import durable
+from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.storage import check_name
+
+_MOVE = "Move it away or restore the file from a copy, then try again."
+
+
+class Place:
+    """The store's folder under the project ``root``, its facts file, and its private folder.
+
+    Nothing is made before the first write. The private folder is ``state/`` in the store's folder, or
+    ``.holdfast/state/`` when the store's folder is the project itself.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, path: str, facts: str, timeout_s: float) -> None:
+        self.root = os.path.realpath(root)
+        self.folder = os.path.normpath(os.path.join(self.root, path))
+        self.facts = facts
+        private = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
+        self.private = os.path.join(self.folder, private)
+        self.intent = os.path.join(self.private, "append.intent")
+        self._lock = os.path.join(self.private, "store.lock")
+        self._timeout_s = timeout_s
+        if os.path.commonpath((self.root, self.folder)) != self.root:
+            raise Refused(
+                f"The store's folder {path!r} is outside of the project.",
+                next_step="Set `[storage] path` to a folder under the project.",
+            )
+        check_name(facts)
+
+    def document(self, name: str) -> str:
+        """The path of a document. Raises: Refused; Corrupt when something that is no file is in its place."""
+        check_name(name)
+        if any(part.startswith(".") for part in name.split("/")):
+            raise Refused(
+                f"The document name {name!r} is not allowed: a part of it begins with a dot.",
+                next_step="Use a relative path like `memory/note.md`.",
+            )
+        if name == self.facts:
+            raise Refused(
+                f"{name!r} holds the facts and is not a document.", next_step="Use `holdfast facts` to read them."
+            )
+        return self.inside(name)
+
+    def inside(self, name: str) -> str:
+        """The path of ``name`` once it is known to stay under the root, whatever symbolic links there are."""
+        path = os.path.join(self.folder, *name.split("/"))
+        if not self.holds(os.path.realpath(os.path.dirname(path))):
+            raise Refused(
+                f"A symbolic link on the way to {name!r} leaves the project.",
+                next_step="Replace the link by a real folder.",
+            )
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            return path
+        except NotADirectoryError as error:
+            raise Corrupt(f"A file is where the folder of {name!r} should be.", next_step=_MOVE) from error
+        except OSError as error:
+            raise durable.unavailable(error, name, "find") from error
+        if stat.S_ISLNK(mode):
+            raise Refused(f"{name!r} is a symbolic link.", next_step="Replace the link by the file itself.")
+        if not stat.S_ISREG(mode):
+            raise Corrupt(f"What lies at {name!r} is not a file.", next_step=_MOVE)
+        return path
+
+    def holds(self, real_path: str) -> bool:
+        """Whether a path without symbolic links is the root or below it."""
+        return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
+
+    def lock(self) -> durable.Lock:
+        """The store's lock, as a context manager: one writer at a time, over all threads and processes."""
+        if not self.holds(os.path.realpath(self.private)):
+            raise Refused(
+                "A symbolic link takes the store's folder out of the project.",
+                next_step="Replace the link by a real folder.",
+            )
+        if not os.path.isdir(self.private):
+            self.make_folder(self.private)
+            durable.replace(os.path.join(self.private, ".gitignore"), b"*\n")
+        return durable.lock(self._lock, timeout_s=self._timeout_s)
+
+    def make_folder(self, folder: str) -> None:
+        """Make ``folder`` and see to it that the whole way to it from the root is durable.
+
+        All of the way, not just what was missing: whoever made the rest may have been killed before its flush.
+        """
+        if not os.path.isdir(self.root):
+            raise Unavailable(
+                f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
+            )
+        durable.make_private_dir(folder)
+        while self.holds(folder) and folder != self.root:
+            folder = os.path.dirname(folder)
+            durable.fsync_dir(folder)
+
+
+def read_bytes(path: str | Path, name: str) -> bytes | None:
+    """The file's bytes, or None when there is none. Raises: Corrupt, Unavailable."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+        with open(fd, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except (IsADirectoryError, NotADirectoryError) as error:
+        raise Corrupt(f"What lies at {name!r} is not a file.", next_step=_MOVE) from error
+    except OSError as error:
+        raise durable.unavailable(error, name, "read") from error
