@@ -1,0 +1,224 @@
+"""What a reader makes of a transcript: the result, and the record that the format modules fill row by row."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from attrs import define, field, frozen
+
+from holdfast.models import Message
+
+MAX_RESULT_CHARS: Final = 4_000
+"""What is kept of one tool result: its head and its tail, since the verdict of a test run stands at the end."""
+
+MAX_CALL_CHARS: Final = 400
+"""What is kept of the one line that says which call was made."""
+
+_EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
+_MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
+_UNSTORABLE: Final = re.compile("[\ud800-\udfff]")
+_TELLING_ARGUMENTS: Final = (
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "pattern",
+    "path",
+    "query",
+    "url",
+    "description",
+    "prompt",
+)
+
+
+@frozen(kw_only=True)
+class Transcript:
+    """A conversation as a client recorded it, oldest first.
+
+    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. The record of a
+    tool call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name
+    (empty when the call lies before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
+
+    ``folder`` is the last part of the working directory, never its path. ``skipped`` counts the rows that are damaged
+    or of no known type; a client's own bookkeeping is not counted. ``pending`` is the number of tool calls without a
+    result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
+    ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file
+    ends inside a row (a damaged document: where it stopped making sense). ``next_offset``, in bytes, is where the
+    next reading starts; 0 for what is always read whole.
+    """
+
+    format: str
+    session_id: str = ""
+    messages: tuple[Message, ...] = ()
+    branch: str = ""
+    folder: str = ""
+    skipped: int = 0
+    pending: int = 0
+    compactions: int = 0
+    last_boundary: int = 0
+    truncated: bool = False
+    next_offset: int = 0
+
+
+@define
+class Reading:
+    """A transcript in the making. Format modules tell it what they found; it cleans, clips and numbers."""
+
+    session_id: str = ""
+    branch: str = ""
+    messages: list[Message] = field(factory=list)
+    skipped: int = 0
+    compactions: int = 0
+    last_boundary: int = 0
+    _cwd: str = ""
+    _clock: datetime = _EPOCH
+    _ids: set[str] = field(factory=set)
+    _open_calls: dict[str, str] = field(factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The last part of the working directory."""
+        return re.split(r"[/\\]", self._cwd.rstrip("/\\"))[-1]
+
+    def without_messages(self) -> Reading:
+        """A new reading that knows the same place and time, and nothing else."""
+        return Reading(session_id=self.session_id, branch=self.branch, cwd=self._cwd, clock=self._clock)
+
+    def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
+        """Note where the conversation takes place; anything but a non-empty text changes nothing."""
+        self.session_id = clean(session_id) or self.session_id
+        self._cwd = clean(cwd) or self._cwd
+        self.branch = clean(branch) or self.branch
+
+    def at(self, stamp: object) -> datetime:
+        """The row's time, aware. Without a usable one the previous row's, and the epoch before the first."""
+        self._clock = _moment(stamp) or self._clock
+        return self._clock
+
+    def say(self, role: str, text: str, *, key: str, at: datetime) -> None:
+        """Add what a person or the model said. Blank text adds nothing."""
+        self._add(Message(role=role, text=clean(text).strip(), at=at, id=key))
+
+    def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
+        """Add a tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
+        name = clean(tool) or "tool"
+        line = " ".join(clean(_told(arguments)).split())
+        if len(self._cwd) > 1:
+            line = line.replace(self._cwd.rstrip("/\\") + "/", "")
+        text = f"{name}: {line}" if line else name
+        if len(text) > MAX_CALL_CHARS:
+            text = text[: MAX_CALL_CHARS - 1] + "…"
+        if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
+            self._open_calls[call_id] = name
+
+    def answer(self, text: str, *, key: str, call_id: object, at: datetime, failed: bool, tool: object = None) -> None:
+        """Add a tool's result, clipped to :data:`MAX_RESULT_CHARS`. Without output it says so."""
+        known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
+        body = clip(clean(text).strip("\r\n").rstrip()) or "(no output)"  # the first line's indent means something
+        self._add(Message(role="tool", text=body, at=at, id=key, tool=clean(tool) or known, failed=failed))
+
+    def boundary(self) -> None:
+        """The client compacted here."""
+        self.compactions += 1
+        self.last_boundary = len(self.messages)
+
+    def finish(self, name: str, *, next_offset: int, truncated: bool) -> Transcript:
+        """The result."""
+        return Transcript(
+            format=name,
+            session_id=self.session_id,
+            messages=tuple(self.messages),
+            branch=self.branch,
+            folder=self.folder,
+            skipped=self.skipped,
+            pending=len(self._open_calls),
+            compactions=self.compactions,
+            last_boundary=self.last_boundary,
+            truncated=truncated,
+            next_offset=next_offset,
+        )
+
+    def _add(self, message: Message) -> bool:
+        if not message.text or message.id in self._ids:
+            return False
+        self._ids.add(message.id)
+        self.messages.append(message)
+        return True
+
+
+def clean(value: object) -> str:
+    """``value`` if it is text, without what UTF-8 files cannot hold: lone surrogates become U+FFFD, NUL goes."""
+    return _UNSTORABLE.sub("\ufffd", value).replace("\0", "") if isinstance(value, str) else ""
+
+
+def clip(text: str) -> str:
+    """``text``, or its head and tail around a marker that says how many characters are left out."""
+    if len(text) <= MAX_RESULT_CHARS:
+        return text
+    half = MAX_RESULT_CHARS // 2 - 40  # leaves room for the marker
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:]}"
+
+
+def without_injected(text: str) -> str:
+    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results."""
+    kept: list[str] = []
+    rest = text
+    while "<system-reminder>" in rest:
+        before, _, after = rest.partition("<system-reminder>")
+        _, closed, tail = after.partition("</system-reminder>")
+        if not closed:  # an unclosed tag is somebody's text
+            break
+        kept.append(before)
+        rest = tail
+    return "".join(kept) + rest
+
+
+def row_key(given: object, position: int, *content: str) -> str:
+    """The row's own id, else one made of its content and its place (byte or index), which appending never changes."""
+    if key := clean(given).strip():
+        return key
+    digest = hashlib.blake2b("\0".join((str(position), *map(clean, content))).encode(), digest_size=8)
+    return f"row-{digest.hexdigest()}"
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """``value`` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> Iterator[Mapping[str, object]]:
+    """The JSON objects in ``value`` if it is an array; other elements are passed over."""
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
+
+
+def _told(arguments: object) -> str:
+    """The one argument that tells most, else all of them."""
+    if isinstance(arguments, str):
+        return arguments
+    given = mapping(arguments)
+    for name in _TELLING_ARGUMENTS:
+        value = given.get(name)
+        if isinstance(value, list):  # an argument vector
+            value = " ".join(part for part in value if isinstance(part, str))
+        if isinstance(value, str) and value.strip():
+            return value
+    return ", ".join(f"{name}={value}" for name, value in given.items() if isinstance(value, str | int | float))
+
+
+def _moment(stamp: object) -> datetime | None:
+    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None when it is none of these."""
+    try:
+        if isinstance(stamp, str):
+            moment = datetime.fromisoformat(stamp)
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        if isinstance(stamp, int | float) and not isinstance(stamp, bool):
+            return datetime.fromtimestamp(stamp / 1000 if stamp >= _MILLISECONDS_FROM else stamp, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
