@@ -1,0 +1,65 @@
+"""Keeps curated memory curated: sparse, durable, no diary. An ``on_validate`` plugin for MEMORY.md and USER.md.
+
+Settings, in ``[plugins.curated]``: ``bullets`` (true: nothing but ``- `` items under headings), ``max_items`` (200)
+and ``max_chars`` (500 characters an item). What is refused, and what is only reported, is told in
+:mod:`holdfast_curated.check`.
+
+This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
+there is something to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+    from holdfast.subject import Subject
+
+_SURFACES = ("memory", "user")
+
+
+class Limits(NamedTuple):
+    """The plugin's settings. ``max_chars`` counts the characters of one item without its ``- ``."""
+
+    bullets: bool = True
+    max_items: int = 200
+    max_chars: int = 500
+
+
+class _Context(Protocol):
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+
+class CuratedMemory:
+    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+
+    def __init__(self, *, context: _Context) -> None:
+        self.limits = _limits(context.settings)
+
+    @hookimpl
+    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+        """Findings for the curated surfaces, in order of line; nothing for any other surface."""
+        if subject.surface not in _SURFACES:
+            return ()
+        from holdfast_curated.check import check
+
+        return check(subject, self.limits)
+
+
+def _limits(settings: Mapping[str, object]) -> Limits:
+    for name, value in settings.items():
+        default = Limits._field_defaults.get(name)
+        # type() rather than isinstance: true is not a number of items.
+        if default is None or type(value) is not type(default) or (type(value) is int and value < 1):
+            from holdfast.errors import ConfigError
+
+            raise ConfigError(
+                f"plugins.curated.{name} cannot be {value!r}.",
+                next_step="Settings are: bullets (true or false), max_items and max_chars (whole numbers from 1).",
+            )
+    return Limits(**settings)  # type: ignore[arg-type]

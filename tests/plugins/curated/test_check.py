@@ -1,0 +1,190 @@
+"""Whole documents: shape, limits, duplicates, what is not judged, and how long it takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+
+import pytest
+from attrs import field, frozen
+
+from holdfast.errors import ConfigError
+from holdfast.layout import SURFACES
+from holdfast.models import Finding
+from holdfast.subject import Subject
+from holdfast_curated import CuratedMemory
+
+
+@frozen
+class Context:
+    settings: Mapping[str, object] = field(factory=dict)
+
+
+def check(text: str, *, stored: bool = False, **settings: object) -> list[Finding]:
+    plugin = CuratedMemory(context=Context(settings))
+    return list(plugin.on_validate(Subject("memory", "MEMORY.md", text, stored=stored)))
+
+
+def told(text: str, **settings: object) -> list[tuple[str, int | None]]:
+    return [(f.rule, f.line) for f in check(text, **settings)]
+
+
+@pytest.mark.req("R011", "R012")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        "# Memory\n",
+        "- one\n- two\n",
+        "# Memory\n\n- one\n\n## Rules\n\n- two\n\n### Detail ##\n- three\n",
+        "\ufeff# Memory\r\n\r\n- one\r\n",
+        "<!-- kept by hand -->\n- one <!-- see #12 -->\n<!-- 2026-11-21: deployed\nUser: hi\n-->\n- two\n",
+    ],
+)
+def test_check__items_under_headings__pass(text: str) -> None:
+    assert check(text) == []
+
+
+@pytest.mark.req("R011")
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# Memory\nThe service is in Frankfurt\n", 2),
+        ("- one\n* two\n", 2),
+        ("- one\n1. two\n", 2),
+        ("- one\n  - nested\n", 2),
+        ("- one\n  continued\n", 2),
+        ("- one\n-\n", 2),
+        ("- one\n- <!-- nothing -->\n", 2),
+        ("- one\n---\n", 2),
+        ("- one\n# Another title\n", 2),
+        ("- one\n| a | b |\n", 2),
+    ],
+)
+def test_check__line_that_is_no_item__is_refused(text: str, line: int) -> None:
+    assert told(text) == [("curated/bullets", line)]
+    assert told(text, bullets=False) == []
+
+
+@pytest.mark.req("R108", "R173")
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "2026-11-21", "Saturday, 2026-11-21", "Today", "Session 12", "Session log", "Nov 21",
+        "Daily Memory: 2026-11-21", "Diary",
+    ],
+)  # fmt: skip
+def test_check__heading_of_a_diary__is_refused(heading: str) -> None:
+    assert told(f"# Memory\n## {heading}\n- one\n") == [("curated/chronology", 2)]
+    assert told(f"# {heading}\n- one\n") == [("curated/chronology", 1)]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Sessions", "Logging", "API 2026-08-01 changes", "Standing rules", "May", "Today view"]
+)
+def test_check__heading_of_a_subject__passes(heading: str) -> None:
+    assert told(f"# Memory\n## {heading}\n- one\n") == []
+
+
+@pytest.mark.req("R108")
+def test_check__diary_in_prose__is_named_as_such() -> None:
+    assert told("* 2026-11-21: deployed\n") == [("curated/bullets", 1), ("curated/chronology", 1)]
+
+
+@pytest.mark.req("R101")
+def test_check__more_items_than_allowed__refuses_the_first_beyond() -> None:
+    text = "# Memory\n" + "".join(f"- fact number {i}\n" for i in range(201))
+    assert told(text) == [("curated/items", 202)]
+    assert told(text, max_items=201) == []
+
+
+@pytest.mark.req("R101")
+def test_check__long_item__is_refused() -> None:
+    assert told(f"- {'x' * 501}\n- {'y' * 500}\n") == [("curated/length", 1)]
+    assert told(f"- {'x' * 501}\n", max_chars=501) == []
+
+
+@pytest.mark.req("R101")
+def test_check__duplicate__is_refused_by_the_key_of_facts() -> None:
+    text = "- Cafe\u0301 is the staging host\n## Again\n- CAFÉ is the staging host\n- Café is the  staging host\n"
+    assert told(text) == [("curated/duplicate", 3)]
+
+
+@pytest.mark.req("R154")
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+def test_check__fenced_code__is_reported_and_not_judged(fence: str) -> None:
+    text = f"- one\n{fence}sh\nUser: hi\n2026-11-21: deployed to /home/x/y\n# no title\n{fence}\n- two\n"
+    assert [(f.rule, f.line, f.severity) for f in check(text)] == [("curated/bullets", 2, "warning")]
+    assert check(text, bullets=False) == []
+
+
+@pytest.mark.req("R108")
+@pytest.mark.parametrize("opening", ["```", "<!-- "])
+def test_check__block_that_never_ends__cannot_hide_a_diary(opening: str) -> None:
+    found = check(f"- one\n{opening}\n- Today we deployed\n")
+    assert ("curated/unclosed", 2, "error") in [(f.rule, f.line, f.severity) for f in found]
+
+
+@pytest.mark.req("R176")
+def test_check__stored_text__warns_except_for_machine_paths() -> None:
+    text = "prose\n- Today we deployed\n- Maybe it works\n- Notes are in /home/x/notes\n"
+    assert {f.severity for f in check(text)} == {"error"}
+    assert {f.rule for f in check(text, stored=True) if f.severity == "error"} == {"curated/machine-path"}
+    assert told(text) == [(f.rule, f.line) for f in check(text, stored=True)]
+
+
+@pytest.mark.req("R098", "R100")
+@pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
+def test_plugin__other_surface__is_not_its_business(surface: str) -> None:
+    text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
+    assert CuratedMemory(context=Context()).on_validate(Subject(surface, "x", text)) == ()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"max_items": 0}, {"max_items": True}, {"bullets": 1}, {"max_chars": "9"}, {"x": 1}]
+)
+def test_plugin__unusable_setting__is_a_configuration_error(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"plugins\.curated\."):
+        CuratedMemory(context=Context(settings))
+
+
+def test_plugin__other_surface__imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from holdfast_curated import CuratedMemory; from holdfast.subject import Subject\n"
+        "class Context: settings = {}\n"
+        "CuratedMemory(context=Context()).on_validate(Subject('journal', 'x', 'Today we deployed'))\n"
+        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_curated.rules') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "The service keeps its data in /srv and restarts on failure. ",
+        "was ",
+        "the a b ",
+        "“",
+        "`",
+        "<!--",
+        "/home ",
+        "- ",
+    ],
+)
+def test_check__a_long_text__takes_time_in_proportion(unit: str) -> None:
+    """Eight times the text may take eight times as long, and some; a quadratic rule would take sixty-four times."""
+
+    def seconds(size: int) -> float:
+        line = "- " + (unit * (1900 // len(unit) + 1))[:1900] + "\n"
+        text = line * (size // len(line)) + "- " + unit * (size // len(unit))
+        start = time.perf_counter()
+        check(text)
+        return time.perf_counter() - start
+
+    seconds(10_000)  # imports
+    small = min(seconds(25_000) for _ in range(3))
+    assert min(seconds(200_000) for _ in range(2)) < 24 * small + 0.05

@@ -1,0 +1,58 @@
+"""The rules over lines whose answer is known. The lists lie beside this file; add a line when a rule is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from attrs import field, frozen
+
+from holdfast.subject import Subject
+from holdfast_curated import CuratedMemory
+
+HERE = Path(__file__).parent
+
+
+@frozen
+class Context:
+    settings: Mapping[str, object] = field(factory=dict)
+
+
+def lines(name: str) -> list[str]:
+    text = (HERE / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("# ")]
+
+
+STANDING = lines("standing.txt")
+REFUSED = [tuple(part.strip() for part in line.split(" | ", 1)) for line in lines("refused.txt")]
+
+
+@pytest.fixture(scope="module")
+def plugin() -> CuratedMemory:
+    return CuratedMemory(context=Context())
+
+
+@pytest.mark.req("R151", "R152", "R153")
+@pytest.mark.parametrize("line", STANDING)
+def test_curated__standing_fact__passes(plugin: CuratedMemory, line: str) -> None:
+    assert list(plugin.on_validate(Subject("memory", "MEMORY.md", f"- {line}\n"))) == []
+
+
+@pytest.mark.req("R108", "R154", "R155", "R156", "R158", "R173", "R176")
+@pytest.mark.parametrize("surface", ["memory", "user"])
+@pytest.mark.parametrize(("rule", "line"), REFUSED)
+def test_curated__line_that_will_not_stand__is_refused(
+    plugin: CuratedMemory, surface: str, rule: str, line: str
+) -> None:
+    text = f"# Memory\n\n## Standing\n- Python 3.11 is the minimum\n- {line}\n"
+    [finding] = plugin.on_validate(Subject(surface, f"{surface}.md", text))
+    assert (finding.rule, finding.severity, finding.line) == (f"curated/{rule}", "error", 5)
+    assert finding.message
+    assert finding.fix
+
+
+def test_labelled_set__is_large_enough() -> None:
+    assert len(STANDING) >= 80
+    assert len(REFUSED) >= 60
+    assert len({rule for rule, _ in REFUSED}) == 6
