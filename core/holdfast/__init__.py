@@ -50,7 +50,7 @@ _WHERE = {
     ),
 }
 
-__all__ = sorted(_WHERE)
+__all__ = list(_WHERE)
 
 
 def __getattr__(name: str) -> object:

@@ -9,10 +9,7 @@ from datetime import tzinfo
 from attrs import Attribute, field, frozen, validators
 
 from holdfast.layout import Layout
-
-#: Plugins of this distribution that are on unless switched off. Others are off until a ``[plugins.NAME]`` table
-#: names them: installed is not enabled.
-DEFAULT_PLUGINS = ("curated", "offline")
+from holdfast.settings import DEFAULT_PLUGINS
 
 
 @frozen(kw_only=True)
@@ -69,7 +66,9 @@ def _check_zone(_: object, __: Attribute[str], value: str) -> None:
         try:
             zoneinfo.ZoneInfo(value)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
-            raise ValueError(f"{value!r} is not a time zone; use `local`, `UTC` or a name like `Europe/Berlin`") from error
+            raise ValueError(
+                f"{value!r} is not a time zone; use `local`, `UTC` or a name like `Europe/Berlin`"
+            ) from error
 
 
 @frozen(kw_only=True)

@@ -105,9 +105,7 @@ class FlushRefused(HoldfastError):
     ``missing`` names the payload fields that are absent; ``target`` the surface or document that failed.
     """
 
-    def __init__(
-        self, message: str, *, next_step: str = "", missing: tuple[str, ...] = (), target: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, next_step: str = "", missing: tuple[str, ...] = (), target: str = "") -> None:
         super().__init__(message, next_step=next_step)
         self.missing = missing
         self.target = target

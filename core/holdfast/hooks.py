@@ -36,7 +36,7 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
 
 @hookspec
-def on_validate(subject: Subject) -> Sequence[Finding]:
+def on_validate(subject: Subject) -> Sequence[Finding]:  # type: ignore[empty-body]
     """Judge a text before it is stored, and again by ``holdfast validate``. A gate: every implementation is asked.
 
     :param subject: surface, document name, text and sources.
@@ -46,7 +46,7 @@ def on_validate(subject: Subject) -> Sequence[Finding]:
 
 
 @hookspec
-def on_extract(turns: Sequence[Turn]) -> Extraction:
+def on_extract(turns: Sequence[Turn]) -> Extraction:  # type: ignore[empty-body]
     """Tell what a stretch of conversation holds. Collected from all; a failure is isolated and recorded.
 
     :param turns: the turns since the last flush, oldest first, already redacted.

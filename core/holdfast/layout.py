@@ -46,10 +46,9 @@ class Layer:
 
 @frozen(kw_only=True)
 class Preset:
-    """``path`` is the store's folder under the project, ``state`` the private one; ``roots`` the logical roots."""
+    """``path`` is the store's folder under the project; ``roots`` names the logical roots."""
 
     path: str
-    state: str
     roots: Mapping[str, str] = field(factory=dict)
     documents: Mapping[Surface, str]
     facts: str = "facts.jsonl"
@@ -58,7 +57,6 @@ class Preset:
 PRESETS: Final[Mapping[str, Preset]] = {
     "default": Preset(
         path=".holdfast",
-        state=".holdfast/state",
         documents={
             Surface.MEMORY: "MEMORY.md",
             Surface.USER: "USER.md",
@@ -75,7 +73,6 @@ PRESETS: Final[Mapping[str, Preset]] = {
     # Document 003: one root owns what is curated, another what was lived.
     "timmy": Preset(
         path=".",
-        state=".holdfast/state",
         roots={"curated": "timmy-config", "home": "timmy-home"},
         documents={
             Surface.MEMORY: "{curated}/memories/MEMORY.md",

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
 from attrs import field, frozen
 
 
-def _strings(value: Sequence[str]) -> tuple[str, ...]:
+def _strings(value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         raise TypeError("expected a list of texts, got one text")
     return tuple(value)
 
 
-def _optional_strings(value: Sequence[str] | None) -> tuple[str, ...] | None:
+def _optional_strings(value: Iterable[str] | None) -> tuple[str, ...] | None:
     return None if value is None else _strings(value)
 
 
@@ -28,8 +28,8 @@ def _optional_strings(value: Sequence[str] | None) -> tuple[str, ...] | None:
 class Message:
     """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
 
-    ``tokens`` is the count of ``text`` by the configured counter. A tool record carries the tool's name in
-    ``tool`` and ``failed`` when it reported an error.
+    ``tokens`` is the count of ``text`` by the configured counter. ``tool`` names the tool of a call (role assistant)
+    or of its result (role tool); ``failed`` is true for a result that reported an error.
     """
 
     role: str
@@ -41,11 +41,15 @@ class Message:
     failed: bool = False
 
 
+def _messages(value: Iterable[Message]) -> tuple[Message, ...]:
+    return tuple(value)
+
+
 @frozen(kw_only=True)
 class Turn:
     """A user message with what the assistant and its tools answered, in order."""
 
-    messages: tuple[Message, ...] = field(converter=tuple)
+    messages: tuple[Message, ...] = field(converter=_messages)
 
     @property
     def user(self) -> str:
@@ -54,8 +58,8 @@ class Turn:
 
     @property
     def assistant(self) -> str:
-        """What the assistant said, without the tool records."""
-        return "\n".join(m.text for m in self.messages if m.role == "assistant")
+        """What the assistant said, without tool calls and their results."""
+        return "\n".join(m.text for m in self.messages if m.role == "assistant" and not m.tool)
 
 
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
@@ -209,7 +213,7 @@ def _mutations(
 ) -> tuple[StateMutation, ...] | None:
     if value is None:
         return None
-    return tuple(v if isinstance(v, StateMutation) else StateMutation(**v) for v in value)  # type: ignore[arg-type]
+    return tuple(v if isinstance(v, StateMutation) else StateMutation(**v) for v in value)
 
 
 @frozen(kw_only=True)
@@ -230,11 +234,15 @@ class Payload:
     work_open: bool | None = None
     handoff: HandoffFields | None = field(default=None, converter=_handoff)
     curated: CuratedDecision | None = field(default=None, converter=_curated)
-    derived: tuple[str, ...] = field(default=(), converter=tuple)
+    derived: tuple[str, ...] = field(default=(), converter=_strings)
 
-    def evolve(self, **changes: object) -> Payload:
+    def evolve(self, **changes: Any) -> Payload:
         """A copy with the given fields changed."""
         return attrs.evolve(self, **changes)
+
+
+def _candidates(value: Iterable[FactCandidate]) -> tuple[FactCandidate, ...]:
+    return tuple(value)
 
 
 @frozen(kw_only=True)
@@ -242,7 +250,7 @@ class Extraction:
     """What ``on_extract`` returns: a summary, candidate facts, and payload fields it could tell (others None)."""
 
     summary: str = ""
-    facts: tuple[FactCandidate, ...] = field(default=(), converter=tuple)
+    facts: tuple[FactCandidate, ...] = field(default=(), converter=_candidates)
     draft: Payload = field(factory=Payload)
 
 
@@ -269,6 +277,14 @@ class Evidence:
     pending: int = 0
 
 
+def _all_written(value: Iterable[Written]) -> tuple[Written, ...]:
+    return tuple(value)
+
+
+def _all_evidence(value: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    return tuple(value)
+
+
 @frozen(kw_only=True)
 class Receipt:
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
@@ -281,10 +297,10 @@ class Receipt:
     session_id: str
     reason: str
     at: datetime
-    written: tuple[Written, ...] = field(default=(), converter=tuple)
-    evidence: tuple[Evidence, ...] = field(default=(), converter=tuple)
-    derived: tuple[str, ...] = field(default=(), converter=tuple)
-    warnings: tuple[str, ...] = field(default=(), converter=tuple)
+    written: tuple[Written, ...] = field(default=(), converter=_all_written)
+    evidence: tuple[Evidence, ...] = field(default=(), converter=_all_evidence)
+    derived: tuple[str, ...] = field(default=(), converter=_strings)
+    warnings: tuple[str, ...] = field(default=(), converter=_strings)
     summary: str = ""
     pending: int = 0
     repeated: bool = False
@@ -329,7 +345,7 @@ class DreamSources:
     """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text)."""
 
     memory: str
-    notes: tuple[tuple[str, str], ...] = field(converter=tuple)
+    notes: tuple[tuple[str, str], ...]
 
 
 @frozen(kw_only=True)

@@ -180,7 +180,7 @@ class StorageBackend(ABC):
 
     # derived
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most backends hold nothing
         """Release what is held. Using the backend afterwards is an error."""
 
     def where(self, name: str) -> str:

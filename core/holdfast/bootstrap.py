@@ -1,0 +1,163 @@
+"""Starting again from files alone: no provider, no transcript, no pasted context.
+
+Read are the curated files, the handoff and the newest daily notes (today and yesterday, else the latest). Summaries and
+automation output are not: they are derived, and must not become the source of what they were derived from.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast import handoff, safety
+from holdfast.layout import Surface
+from holdfast.safety import Marker
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+_CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
+_FENCE_OPEN, _FENCE_CLOSE = "<recalled-memory>", "</recalled-memory>"
+
+
+@frozen(kw_only=True)
+class Brief:
+    """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first.
+
+    ``str()`` is the text for an agent, no longer than the budget that was asked for.
+    """
+
+    work: tuple[handoff.Work, ...]
+    memory: str
+    user: str
+    notes: tuple[tuple[str, str], ...]
+    unsafe: tuple[Marker, ...]
+    pointers: tuple[str, ...]
+    text: str
+
+    @property
+    def objective(self) -> str:
+        return self.work[0].objective if self.work else ""
+
+    @property
+    def next_step(self) -> str:
+        return self.work[0].next_action if self.work else ""
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        return tuple(b for b in self.work[0].blockers if b.casefold() != "none") if self.work else ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def load(services: Services, *, max_chars: int | None = None) -> Brief:
+    """See :meth:`holdfast.Holdfast.load`."""
+    if max_chars is not None and max_chars < 1:
+        raise ValueError("max_chars must be 1 or more")
+    layout = services.layout
+    handoff_name = layout.name(Surface.HANDOFF)
+    handoff_text = _read(services, handoff_name)
+    work = tuple(w for w in (handoff.parse(handoff_text, handoff_name) if handoff_text else ()) if w.is_open)
+    names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
+    memory, user = (_read(services, names[s]) for s in (Surface.MEMORY, Surface.USER))
+    notes = tuple((name, _read(services, name)) for name in _newest_notes(services))
+    unsafe = tuple(safety.all_unsafe(services.state))
+    sections = [
+        ("", _resume(work, unsafe)),
+        (names[Surface.USER], user),
+        (names[Surface.MEMORY], memory),
+        *((name, text) for name, text in reversed(notes)),
+    ]
+    read = [n for n, text in ((handoff_name, handoff_text), *names_with(names, memory, user), *notes) if text]
+    return Brief(
+        work=work,
+        memory=memory,
+        user=user,
+        notes=notes,
+        unsafe=unsafe,
+        pointers=tuple(services.store.backend.where(n) for n in read),
+        text=_fit(sections, max_chars),
+    )
+
+
+def names_with(names: dict[Surface, str], memory: str, user: str) -> tuple[tuple[str, str], ...]:
+    """The curated documents with their texts."""
+    return ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
+
+
+def _read(services: Services, name: str) -> str:
+    document = services.store.read(name)
+    return document.text if document else ""
+
+
+def _newest_notes(services: Services) -> list[str]:
+    """Names of the notes of today and yesterday; of the latest day before, when there is neither. Oldest first."""
+    layout = services.layout
+    days: dict[date, str] = {}
+    for name in services.store.backend.names(layout.prefix(Surface.DAILY)):
+        day = layout.day_of(Surface.DAILY, name)
+        if day is not None:
+            days[day] = name
+    today = services.now().date()
+    near = [days[d] for d in (today - timedelta(days=1), today) if d in days]
+    return near or [days[max(days)]] if days else []
+
+
+def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...]) -> str:
+    lines = ["# Where to go on"]
+    for marker in unsafe:
+        lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
+    if not work:
+        lines += ["", "No work is open."]
+    for entry in work:
+        lines += ["", f"## {_line(entry.active_task or entry.objective)}", ""]
+        for label, value in (
+            ("Next action", entry.next_action),
+            ("Objective", entry.objective),
+            ("Branch or review", entry.branch),
+            ("Blocker", entry.blocker),
+            ("Handed to", entry.agent),
+        ):
+            if value and value.casefold() != "none":
+                lines.append(f"- {label}: {_line(value)}")
+        for label, values in (
+            ("Facts that changed", entry.facts),
+            ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
+            ("Promised", entry.follow_ups),
+            ("Artifacts", entry.artifacts),
+        ):
+            if values:
+                lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
+        lines.append(f"- Whole story: {entry.note}, block {entry.flush}")
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
+    """The sections in order of importance, fenced as data. Each is cut to what is left, so the resume point comes whole
+    as long as anything does; of a note the end is kept, since that is the newest."""
+    frame = len(_FENCE_OPEN) + len(_FENCE_CLOSE) + 2
+    parts: list[str] = []
+    left = None if max_chars is None else max_chars - frame
+    for name, text in sections:
+        body = text.strip().replace(_FENCE_OPEN, "").replace(_FENCE_CLOSE, "")
+        if not body:
+            continue
+        part = f"<!-- {name} -->\n{body}" if name else body
+        if left is not None:
+            room = left - (2 if parts else 0)
+            if len(part) > room:
+                cut = _CUT.format(name=name) if name else "\n…"
+                if room <= len(cut) + 80:
+                    break
+                part = part[: room - len(cut)].rstrip() + cut
+            left = room - len(part)
+        parts.append(part)
+    whole = f"{_FENCE_OPEN}\n" + "\n\n".join(parts) + f"\n{_FENCE_CLOSE}"
+    return whole if max_chars is None or len(whole) <= max_chars else whole[:max_chars]

@@ -1,0 +1,114 @@
+"""The shortest way from a turn to the disk: gate, journal, done.
+
+Agents start this at every event, so nothing here imports attrs, reads a store or looks at the rest of the session.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast import paths
+from holdfast.errors import ConfigError
+from holdfast.gate import Gate
+from holdfast.journal import Entry, Journal
+
+if TYPE_CHECKING:
+    from holdfast.dispatch import Dispatch
+
+ROLES = ("user", "assistant", "system", "tool")
+
+
+def message_record(
+    gate: Gate,
+    root: str,
+    role: str,
+    text: str,
+    *,
+    at: datetime,
+    message_id: str | None = None,
+    tool: str = "",
+    failed: bool = False,
+    tokens: int | None = None,
+) -> dict[str, Any]:
+    """The journal record of one message, redacted and without this machine's paths.
+
+    Raises: ValueError for an unknown role or a text that is not one; Refused and PluginError from the gate.
+    """
+    if role not in ROLES:
+        raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a str, not {type(text).__name__}")  # noqa: TRY004 - one error for bad values
+    record: dict[str, Any] = {
+        "kind": "message",
+        "id": message_id or os.urandom(8).hex(),
+        "at": at.isoformat(),
+        "role": role,
+        "text": gate.admit(paths.rewrite(text, root), surface="journal"),
+    }
+    if tool:
+        record["tool"] = gate.admit(tool, surface="journal")
+    if failed:
+        record["failed"] = True
+    if tokens is not None:
+        record["tokens"] = tokens
+    return record
+
+
+def capture(
+    root: str,
+    session_id: str,
+    role: str,
+    text: str,
+    *,
+    message_id: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Entry:
+    """Journal one message of a session of the project at ``root``, durably, without opening the store.
+
+    Raises: ConfigError, Refused, PluginError, Unavailable; then nothing was written.
+    """
+    dispatch, state = hot_dispatch(root, env)
+    record = message_record(Gate(dispatch), root, role, text, at=datetime.now().astimezone(), message_id=message_id)
+    return Journal(state, session_id).append(record)[0]
+
+
+def hot_dispatch(root: str, env: Mapping[str, str] | None = None) -> tuple[Dispatch, str]:
+    """The enabled plugins and the private folder, from the settings as written.
+
+    Reads the same keys as :class:`holdfast.config.Config` and checks only what it uses; a test holds the two together.
+    """
+    from holdfast import discovery, settings
+    from holdfast.dispatch import Dispatch, PluginSettings
+
+    data, source = settings.raw(root)
+    with _as_config_error(source):
+        settings.apply_overrides(data, env)
+        tables = data.get("plugins", {})
+        tables = {**{name: {} for name in settings.DEFAULT_PLUGINS if name not in tables}, **tables}
+        state = os.path.join(root, settings.state_folder(data))
+        enabled = [
+            PluginSettings(
+                name,
+                table.get("deadline_s"),
+                {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")},
+            )
+            for name, table in tables.items()
+            if table.get("enabled", True)
+        ]
+    dispatch = Dispatch()
+    dispatch.load(enabled, discovery.scan(), root=root, state=state)
+    return dispatch, state
+
+
+@contextmanager
+def _as_config_error(source: str) -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, TypeError, KeyError) as error:
+        raise ConfigError(
+            f"{source} does not have the form it should.", next_step="Run `holdfast config` to see what is wrong."
+        ) from error

@@ -1,0 +1,131 @@
+"""Plugins and backends are found through entry points: everything is listed, only what is enabled is imported.
+
+The scan reads ``entry_points.txt`` beside each installed distribution itself. ``importlib.metadata`` gives the same
+answer (a test compares them) and costs three times as much as the rest of a hook's start-up, because it imports an
+e-mail parser; this module runs at every agent event. Distributions inside zip files are not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from holdfast.errors import PluginLoadFailed, PluginNotFound
+
+PLUGINS = "holdfast.plugins"
+BACKENDS = "holdfast.backends"
+
+#: Optional distributions behind first-party plugins: what to install when an import inside one fails.
+EXTRAS: Mapping[str, str] = {}
+
+
+class Found(NamedTuple):
+    """An installed entry point. ``value`` is ``module`` or ``module:attribute``."""
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+    version: str
+
+
+class Status(NamedTuple):
+    """What became of a plugin. ``status`` is loaded, off, missing or failed; ``reason`` says why."""
+
+    name: str
+    group: str
+    distribution: str
+    version: str
+    status: str
+    reason: str
+    hooks: tuple[str, ...] = ()
+
+
+class PluginContext(NamedTuple):
+    """What a plugin class is given: its name, its ``[plugins.NAME]`` settings, the project and the private folder."""
+
+    name: str
+    settings: Mapping[str, object]
+    root: str
+    state: str
+
+
+def scan(path: Iterable[str] | None = None) -> list[Found]:
+    """Every installed plugin and backend, sorted by group, name and distribution. Imports none of them."""
+    found: list[Found] = []
+    seen: set[str] = set()
+    for folder in dict.fromkeys(sys.path if path is None else path):
+        try:
+            entries = sorted(e.name for e in os.scandir(folder or ".") if e.name.endswith((".dist-info", ".egg-info")))
+        except OSError:
+            continue
+        for entry in entries:
+            distribution, _, version = entry.rpartition(".")[0].partition("-")
+            if distribution in seen:  # the first on the path wins, as it does for imports
+                continue
+            seen.add(distribution)
+            try:
+                with open(os.path.join(folder, entry, "entry_points.txt"), encoding="utf-8") as file:
+                    text = file.read()
+            except (OSError, UnicodeDecodeError):
+                continue
+            if "[holdfast." in text:
+                found += _parse(text, distribution.replace("_", "-"), version)
+    return sorted(found)
+
+
+def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[] ")
+        elif "=" in line and not line.startswith(("#", ";")) and group in (PLUGINS, BACKENDS):
+            name, _, value = line.partition("=")
+            yield Found(group, name.strip(), value.partition("[")[0].strip(), distribution, version)
+
+
+def choose(found: Iterable[Found], group: str, name: str) -> Found:
+    """The one entry point of that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
+    kind = "backend" if group == BACKENDS else "plugin"
+    installed = [f for f in found if f.group == group]
+    matches = [f for f in installed if f.name == name]
+    if not matches:
+        near = ", ".join(sorted({f.name for f in installed})) or "none"
+        raise PluginNotFound(
+            f"The {kind} {name!r} is not installed.",
+            next_step=f"Install the distribution that provides it, or correct the name; installed: {near}.",
+        )
+    if len(matches) > 1:
+        owners = " and ".join(f.distribution for f in matches)
+        raise PluginLoadFailed(f"The {kind} name {name!r} is offered by {owners}.", next_step="Uninstall one of them.")
+    return matches[0]
+
+
+def import_object(found: Found) -> object:
+    """Import what an entry point names. Raises: PluginLoadFailed, telling a missing plugin module from a missing
+    dependency of it."""
+    import importlib
+
+    module_name, _, attribute = found.value.partition(":")
+    try:
+        loaded: object = importlib.import_module(module_name)
+        for part in filter(None, attribute.split(".")):
+            loaded = getattr(loaded, part)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if missing and (module_name == missing or module_name.startswith(missing + ".")):
+            step = f"Reinstall {found.distribution}."
+        else:
+            step = f"Install {missing!r}" + (
+                f" with `pip install '{EXTRAS[found.name]}'`." if found.name in EXTRAS else "."
+            )
+        raise PluginLoadFailed(f"{found.name!r} ({found.distribution}) needs {missing!r}.", next_step=step) from error
+    except Exception as error:
+        raise PluginLoadFailed(
+            f"{found.name!r} ({found.distribution}) cannot be imported: {type(error).__name__}: {error}.",
+            next_step=f"Repair {found.distribution}, or switch it off in holdfast.toml.",
+        ) from error
+    return loaded

@@ -1,0 +1,266 @@
+"""The typed face of the hooks: one method a hook, and the only place that calls one.
+
+Every implementation is wrapped when it is registered. The wrapper bounds its time and turns an exception into a
+value, so that one plugin can neither stop another nor go unnamed; what a failure means is decided here, by hook.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pluggy
+
+from holdfast import hooks
+from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
+from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
+
+if TYPE_CHECKING:
+    from holdfast.config import StorageConfig
+    from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
+    from holdfast.storage import StorageBackend
+    from holdfast.subject import Subject
+
+#: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
+DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
+
+
+class _Answer(NamedTuple):
+    plugin: str
+    distribution: str
+    value: Any
+
+
+class _Failure(NamedTuple):
+    error: HookFailed
+
+
+class PluginSettings(NamedTuple):
+    """The ``[plugins.NAME]`` table as the loader needs it."""
+
+    name: str
+    deadline_s: float | None = None
+    settings: Mapping[str, object] = {}
+
+
+class Dispatch:
+    """Holds one plugin manager. ``statuses`` tells what became of each enabled plugin."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(hooks.PROJECT)
+        self._manager.add_hookspecs(hooks)
+        self.statuses: list[Status] = []
+
+    # loading
+
+    def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], *, root: str, state: str) -> None:
+        """Load the enabled plugins in order of name. A plugin that cannot be loaded is recorded, not raised: what
+        needs it (every gate) fails closed, the rest works."""
+        for plugin in sorted(enabled):
+            entry: Found | None = None
+            try:
+                entry = choose(found, PLUGINS, plugin.name)
+                obj = import_object(entry)
+                if isinstance(obj, type):
+                    context = PluginContext(plugin.name, plugin.settings, root, state)
+                    obj = _instantiate(obj, context, entry)
+                implemented = self.register(
+                    obj, plugin.name, f"{entry.distribution} {entry.version}", deadline_s=plugin.deadline_s
+                )
+            except PluginError as error:
+                status = "missing" if isinstance(error, PluginNotFound) else "failed"
+                self.statuses.append(
+                    Status(
+                        plugin.name,
+                        PLUGINS,
+                        entry.distribution if entry else "",
+                        entry.version if entry else "",
+                        status,
+                        error.message,
+                    )
+                )
+            else:
+                self.statuses.append(
+                    Status(plugin.name, PLUGINS, entry.distribution, entry.version, "loaded", "", implemented)
+                )
+
+    def register(
+        self, plugin: object, name: str, distribution: str = "this process", *, deadline_s: float | None = None
+    ) -> tuple[str, ...]:
+        """Register an object with hook implementations; returns the hooks it implements, sorted.
+
+        Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt one must not load silently), an
+        argument that the hook does not have, a wrapper, or an object without any hook.
+        """
+        manager = self._manager
+        problem = ""
+        try:
+            manager.register(plugin, name)
+            manager.check_pending()
+            callers = manager.get_hookcallers(plugin) or []
+            problem = "" if callers else "it implements none of the hooks"
+            for caller in callers:
+                for impl in caller.get_hookimpls():
+                    if impl.plugin is plugin:
+                        if impl.wrapper or impl.hookwrapper:
+                            problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
+                        # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
+                        impl.function = _guarded(  # type: ignore[misc]
+                            impl.function, name, distribution, caller.name, deadline_s
+                        )
+        except (pluggy.PluginValidationError, ValueError) as error:
+            problem = str(error).replace("\n", " ")
+        if problem:
+            if manager.get_plugin(name) is plugin:
+                manager.unregister(plugin)
+            raise PluginLoadFailed(
+                f"The plugin {name!r} ({distribution}) cannot be used: {problem}.",
+                next_step="Hooks are: " + ", ".join(sorted(DEADLINES_S)) + ".",
+            )
+        return tuple(sorted(caller.name for caller in callers))
+
+    def require_all(self) -> None:
+        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no."""
+        for status in self.statuses:
+            if status.status != "loaded":
+                kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
+                raise kind(
+                    f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
+                    next_step=f"Repair it, or set `[plugins.{status.name}] enabled = false`.",
+                )
+
+    # the five hooks
+
+    @staticmethod
+    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: Path) -> StorageBackend:
+        """The backend from the one plugin that the configuration names. Raises: PluginLoadFailed, or its own error."""
+        from holdfast.storage import StorageBackend as Backend
+
+        own = Dispatch()
+        own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
+        answer = own._manager.hook.storage_backend(config=config, root=root)
+        if isinstance(answer, _Failure):
+            cause = answer.error.__cause__
+            raise cause if isinstance(cause, HoldfastError) else answer.error
+        if answer is None or not isinstance(answer.value, Backend):
+            raise PluginLoadFailed(
+                f"The backend {entry.name!r} ({entry.distribution}) gave no StorageBackend.",
+                next_step="Choose another with `[storage] backend` in holdfast.toml.",
+            )
+        return answer.value
+
+    def on_validate(self, subject: Subject) -> list[Finding]:
+        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal."""
+        self.require_all()
+        findings: list[Finding] = []
+        for answer in self._manager.hook.on_validate(subject=subject):
+            got = _value(answer)
+            if got:  # only now is the value class worth importing
+                from holdfast.models import Finding as Kind
+
+                _expect(answer, isinstance(got, list | tuple) and all(isinstance(f, Kind) for f in got), "on_validate")
+                findings += got
+            else:
+                _expect(answer, isinstance(got, list | tuple), "on_validate")
+        return findings
+
+    def on_extract(self, turns: Sequence[Turn]) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
+        """What each extractor found, by plugin name in order of name, and the failures beside it."""
+        from holdfast.models import Extraction as Kind
+
+        results: list[tuple[str, Extraction]] = []
+        failures: list[HookFailed] = []
+        for answer in self._manager.hook.on_extract(turns=turns):
+            try:
+                got = _value(answer)
+                _expect(answer, isinstance(got, Kind), "on_extract")
+            except HookFailed as error:
+                failures.append(error)
+            else:
+                results.append((answer.plugin, got))
+        return sorted(results, key=lambda r: r[0]), failures
+
+    def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
+        """What was published. Raises: HookFailed, which fails the flush."""
+        from holdfast.models import Evidence as Kind
+
+        evidence = []
+        for answer in self._manager.hook.on_flush(payload=payload, receipt=receipt):
+            got = _value(answer)
+            _expect(answer, isinstance(got, Kind), "on_flush")
+            evidence.append(got)
+        return evidence
+
+    def on_dream(self, sources: DreamSources) -> DreamDraft | None:
+        """The first draft, or None when no plugin dreams. Raises: HookFailed."""
+        from holdfast.models import DreamDraft as Kind
+
+        answer = self._manager.hook.on_dream(sources=sources)
+        if answer is None:
+            return None
+        got = _value(answer)
+        _expect(answer, isinstance(got, Kind), "on_dream")
+        return got  # type: ignore[no-any-return]
+
+
+def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
+    try:
+        return cls(context=context)
+    except HoldfastError as error:
+        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
+    except Exception as error:
+        raise PluginLoadFailed(
+            f"{entry.name!r} ({entry.distribution}) cannot be started: {type(error).__name__}: {error}.",
+            next_step=f"Check `[plugins.{entry.name}]` in holdfast.toml.",
+        ) from error
+
+
+def _value(answer: Any) -> Any:
+    if isinstance(answer, _Failure):
+        raise answer.error
+    return answer.value
+
+
+def _expect(answer: _Answer, ok: bool, hook: str) -> None:
+    if not ok:
+        reason = f"it returned {type(answer.value).__name__}, which is not what the hook asks for"
+        raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)
+
+
+def _guarded(
+    function: Callable[..., Any], plugin: str, distribution: str, hook: str, deadline_s: float | None
+) -> Callable[..., Any]:
+    limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
+
+    def guard(*args: Any) -> Any:
+        # A thread, because a call that hangs cannot be stopped; it can only be left behind. A result that comes
+        # after the deadline goes nowhere.
+        box: list[Any] = []
+
+        def run() -> None:
+            try:
+                box.append((True, function(*args)))
+            except BaseException as error:  # noqa: BLE001 - the guard: whatever a plugin throws becomes a named failure
+                box.append((False, error))
+
+        if limit_s is None:
+            run()
+        else:
+            worker = threading.Thread(target=run, name=f"{plugin}.{hook}", daemon=True)
+            worker.start()
+            worker.join(limit_s)
+        if not box:
+            reason, cause = f"it took longer than {limit_s:g} s", None
+        else:
+            ok, got = box[0]
+            if ok:
+                # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
+                return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
+            reason, cause = f"{type(got).__name__}: {got}", got
+        failed = HookFailed(plugin=plugin, distribution=distribution, hook=hook, reason=reason)
+        failed.__cause__ = cause
+        return _Failure(failed)
+
+    return guard

@@ -1,0 +1,238 @@
+"""The Python face: one :class:`Holdfast` is one opened project."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from holdfast import discovery, journal, safety, settings
+from holdfast.config import Config
+from holdfast.dispatch import Dispatch, PluginSettings
+from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.gate import Gate
+from holdfast.services import Services
+from holdfast.session import Session
+from holdfast.store import Store
+
+if TYPE_CHECKING:
+    from holdfast.bootstrap import Brief
+    from holdfast.report import Report
+    from holdfast.safety import Marker
+    from holdfast.transcripts import Transcript
+
+logger = logging.getLogger(__name__)
+
+
+def _system_clock() -> datetime:
+    return datetime.now().astimezone()
+
+
+class Holdfast:
+    """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
+
+    ``config``, ``layout`` and ``store`` are there to be read. Sessions that are still open when the process exits are
+    ended through the gate.
+    """
+
+    def __init__(self, services: Services, found: Sequence[discovery.Found]) -> None:
+        self.services = services
+        self._found = tuple(found)
+        self._sessions: dict[str, Session] = {}
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        config: Config | None = None,
+        clock: Callable[[], datetime] | None = None,
+        plugins: Iterable[tuple[str, object]] = (),
+    ) -> Self:
+        """Open the project at ``root`` (default: ``HOLDFAST_ROOT``, else found from the working directory).
+
+        ``config`` replaces what the files say; ``clock`` returns an aware time; ``plugins`` are ``(name, object)``
+        pairs registered beside the installed ones. Nothing is written.
+        Raises: ConfigError; PluginNotFound and PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
+        A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
+        """
+        folder = settings.find_root(os.fspath(root) if root is not None else None)
+        settled = config if config is not None else settings.load(folder)
+        state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
+        found = discovery.scan()
+        dispatch = Dispatch()
+        dispatch.load(
+            [
+                PluginSettings(name, settled.plugin(name).deadline_s, settled.plugin(name).settings)
+                for name in settled.enabled_plugins
+            ],
+            found,
+            root=folder,
+            state=state,
+        )
+        for name, plugin in plugins:
+            dispatch.register(plugin, name)
+        entry = discovery.choose(found, discovery.BACKENDS, settled.storage.backend)
+        backend = dispatch.storage_backend(discovery.import_object(entry), entry, settled.storage, Path(folder))
+        services = Services(
+            root=folder,
+            state=state,
+            config=settled,
+            layout=settled.layout,
+            dispatch=dispatch,
+            gate=Gate(dispatch),
+            store=Store(backend, settled.layout),
+            clock=clock or _system_clock,
+        )
+        return cls(services, found)
+
+    @property
+    def config(self) -> Config:
+        return self.services.config
+
+    @property
+    def store(self) -> Store:
+        return self.services.store
+
+    # sessions
+
+    def session(self, session_id: str = "default") -> Session:
+        """The session of that id, as its journal tells it; a new one when there is no journal yet.
+
+        Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
+        Raises: ValueError for a blank id; Corrupt when its journal is damaged.
+        """
+        if not session_id.strip():
+            raise ValueError("a session needs an id")
+        if not self._sessions:
+            import atexit
+
+            self.end_idle(but=session_id)
+            atexit.register(self._at_exit)
+        if session_id not in self._sessions:
+            self._sessions[session_id] = Session(self.services, session_id)
+        return self._sessions[session_id]
+
+    def sessions(self) -> list[str]:
+        """Ids of all sessions that have a journal, sorted."""
+        ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
+        return sorted(i for i in ids if i)
+
+    def end_idle(self, *, but: str = "") -> list[str]:
+        """End every session whose last turn is older than ``idle_minutes``; returns their ids.
+
+        One that cannot be ended is left UNSAFE and logged: another session must not be kept from its work by it.
+        """
+        limit = timedelta(minutes=self.config.session.idle_minutes).total_seconds()
+        ended = []
+        for path in journal.session_files(self.services.state):
+            try:
+                if self.services.clock().timestamp() - os.stat(path).st_mtime < limit:
+                    continue
+                session_id = journal.session_id_of(path)
+                if session_id is None or session_id in (but, *self._sessions):
+                    continue
+                session = Session(self.services, session_id)
+                if session.unflushed and not session.ended:
+                    session.end()
+                    ended.append(session_id)
+            except HoldfastError as error:
+                logger.warning("an idle session could not be ended: %s", error.message)
+            except OSError as error:
+                logger.warning("an idle session could not be read: %s", error.strerror)
+        return ended
+
+    def unsafe(self) -> list[Marker]:
+        """The sessions whose last flush did not succeed, with why and what to do."""
+        return safety.all_unsafe(self.services.state)
+
+    def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
+        """Journal what a client's transcript holds and the session does not; returns the session."""
+        session = self.session(session_id or transcript.session_id or "default")
+        known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
+        for message in transcript.messages:
+            if message.id not in known:
+                session.add(
+                    message.role,
+                    message.text,
+                    message_id=message.id,
+                    at=message.at,
+                    tool=message.tool,
+                    failed=message.failed,
+                )
+        session.branch = transcript.branch or session.branch
+        return session
+
+    # what is stored
+
+    def load(self, *, max_chars: int | None = None) -> Brief:
+        """Where to go on, from files alone: curated memory, handoff, newest notes. Reads no transcript and no journal.
+
+        ``max_chars`` bounds ``str(brief)``. Raises: Corrupt when a document cannot be read: never taken as empty.
+        """
+        from holdfast.bootstrap import load
+
+        return load(self.services, max_chars=max_chars)
+
+    def report(self, *, days: int = 1) -> Report:
+        """The operator's report on the last ``days`` calendar days, derived from files only."""
+        from holdfast.report import report
+
+        return report(self.services, days=days)
+
+    def plugin_statuses(self) -> list[discovery.Status]:
+        """Every installed or enabled plugin and backend, sorted, with what became of it and why."""
+        from holdfast.discovery import BACKENDS, PLUGINS, Status
+
+        loaded = {s.name: s for s in self.services.dispatch.statuses}
+        rows = list(loaded.values())
+        for found in self._found:
+            if found.group == PLUGINS and found.name not in loaded:
+                rows.append(Status(found.name, found.group, found.distribution, found.version, "off", "not enabled"))
+            elif found.group == BACKENDS:
+                used = found.name == self.config.storage.backend
+                rows.append(
+                    Status(
+                        found.name,
+                        found.group,
+                        found.distribution,
+                        found.version,
+                        "loaded" if used else "off",
+                        "" if used else "not the configured backend",
+                        ("storage_backend",) if used else (),
+                    )
+                )
+        return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
+
+    # leaving
+
+    def close(self) -> None:
+        """Release the store. Open sessions are not ended by this; they are in their journals."""
+        if not self._closed:
+            self._closed = True
+            if self._sessions:
+                import atexit
+
+                atexit.unregister(self._at_exit)
+            self.services.store.backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _at_exit(self) -> None:
+        for session in self._sessions.values():
+            try:
+                if session.unflushed:
+                    session.end()
+            except FlushRefused as refused:
+                logger.error("session %s is UNSAFE at exit: %s", session.id, refused.message)  # noqa: TRY400

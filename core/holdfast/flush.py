@@ -1,0 +1,416 @@
+"""The flush: the one pipeline by which a session becomes durable, and the only source of receipts.
+
+    marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
+    -> receipt in the journal -> marker gone -> callback
+
+Each document is read back right after it is written. Any failure leaves the marker, keeps the context and raises
+:class:`~holdfast.errors.FlushRefused`. A retry finds in the marker what it had begun and completes it: the same id,
+instant and payload, so no block is written twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, evolve, field
+
+from holdfast import contract, curated, durable, handoff, notes, paths, safety
+from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Unavailable
+from holdfast.journal import file_stem
+from holdfast.layout import Surface
+from holdfast.models import Finding, Payload, Receipt, Written, turns_of
+from holdfast.safety import Marker
+from holdfast.serde import moment, payload_from, stamp, unstructure
+from holdfast.storage import block_marker, sha256
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+    from holdfast.session import Session
+
+logger = logging.getLogger(__name__)
+
+REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
+_SEPARATOR = "\n\ue000\n"  # a private-use character: no text of a caller can be told apart from another by it
+
+
+def flush(
+    services: Services,
+    session: Session,
+    payload: Payload | None,
+    *,
+    reason: str,
+    on_summary: Callable[[str], object] | None = None,
+    agent: str = "",
+) -> Receipt:
+    """Flush ``session``. See :meth:`holdfast.session.Session.flush`."""
+    if reason not in REASONS:
+        raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
+    folder = services.private("sessions")
+    durable.make_private_dir(folder)
+    with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
+        session.catch_up()
+        receipt = _Flush(services=services, session=session, given=payload, reason=reason, agent=agent).run()
+    if on_summary is not None and receipt.summary and not receipt.repeated and not receipt.overridden:
+        try:
+            on_summary(receipt.summary)
+        except Exception as error:  # noqa: BLE001 - a caller's callback must not undo a flush that is durable
+            logger.warning("on_summary raised %s", type(error).__name__)
+            receipt = evolve(receipt, warnings=(*receipt.warnings, f"The summary callback raised {error!r}."))
+    return receipt
+
+
+@define(kw_only=True)
+class _Flush:
+    services: Services
+    session: Session
+    given: Payload | None
+    reason: str
+    agent: str
+    warnings: list[str] = field(factory=list)
+    written: list[Written] = field(factory=list)
+    step: str = "collect"
+
+    def run(self) -> Receipt:
+        session = self.session
+        unflushed = session.unflushed
+        if self.given is None and not unflushed:
+            if session.last_receipt is None:
+                return self._nothing()
+            if self._still_stored(session.last_receipt):
+                self._clear_marker()
+                return evolve(session.last_receipt, repeated=True)
+            unflushed = session.messages  # the proof is gone: what is still in context is flushed again
+            if not unflushed:
+                lost = "The note of the last flush is no longer there; nothing was left in context to write it from."
+                return evolve(session.last_receipt, repeated=True, warnings=(*session.last_receipt.warnings, lost))
+        marker = self._begin()
+        try:
+            return self._write(marker, unflushed)
+        except HoldfastError as error:
+            return self._failed(marker, error)
+        except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
+            wrapped = Unavailable(
+                f"The flush failed while it was at the step `{self.step}`: {type(error).__name__}: {error}.",
+                next_step="Run `holdfast doctor`; nothing was dropped.",
+            )
+            wrapped.__cause__ = error
+            return self._failed(marker, wrapped)
+
+    # the pipeline
+
+    def _write(self, marker: Marker, unflushed: Sequence[Any]) -> Receipt:
+        services, session = self.services, self.session
+        services.dispatch.require_all()
+        marker, payload, summary, at = self._collect(marker, unflushed)
+        flush_id = "flush_" + sha256(json.dumps([session.id, marker.key, unstructure(payload)], sort_keys=True))[:16]
+        last = session.last_receipt
+        if last is not None and last.flush_id == flush_id:
+            if self._still_stored(last):
+                self._clear_marker()
+                return evolve(last, repeated=True)
+            at = last.at
+
+        self.step = "daily note"
+        note_name = services.layout.name(Surface.DAILY, at.date())
+        self._warn_of_clock(note_name, at)
+        flush_id, block = self._block(payload, summary, flush_id, note_name, at)
+        self.written.append(services.store.append(Surface.DAILY, note_name, block, notes.header(at.date()), flush_id))
+        if payload.state_mutations:
+            self.step = "daily summary"
+            self._trail(payload, flush_id, note_name, at)
+        self.step = "handoff"
+        self._handoff(payload, flush_id, note_name)
+        self.step = "curated memory"
+        self._curated(payload)
+
+        receipt = Receipt(
+            flush_id=flush_id,
+            session_id=session.id,
+            reason=self.reason,
+            at=at,
+            written=self.written,
+            derived=payload.derived,
+            warnings=self.warnings,
+            summary=notes.body(payload, summary),
+        )
+        self.step = "on_flush"
+        receipt = self._publish(payload, receipt)
+        self.step = "journal"
+        session.record_flush(receipt, summary)
+        self.step = "marker"
+        safety.clear(services.state, session.id)
+        logger.info("flushed session %s as %s", session.id, flush_id)
+        return receipt
+
+    def _collect(self, marker: Marker, unflushed: Sequence[Any]) -> tuple[Marker, Payload, str, datetime]:
+        """The complete, redacted payload; from the marker when this very flush had begun before."""
+        given = json.dumps(unstructure(self.given), sort_keys=True) if self.given else ""
+        key = hashlib.sha256(f"{self.session.end_position}\n{given}".encode()).hexdigest()
+        pending = marker.pending
+        if marker.key == key and pending is not None:
+            try:
+                return (
+                    marker,
+                    evolve(payload_from(pending["payload"]), derived=tuple(pending["derived"])),
+                    str(pending["summary"]),
+                    moment(pending["at"]).astimezone(self.services.config.tz),
+                )
+            except (KeyError, TypeError, ValueError, HoldfastError):
+                logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
+        at = self.services.now()
+        strict = self.services.config.flush.policy == "strict"
+        if strict and marker.blocked < self.services.config.flush.strict_blocks:
+            names = contract.missing(self.given or Payload())
+            if names:
+                raise contract.refusal(names)
+        extractions, summary = self._extract(unflushed)
+        said = unflushed or self.session.messages
+        payload = contract.complete(
+            self.given, said, extractions, branch=self.session.branch, previous=self._previous_work()
+        )
+        names = contract.missing(payload)
+        if names:
+            raise contract.refusal(names)
+        self.step = "gate"
+        payload, summary = self._admit(payload, summary)
+        pending = {
+            "payload": unstructure(evolve(payload, derived=())),
+            "derived": list(payload.derived),
+            "summary": summary,
+            "at": stamp(at),
+        }
+        marker = evolve(marker, key=key, pending=pending)
+        safety.begin(self.services.state, marker)
+        return marker, payload, summary, at
+
+    def _extract(self, unflushed: Sequence[Any]) -> tuple[list[Any], str]:
+        if not unflushed:
+            return [], ""
+        self.step = "on_extract"
+        results, failures = self.services.dispatch.on_extract(turns_of(unflushed))
+        self.warnings += [str(failure) for failure in failures]
+        summary = "\n\n".join(e.summary.strip() for _, e in results if e.summary.strip())
+        return [e for _, e in results], summary
+
+    def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
+        """Every text without this machine's paths, through the gate in one call."""
+        root = self.services.root
+        texts = contract.texts(payload)
+        clean = [paths.rewrite(t, root).replace("\ue000", "�") for t in texts]
+        payload = contract.map_texts(payload, dict(zip(texts, clean, strict=True)))
+        contract.check_pointers(payload)
+        texts = contract.texts(payload)
+        whole = [*texts, paths.rewrite(summary, root).replace("\ue000", "�")]
+        found: list[Finding] = []
+        admitted = self.services.gate.admit(_SEPARATOR.join(whole), surface=Surface.DAILY, notes=found).split(
+            _SEPARATOR
+        )
+        if len(admitted) != len(whole):  # a mask reached over a border: ask for each text by itself
+            admitted = [self.services.gate.admit(t, surface=Surface.DAILY) for t in whole]
+        self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        return contract.map_texts(payload, dict(zip(texts, admitted, strict=False))), admitted[-1]
+
+    def _block(self, payload: Payload, summary: str, flush_id: str, name: str, at: datetime) -> tuple[str, str]:
+        """The block and its id. The id gets a suffix when a block of that id stands there with other text (somebody
+        edited it): what is to be saved is then written beside it, never skipped."""
+        stored = self.services.store.read(name)
+        for attempt in range(100):
+            block_id = flush_id if attempt == 0 else f"{flush_id}-{attempt + 1}"
+            block = self.services.gate.admit(
+                notes.render(
+                    payload,
+                    block_id=block_id,
+                    session=self.session.id,
+                    reason=self.reason,
+                    at=at,
+                    summary=summary,
+                    overrides=self.session.unrecorded_overrides,
+                ),
+                surface=Surface.DAILY,
+                name=name,
+            )
+            if stored is None or block_marker(block_id) not in stored.text or block.strip("\n") in stored.text:
+                return block_id, block
+        raise Corrupt(f"{name} holds a hundred edited copies of {flush_id}.", next_step="Clean up the note.")
+
+    def _trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
+        from holdfast.report import trail_block, trail_header
+
+        name = self.services.layout.name(Surface.TRAIL, at.date())
+        block = trail_block(payload, flush_id=flush_id, note=note_name, session=self.session.id, at=at)
+        block = self.services.gate.admit(block, surface=Surface.TRAIL, name=name)
+        self.written.append(self.services.store.append(Surface.TRAIL, name, block, trail_header(at.date()), flush_id))
+
+    def _handoff(self, payload: Payload, flush_id: str, note_name: str) -> None:
+        name = self.services.layout.name(Surface.HANDOFF)
+        fields = payload.handoff
+        work = handoff.Work(
+            session=self.session.id,
+            flush=flush_id,
+            note=note_name,
+            agent=self.agent,
+            objective=payload.objective or "",
+            active_task=fields.active_task if fields else payload.objective or "",
+            branch=fields.branch if fields else "none",
+            blocker=fields.blocker if fields else "none",
+            next_action=fields.next_action if fields else payload.next_step or "",
+            facts=payload.facts or (),
+            blockers=payload.blockers or (),
+            artifacts=payload.artifacts or (),
+            follow_ups=payload.follow_ups or (),
+            derived="next_step" in payload.derived,
+        )
+        if not contract.is_open(payload):
+            if self.services.store.read(name) is None:
+                return
+            work = handoff.closed(work)
+
+        def change(text: str | None) -> str:
+            entries = handoff.parse(text, name) if text else ()
+            new = handoff.render(handoff.put(entries, work))
+            return self.services.gate.admit(new, surface=Surface.HANDOFF, name=name, previous=text)
+
+        written = self.services.store.change(Surface.HANDOFF, name, change)
+        stored = self.services.store.read(name)
+        if stored is None or not any(w.flush == flush_id for w in handoff.parse(stored.text, name)):
+            raise FlushRefused(
+                f"{name} does not hold this flush's handoff.", next_step="Flush again.", target=Surface.HANDOFF
+            )
+        self.written.append(written)
+
+    def _previous_work(self) -> handoff.Work | None:
+        name = self.services.layout.name(Surface.HANDOFF)
+        stored = self.services.store.read(name)
+        entries = handoff.parse(stored.text, name) if stored else ()
+        return next((w for w in entries if w.session == self.session.id and w.is_open), None)
+
+    def _curated(self, payload: Payload) -> None:
+        decision = payload.curated
+        if decision is None or decision.is_none:
+            return
+        for surface, entries in ((Surface.MEMORY, decision.memory), (Surface.USER, decision.user)):
+            if not entries:
+                continue
+            name = self.services.layout.name(surface)
+
+            def change(text: str | None, surface: Surface = surface, entries: Any = entries, name: str = name) -> str:
+                new = curated.apply(text, entries, surface)
+                return self.services.gate.admit(new, surface=surface, name=name, previous=text)
+
+            self.written.append(self.services.store.change(surface, name, change))
+
+    def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:
+        evidence = self.services.dispatch.on_flush(payload, receipt)
+        for item in evidence:
+            paths.check_pointer(item.pointer, "evidence.pointer")
+            if item.published.strip() != item.read_back.strip():
+                raise FlushRefused(
+                    f"What was published at {item.pointer} reads back differently.",
+                    next_step="Look at it there, then flush again.",
+                    target=Surface.TRAIL,
+                )
+        return evolve(receipt, evidence=evidence, pending=sum(e.pending for e in evidence))
+
+    # the marker
+
+    def _begin(self) -> Marker:
+        services, session = self.services, self.session
+        old = safety.read(services.state, session.id)
+        marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
+        if old is not None:
+            marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
+        try:
+            safety.begin(services.state, marker)
+        except HoldfastError as error:
+            return self._unmarked(error)
+        return marker
+
+    def _unmarked(self, error: HoldfastError) -> Marker:
+        raise FlushRefused(
+            f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
+            next_step=error.next_step,
+            target="state",
+        ) from error
+
+    def _failed(self, marker: Marker, error: HoldfastError) -> Receipt:
+        """Leave the marker and refuse, unless an operator has overridden this."""
+        current = safety.read(self.services.state, self.session.id) or marker
+        target = error.target if isinstance(error, FlushRefused) and error.target else self.step
+        strict = isinstance(error, FlushRefused) and bool(error.missing)
+        try:
+            safety.failed(
+                self.services.state,
+                current,
+                error=error.message,
+                next_step=error.next_step,
+                target=target,
+                blocked=strict,
+            )
+        except HoldfastError as second:
+            logger.error("the UNSAFE marker could not be updated: %s", second)  # noqa: TRY400 - the cause is raised below
+        logger.warning("flush of session %s failed at %s", self.session.id, target)
+        if self.session.override_reason:
+            reason = self.session.use_override()
+            return Receipt(
+                flush_id="",
+                session_id=self.session.id,
+                reason=self.reason,
+                at=self.services.now(),
+                warnings=(f"Not saved: {error.message}",),
+                overridden=reason,
+            )
+        if isinstance(error, FlushRefused):
+            if not error.target:
+                error.target = target
+            raise error
+        raise FlushRefused(
+            f"{error.message} The session is UNSAFE and nothing was dropped.",
+            next_step=error.next_step,
+            target=target,
+        ) from error
+
+    def _clear_marker(self) -> None:
+        safety.clear(self.services.state, self.session.id)
+
+    # checks
+
+    def _nothing(self) -> Receipt:
+        return Receipt(
+            flush_id="",
+            session_id=self.session.id,
+            reason=self.reason,
+            at=self.services.now(),
+            warnings=("There is nothing to flush: the session is empty.",),
+        )
+
+    def _still_stored(self, receipt: Receipt) -> bool:
+        """Whether the blocks of an earlier receipt still stand and its handoff was not lost."""
+        if not receipt.written:
+            return False
+        for written in receipt.written:
+            document = self.services.store.read(written.name)
+            if document is None:
+                return False
+            if (
+                written.surface in (Surface.DAILY, Surface.TRAIL)
+                and block_marker(receipt.flush_id) not in document.text
+            ):
+                return False
+            if written.surface == Surface.HANDOFF:
+                entries = handoff.parse(document.text, written.name)
+                if not any(w.session == receipt.session_id for w in entries):
+                    return False
+        return True
+
+    def _warn_of_clock(self, name: str, at: datetime) -> None:
+        stored = self.services.store.read(name)
+        last = notes.last_stamp(stored.text) if stored else None
+        if last is not None and at < last - timedelta(seconds=1):
+            self.warnings.append(
+                f"The clock went back: the note's last block is of {last:%H:%M:%S} UTC. The order of writing is kept."
+            )

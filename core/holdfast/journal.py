@@ -1,0 +1,251 @@
+"""A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line a record, only ever appended.
+
+An append is durable on return. A crash can leave a torn last line, which nobody was told of: readers stop before it
+and the next writer cuts it. Anything unreadable further up is :class:`~holdfast.errors.Corrupt`.
+
+Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
+whole state up to there, so that a reader may begin at the last one), ``override``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from holdfast import durable
+from holdfast.errors import Corrupt
+
+_CRC = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
+_PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
+_CHUNK = 65536
+
+
+class Entry(NamedTuple):
+    """A record with the offsets, in bytes, at which it begins and ends."""
+
+    start: int
+    end: int
+    record: dict[str, Any]
+
+
+def file_stem(session_id: str) -> str:
+    """A file name for a session id, the same on every system: plain ids as they are, others with a digest."""
+    if _PLAIN_ID.fullmatch(session_id) and not re.fullmatch(r"con|prn|aux|nul|com\d|lpt\d", session_id):
+        return session_id
+    import hashlib
+
+    slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
+    return f"{slug or 'session'}-{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def encode(record: dict[str, Any]) -> bytes:
+    """One line: the JSON of ``record`` with a CRC-32 of what stands before it as the last key."""
+    body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1].encode("utf-8")
+    return body + b',"crc":"%08x"}\n' % zlib.crc32(body)
+
+
+def decode(line: bytes) -> dict[str, Any] | None:
+    """The record of a line without its newline, or None when it is not whole."""
+    match = _CRC.search(line)
+    if not match or int(match[1], 16) != zlib.crc32(line[: match.start()]):
+        return None
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict):
+        return None
+    del record["crc"]
+    return record
+
+
+class Journal:
+    """The journal of one session. Safe for several processes and threads; nothing is opened before it is needed."""
+
+    def __init__(self, state: str, session_id: str) -> None:
+        self.session_id = session_id
+        self.folder = os.path.join(state, "sessions")
+        stem = os.path.join(self.folder, file_stem(session_id))
+        self.path = stem + ".jsonl"
+        self._lock_path = stem + ".lock"
+        self._hint_path = stem + ".hint"
+        self._clean_size = -1  # size of the file after our own last append: its tail needs no second look
+
+    @property
+    def shown(self) -> str:
+        """The file as a person is told of it."""
+        return f"state/sessions/{os.path.basename(self.path)}"
+
+    def exists(self) -> bool:
+        return os.path.exists(self.path)
+
+    def size(self) -> int:
+        """Bytes in the file, 0 when there is none. Raises: Unavailable."""
+        try:
+            return os.stat(self.path).st_size
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def append(self, *records: dict[str, Any]) -> list[Entry]:
+        """Add records durably, all with one flush. Raises: Unavailable, and then nothing was added."""
+        lines = [encode(record) for record in records]
+        durable.make_private_dir(self.folder)
+        with durable.lock(self._lock_path):
+            size = self.size()
+            if size != self._clean_size:
+                size = self._cut_torn_tail(size)
+            first = b"" if size else encode({"kind": "session", "id": self.session_id, "v": 1})
+            start = durable.append(self.path, first + b"".join(lines)) + len(first)
+            entries = []
+            for line, record in zip(lines, records, strict=True):
+                entries.append(Entry(start, start + len(line), record))
+                start += len(line)
+            self._clean_size = start
+        if any(record["kind"] == "checkpoint" for record in records):
+            self._leave_hint(entries[-1].start)
+        return entries
+
+    def entries(self, start: int = 0) -> Iterator[Entry]:
+        """Records from offset ``start`` (a record's beginning) on, in order; a torn last line is left out.
+
+        Memory stays flat in the length of the journal. Raises: Corrupt naming file and offset; Unavailable.
+        """
+        if os.path.isdir(self.path):
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal is a file.")
+        try:
+            file = open(self.path, "rb")  # noqa: SIM115 - closed below; opening and reading fail differently
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+        with file:
+            file.seek(start)
+            bad = -1
+            for line in file:
+                end = start + len(line)
+                record = decode(line[:-1]) if line.endswith(b"\n") else None
+                if bad >= 0:
+                    raise self._corrupt(bad)
+                if record is None:
+                    bad = start  # torn when it is the last line, damage when it is not
+                else:
+                    yield Entry(start, end, record)
+                start = end
+
+    def last_checkpoint(self) -> Entry | None:
+        """The newest checkpoint. Uses the hint beside the journal, which may be missing or stale, never wrong."""
+        found: Entry | None = None
+        for entry in self.entries(self._hint()):
+            if entry.record["kind"] == "checkpoint":
+                found = entry
+        return found
+
+    def repair(self) -> int:
+        """Keep the damaged file beside the journal and go on with the lines that are whole; returns how many bytes
+        were left out. Nothing is deleted."""
+        with durable.lock(self._lock_path):
+            try:
+                with open(self.path, "rb") as file:
+                    data = file.read()
+            except OSError as error:
+                raise durable.unavailable(error, self.path, "read") from error
+            whole = b"".join(
+                line for line in data.splitlines(keepends=True) if line.endswith(b"\n") and decode(line[:-1])
+            )
+            if whole == data:
+                return 0
+            durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
+            durable.replace(self.path, whole)
+            durable.remove(self._hint_path)
+            self._clean_size = -1
+            return len(data) - len(whole)
+
+    def _corrupt(self, offset: int) -> Corrupt:
+        return Corrupt(
+            f"{self.shown} is damaged at byte {offset}.",
+            next_step="Run `holdfast doctor --repair`: it keeps the damaged file and every line that is whole.",
+        )
+
+    def _cut_torn_tail(self, size: int) -> int:
+        if size == 0:
+            return 0
+        try:
+            with open(self.path, "rb") as file:
+                cut = _whole_length(file, size)
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+        if cut < size:
+            durable.truncate(self.path, cut)
+        return cut
+
+    def _leave_hint(self, offset: int) -> None:
+        try:
+            fd = os.open(self._hint_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                os.write(fd, b"%d" % offset)
+            finally:
+                os.close(fd)
+        except OSError:
+            return  # only slower without it
+
+    def _hint(self) -> int:
+        try:
+            with open(self._hint_path, encoding="ascii") as file:
+                offset = int(file.read(20))
+            with open(self.path, "rb") as file:
+                file.seek(offset)
+                record = decode(file.readline().rstrip(b"\n"))
+        except (OSError, ValueError):
+            return 0
+        return offset if record and record.get("kind") == "checkpoint" else 0
+
+
+def _whole_length(file: BinaryIO, size: int) -> int:
+    """Length of the file up to the end of its last whole line."""
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        start = _line_start(file, size - 1)
+        file.seek(start)
+        if decode(file.read(size - 1 - start)) is not None:
+            return size
+        return start
+    return _line_start(file, size)
+
+
+def _line_start(file: BinaryIO, end: int) -> int:
+    """Where the line begins that holds the byte before ``end``."""
+    while end > 0:
+        begin = max(0, end - _CHUNK)
+        file.seek(begin)
+        at = file.read(end - begin).rfind(b"\n")
+        if at >= 0:
+            return begin + at + 1
+        end = begin
+    return 0
+
+
+def session_files(state: str) -> list[str]:
+    """Paths of all journals, sorted. Raises: Unavailable."""
+    folder = os.path.join(state, "sessions")
+    try:
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl"))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise durable.unavailable(error, folder, "list") from error
+
+
+def session_id_of(path: str) -> str | None:
+    """The session that a journal file belongs to, or None when its first line is not whole."""
+    try:
+        with open(path, "rb") as file:
+            record = decode(file.readline().rstrip(b"\n"))
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+    return str(record["id"]) if record and record.get("kind") == "session" else None

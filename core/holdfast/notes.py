@@ -1,0 +1,187 @@
+"""The daily note: operator-facing first, append-only, one block a flush. Rendering and reading back of its blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
+
+from attrs import frozen
+
+from holdfast.contract import is_open
+from holdfast.models import CuratedDecision, Payload
+from holdfast.serde import moment, stamp
+from holdfast.storage import block_marker
+
+#: Titles of the origin's daily blocks. Source: reading A24.
+TITLES = {
+    "compaction": "Trimmed Context",
+    "trim": "Trimmed Context",
+    "overflow": "Context Overflow Recovery",
+    "daily": "Daily Summary",
+}
+OTHER_TITLE = "Session Notes"
+CURATED_NONE = "curated memory changes: none"
+
+_STAMP = re.compile(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+
+
+def header(day: date) -> str:
+    """What a new daily note begins with."""
+    return f"# Daily Memory: {day.isoformat()}\n"
+
+
+def title(reason: str, at: datetime) -> str:
+    """The block's heading, with the local time as 24 h ``HH:MM``."""
+    return f"## {TITLES.get(reason, OTHER_TITLE)} ({at:%H:%M})"
+
+
+def render(
+    payload: Payload,
+    *,
+    block_id: str,
+    session: str,
+    reason: str,
+    at: datetime,
+    summary: str = "",
+    overrides: Iterable[str] = (),
+) -> str:
+    """One block, beginning with a blank line. All parts of the contract are there, empty ones as ``none``."""
+    lines = [
+        "",
+        title(reason, at),
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={_comment(session)} reason={_comment(reason)} -->",
+        "",
+        body(payload, summary),
+    ]
+    lines += [f"\n**Operator override:** {_plain(o)}" for o in overrides]
+    return "\n".join(lines) + "\n"
+
+
+#: The questions that a block answers, each with the labels of its lines. Source: R099, R128-R133.
+WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_NEXT, PROOF = (
+    "What happened",
+    "What changed",
+    "What is blocked",
+    "What should happen next",
+    "Where the proof lives",
+)
+
+
+def body(payload: Payload, summary: str = "") -> str:
+    """The text of a block without heading and markers: what a person reads, and what ``on_summary`` gets."""
+    changes = [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()]
+    parts = [
+        f"**Objective:** {_plain(payload.objective)}",
+        _part(WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
+        _part(WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
+        _part(WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
+        _part(
+            WHAT_NEXT,
+            ("Next step", "Next step", (payload.next_step or "",)),
+            ("Promised", "Promised follow-ups", payload.follow_ups),
+        ),
+        _part(PROOF, ("Artifact", "Artifacts", payload.artifacts)),
+        f"Work is {'open' if is_open(payload) else 'closed'}.",
+        _curated(payload.curated or CuratedDecision()),
+    ]
+    if payload.derived:
+        parts.append(f"_Derived from the session, not stated by it: {', '.join(payload.derived)}._")
+    if summary.strip():
+        parts.append("### Summary\n\n" + _escape(summary.strip()))
+    return "\n\n".join(parts)
+
+
+def _part(heading: str, *rows: tuple[str, str, Iterable[str] | None]) -> str:
+    lines = [f"### {heading}", ""]
+    for one, many, items in rows:
+        found = [_plain(i) for i in items or ()]
+        lines += [f"- {one}: {item}" for item in found if item] or [f"- {many}: none"]
+    return "\n".join(lines)
+
+
+def _curated(decision: CuratedDecision) -> str:
+    if decision.is_none:
+        return CURATED_NONE
+    lines = ["curated memory changes:", ""]
+    for surface, entries in (("memory", decision.memory), ("user", decision.user)):
+        for entry in entries:
+            instead = f" (instead of: {_plain(entry.replaces)})" if entry.replaces else ""
+            lines.append(f"- {surface}: {_plain(entry.text)}{instead}")
+    return "\n".join(lines)
+
+
+def _escape(text: str) -> str:
+    """Text of a caller must not look like one of our markers or headings."""
+    text = text.replace("<!--", "&lt;!--")
+    return re.sub(r"^(#{1,2} )", r"\\\1", text, flags=re.MULTILINE)
+
+
+def _comment(text: str) -> str:
+    return _plain(text).replace("--", "- -")
+
+
+def _plain(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("<!--", "&lt;!--")
+
+
+@frozen(kw_only=True)
+class Block:
+    """A block as read back: ``at`` is UTC; ``lines`` are (heading, label, text) of its list items, in order."""
+
+    id: str
+    at: datetime | None
+    session: str
+    reason: str
+    title: str
+    text: str
+    objective: str
+    lines: tuple[tuple[str, str, str], ...]
+
+    def items(self, *labels: str) -> tuple[str, ...]:
+        """The texts of the lines with one of these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
+        Next step, Promised and Artifact."""
+        return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a note in order of appearance. Hand-written text between them is left alone."""
+    marks = list(_MARK.finditer(text))
+    for number, mark in enumerate(marks):
+        start = text.rfind("\n## ", 0, mark.start()) + 1
+        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
+        following = text.find("\n## ", mark.end(), end)
+        part = text[start : following if following >= 0 else end].strip("\n")
+        stamped = _STAMP.search(part)
+        yield Block(
+            id=mark[1],
+            at=moment(stamped[1]) if stamped else None,
+            session=stamped[2] if stamped else "",
+            reason=stamped[3] if stamped else "",
+            title=part.split("\n", 1)[0].removeprefix("## "),
+            text=part,
+            objective=_after(part, "**Objective:** "),
+            lines=tuple(_lines(part)),
+        )
+
+
+def _after(text: str, label: str) -> str:
+    return next((line.removeprefix(label) for line in text.splitlines() if line.startswith(label)), "")
+
+
+def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+    heading = ""
+    for line in text.splitlines():
+        if line.startswith("### "):
+            heading = line.removeprefix("### ")
+        elif line.startswith("- ") and heading and heading != "Summary":
+            label, _, item = line.removeprefix("- ").partition(": ")
+            yield heading, label, item
+
+
+def last_stamp(text: str) -> datetime | None:
+    """The UTC time of the note's newest block, or None."""
+    found = _STAMP.findall(text)
+    return moment(found[-1][0]) if found else None

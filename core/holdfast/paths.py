@@ -1,0 +1,39 @@
+"""Nothing that is written may depend on where this machine keeps things (R082, R176)."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from holdfast.errors import Refused
+
+_ABSOLUTE = re.compile(r"^(?:[a-zA-Z]:[\\/]|[\\/]{1,2}[^\s]|~[\\/]|file:)")
+
+
+def rewrite(text: str, root: str) -> str:
+    """``text`` with the project folder made relative and the home folder written as ``~``."""
+    for folder, short in ((root, ""), (os.path.realpath(root), ""), (os.path.expanduser("~"), "~/")):
+        if len(folder) > 1 and folder in text:
+            text = text.replace(folder + os.sep, short)
+            text = re.sub(re.escape(folder) + r"(?![\w.-])", short.rstrip("/") or ".", text)
+    return text
+
+
+def is_absolute(pointer: str) -> bool:
+    """Whether ``pointer`` says where something lies on one machine. URLs do not."""
+    return bool(_ABSOLUTE.match(pointer))
+
+
+def check_pointer(pointer: str, field: str) -> str:
+    """Return ``pointer`` when it is relative or a URL. Raises: Refused."""
+    if is_absolute(pointer):
+        raise Refused(
+            f"`{field}` holds a path that only this machine has: {pointer!r}.",
+            next_step="Give it relative to the project, or as a URL.",
+        )
+    return pointer
+
+
+def portable(pointer: str) -> str:
+    """The end of an absolute path, for pointers that core derived itself and so cannot ask about."""
+    return os.path.basename(pointer.replace("\\", "/").rstrip("/")) if is_absolute(pointer) else pointer

@@ -1,0 +1,159 @@
+"""What an operator wants to know: what happened, what changed, what is blocked, what is needed, where the proof lies.
+
+Derived from files only, with a pointer for every claim; making it twice gives the same text, losing it loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast import handoff, notes, safety
+from holdfast.layout import Surface
+from holdfast.models import Payload
+from holdfast.serde import stamp
+from holdfast.storage import block_marker
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+#: The questions, in the doctrine's order. Source: R110-R114.
+SECTIONS = ("What happened", "What changed", "What is blocked", "What is needed from you", "Where the proof lives")
+
+
+def trail_header(day: date) -> str:
+    """What a new operator-facing daily summary begins with."""
+    return f"# Daily Summary: {day.isoformat()}\n"
+
+
+def trail_block(payload: Payload, *, flush_id: str, note: str, session: str, at: datetime) -> str:
+    """The state mutations of one flush, for the operator, with a pointer to the note that tells the story."""
+    lines = [
+        "",
+        f"## State changes ({at:%H:%M})",
+        block_marker(flush_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} -->",
+        "",
+    ]
+    lines += [f"- **{m.kind}** {_line(m.target)}: {_line(m.summary)}" for m in payload.state_mutations or ()]
+    lines += ["", f"Source: {note}, block {flush_id}"]
+    return "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).replace("<!--", "&lt;!--")
+
+
+@frozen(kw_only=True)
+class Line:
+    """One claim and the document (and block) that proves it."""
+
+    text: str
+    pointer: str
+
+
+@frozen(kw_only=True)
+class Report:
+    """``sections`` maps each of :data:`SECTIONS` to its lines; ``str()`` is the Markdown."""
+
+    first_day: date
+    last_day: date
+    sections: dict[str, tuple[Line, ...]]
+
+    def __str__(self) -> str:
+        span = self.last_day.isoformat()
+        if self.first_day != self.last_day:
+            span = f"{self.first_day.isoformat()} to {span}"
+        parts = [f"# Report: {span}"]
+        for name in SECTIONS:
+            lines = self.sections[name] or (Line(text="nothing", pointer=""),)
+            shown = (f"- {line.text}" + (f"  ({line.pointer})" if line.pointer else "") for line in lines)
+            parts.append(f"## {name}\n\n" + "\n".join(shown))
+        return "\n\n".join(parts) + "\n"
+
+
+def report(services: Services, *, days: int = 1) -> Report:
+    """The report on the last ``days`` calendar days, today included. Raises: ValueError; Corrupt; Unavailable."""
+    if days < 1:
+        raise ValueError("days must be 1 or more")
+    today = services.now().date()
+    window = [today - timedelta(days=n) for n in reversed(range(days))]
+    found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
+    for day in window:
+        _from_note(services, services.layout.name(Surface.DAILY, day), found)
+        _from_trail(services, services.layout.name(Surface.TRAIL, day), found)
+    _from_automation(services, window, found)
+    _from_handoff(services, found)
+    for marker in safety.all_unsafe(services.state):
+        found["What is needed from you"].append(
+            Line(
+                text=f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}", pointer="holdfast status"
+            )
+        )
+    return Report(
+        first_day=window[0],
+        last_day=today,
+        sections={name: tuple(dict.fromkeys(lines)) for name, lines in found.items()},
+    )
+
+
+def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> None:
+    document = services.store.read(name)
+    if document is None:
+        return
+    where = services.store.backend.where(name)
+    for block in notes.blocks(document.text):
+        pointer = f"{where}, {block.title}"
+        found["What happened"].append(Line(text=block.objective, pointer=pointer))
+        for target, labels in (
+            ("What happened", ("Fact",)),
+            ("What changed", ("Decision",)),
+            ("Where the proof lives", ("Artifact",)),
+        ):
+            found[target] += [Line(text=item, pointer=pointer) for item in block.items(*labels)]
+    found["Where the proof lives"].append(Line(text=f"Daily note of {name}", pointer=where))
+
+
+def _from_trail(services: Services, name: str, found: dict[str, list[Line]]) -> None:
+    document = services.store.read(name)
+    if document is None:
+        return
+    where = services.store.backend.where(name)
+    lines = (line.removeprefix("- ") for line in document.text.splitlines() if line.startswith("- "))
+    found["What changed"] += [Line(text=line, pointer=where) for line in lines]
+
+
+def _from_automation(services: Services, window: Iterable[date], found: dict[str, list[Line]]) -> None:
+    """Heartbeat and briefings of the window, when automation wrote any. They are read, never rewritten."""
+    days = {day.isoformat() for day in window}
+    for surface in (Surface.HEARTBEAT, Surface.BRIEFING):
+        prefix = services.layout.prefix(surface)
+        for name in services.store.backend.names(prefix):
+            if any(day in name for day in days):
+                document = services.store.read(name)
+                first = next(
+                    (line.strip("# ") for line in (document.text if document else "").splitlines() if line.strip()), ""
+                )
+                found["What happened"].append(
+                    Line(text=f"{surface}: {first}", pointer=services.store.backend.where(name))
+                )
+
+
+def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:
+    name = services.layout.name(Surface.HANDOFF)
+    document = services.store.read(name)
+    if document is None:
+        return
+    where = services.store.backend.where(name)
+    for work in handoff.parse(document.text, name):
+        if not work.is_open:
+            continue
+        blocked = [b for b in dict.fromkeys((work.blocker, *work.blockers)) if b and b.casefold() != "none"]
+        found["What is blocked"] += [Line(text=b, pointer=where) for b in blocked]
+        found["What is needed from you"] += [
+            Line(text=f"Promised: {f}", pointer=where) for f in work.follow_ups if f.casefold() != "none"
+        ]
+        found["What is needed from you"] += [Line(text=f"Unblock: {b}", pointer=where) for b in blocked]

@@ -1,0 +1,367 @@
+"""The context tier: what was said in one conversation, journalled turn by turn, dropped only through the flush gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from holdfast import capture, safety
+from holdfast.errors import FlushRefused
+from holdfast.journal import Entry, Journal
+from holdfast.models import Message, Payload, Receipt
+from holdfast.safety import State
+from holdfast.serde import moment, receipt_from, stamp, unstructure
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+OnSummary = Callable[[str], object]
+
+#: Recalled text is data, not conversation: extractors skip what stands between these.
+RECALL_OPEN, RECALL_CLOSE = "<recalled-memory>", "</recalled-memory>"
+
+
+class Session:
+    """One conversation. ``messages`` is what is still in context, oldest first.
+
+    ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
+    :class:`~holdfast.errors.FlushRefused` when that fails; then nothing was dropped and the session is UNSAFE.
+    Several processes may use one session: each sees the others' messages when it flushes or drops.
+    """
+
+    def __init__(self, services: Services, session_id: str) -> None:
+        self._services = services
+        self.id = session_id
+        self.journal = Journal(services.state, session_id)
+        #: What has been summarised and dropped so far, oldest first.
+        self.summary = ""
+        self.provider = ""
+        self.branch = ""
+        self.ended = False
+        self.last_receipt: Receipt | None = None
+        self.override_reason = ""
+        self._log: list[tuple[int, Message]] = []  # what is in context or not yet flushed, with its offset
+        self._ids: set[str] = set()
+        self._flushed_to = 0
+        self._kept_from = 0
+        self._read_to = 0
+        self._last_message = -1
+        self._new_summaries: list[str] = []  # of flushes whose messages are still in context
+        self._unrecorded: list[str] = []  # overrides that no daily note tells of yet
+        self._load()
+
+    # what is in it
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages in context, oldest first."""
+        return [m for offset, m in self._log if offset >= self._kept_from]
+
+    @property
+    def unflushed(self) -> list[Message]:
+        """The messages that no flush covers yet, oldest first."""
+        return [m for offset, m in self._log if offset >= self._flushed_to]
+
+    @property
+    def token_usage(self) -> int:
+        """Tokens of the messages in context, by the configured counter."""
+        return sum(m.tokens for m in self.messages)
+
+    @property
+    def state(self) -> State:
+        """SAFE, DIRTY or UNSAFE. Reads the marker, so it is true across processes."""
+        if safety.read(self._services.state, self.id) is not None:
+            return State.UNSAFE
+        return State.DIRTY if self.unflushed else State.SAFE
+
+    @property
+    def unsafe(self) -> bool:
+        return self.state is State.UNSAFE
+
+    @property
+    def end_position(self) -> int:
+        """The journal offset of the newest message, dropped or not; -1 when there was none."""
+        return self._last_message
+
+    @property
+    def unrecorded_overrides(self) -> tuple[str, ...]:
+        """Operator overrides that no daily note tells of yet."""
+        return (*self._unrecorded, *([self.override_reason] if self.override_reason else []))
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        message_id: str | None = None,
+        at: datetime | None = None,
+        tool: str = "",
+        failed: bool = False,
+        tokens: int | None = None,
+    ) -> Message:
+        """Journal a message, durably, and put it into context. Returns it as stored, redacted.
+
+        A message whose ``message_id`` is already there is not added again. ``at`` is an aware time, now by default.
+        Raises: ValueError for an unknown role; Refused or PluginError from the gate; Unavailable when the journal
+        cannot be written. Then the message is not in the session.
+        """
+        if message_id is not None and message_id in self._ids:
+            return next((m for _, m in self._log if m.id == message_id), self._log[-1][1])
+        record = capture.message_record(
+            self._services.gate,
+            self._services.root,
+            role,
+            text,
+            at=at or self._services.now(),
+            message_id=message_id,
+            tool=tool,
+            failed=failed,
+            tokens=tokens,
+        )
+        self._append(record)
+        return self._log[-1][1]
+
+    # the flush gate
+
+    def flush(
+        self, payload: Payload | None = None, *, reason: str = "manual", on_summary: OnSummary | None = None
+    ) -> Receipt:
+        """Make the session durable, verify it by reading back, and return the receipt.
+
+        Without ``payload`` the fields are derived from what was said. ``on_summary`` is called once, with the text of
+        the daily block, after everything is on disk. A flush that changes nothing returns the earlier receipt.
+        Raises: FlushRefused; the session is then UNSAFE.
+        """
+        from holdfast.flush import flush
+
+        return flush(self._services, self, payload, reason=reason, on_summary=on_summary)
+
+    def compact(
+        self,
+        keep_last: int | None = None,
+        payload: Payload | None = None,
+        *,
+        reason: str = "compaction",
+        on_summary: OnSummary | None = None,
+    ) -> list[Message]:
+        """Drop all but the last ``keep_last`` messages, once everything dropped is durable and verified.
+
+        Returns the messages kept. A kept tool result keeps the call before it.
+        Raises: FlushRefused; ValueError for a negative number.
+        """
+        keep = self._services.config.session.keep_last if keep_last is None else keep_last
+        if keep < 0:
+            raise ValueError("keep_last must not be negative")
+        self._pass_gate(payload, reason, on_summary)
+        messages = self.messages
+        start = max(0, len(messages) - keep)
+        while 0 < start < len(messages) and messages[start].role == "tool":
+            start -= 1
+        return self._drop(start)
+
+    def trim(
+        self, max_tokens: int, payload: Payload | None = None, *, on_summary: OnSummary | None = None
+    ) -> list[Message]:
+        """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``."""
+        if max_tokens < 0:
+            raise ValueError("max_tokens must not be negative")
+        self._pass_gate(payload, "trim", on_summary)
+        total, start = self.token_usage, 0
+        for message in self.messages:
+            if total <= max_tokens:
+                break
+            total -= message.tokens
+            start += 1
+        return self._drop(start)
+
+    def end(self, payload: Payload | None = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
+        """Flush, drop everything and close the session; None when it holds nothing that could be flushed.
+
+        A later ``add`` opens it again. Raises: FlushRefused; the session then stays open.
+        """
+        if self.ended and not self.unflushed and payload is None:
+            return self.last_receipt
+        receipt = self._pass_gate(payload, "end", on_summary)
+        if receipt is not None:
+            self.ended = True
+            self._drop(len(self.messages))
+        return receipt
+
+    def switch_provider(
+        self, provider: str, payload: Payload | None = None, *, on_summary: OnSummary | None = None
+    ) -> Receipt | None:
+        """Flush before another model or provider goes on with the context. Raises: FlushRefused."""
+        receipt = self._pass_gate(payload, "switch", on_summary)
+        self._append({"kind": "provider", "name": provider})
+        return receipt
+
+    def hand_over(self, to: str, payload: Payload | None = None, *, on_summary: OnSummary | None = None) -> Receipt:
+        """Flush for another agent, ``to``, which is named in the handoff. Raises: FlushRefused."""
+        from holdfast.flush import flush
+
+        return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to)
+
+    def override(self, reason: str) -> None:
+        """An operator lets context be dropped once although the flush fails; the reason goes into the daily note.
+
+        Raises: ValueError for a blank reason; Unavailable when not even the journal can be written.
+        """
+        if not reason.strip():
+            raise ValueError("an override needs a reason")
+        text = self._services.gate.admit(reason.strip(), surface="daily")
+        self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
+
+    def with_summary(self, summary: str | None = None) -> list[Message]:
+        """The messages in context with ``summary`` (default: the running summary) put before the first user text.
+
+        Nothing is changed by itself: the caller decides what goes to the model. The summary is fenced as data.
+        """
+        text = self.summary if summary is None else summary
+        messages = self.messages
+        if not text.strip():
+            return messages
+        fenced = f"{RECALL_OPEN}\n{text.strip()}\n{RECALL_CLOSE}"
+        if messages and messages[0].role == "user":
+            first = messages[0]
+            joined = f"{fenced}\n\n{first.text}"
+            return [attrs.evolve(first, text=joined, tokens=self._services.count_tokens(joined)), *messages[1:]]
+        injected = Message(
+            role="user", text=fenced, at=self._services.now(), id="recalled", tokens=self._services.count_tokens(fenced)
+        )
+        return [injected, *messages]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the session through the gate. When the block raised and the flush fails too, the block's error goes on
+        with a note, and the UNSAFE marker stays on disk."""
+        if error is None:
+            self.end()
+            return
+        try:
+            self.end()
+        except FlushRefused as refused:
+            error.add_note(f"holdfast: the session is UNSAFE: {refused}")
+
+    # state, as the journal tells it
+
+    def catch_up(self) -> None:
+        """Read what other processes added to the journal. Raises: Corrupt; Unavailable."""
+        for entry in self.journal.entries(self._read_to):
+            self._apply(entry)
+
+    def record_flush(self, receipt: Receipt, summary: str) -> None:
+        """Mark everything said so far as flushed. Called by the flush pipeline, once all is verified."""
+        if summary:
+            self._new_summaries.append(summary)
+        self._unrecorded, self.override_reason = [], ""
+        end = self._read_to
+        self._flushed_to = end
+        self.last_receipt = receipt
+        self._checkpoint()
+
+    def use_override(self) -> str:
+        """Take the operator's override, once; empty when there is none."""
+        reason, self.override_reason = self.override_reason, ""
+        if reason:
+            self._unrecorded.append(reason)
+            self._checkpoint()
+        return reason
+
+    def _load(self) -> None:
+        checkpoint = self.journal.last_checkpoint()
+        if checkpoint is not None:
+            kept, flushed = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
+            self._kept_from, self._flushed_to = kept, flushed
+            self._read_to = min(kept, flushed)
+            for entry in self.journal.entries(self._read_to):
+                if entry.start > checkpoint.start:
+                    break
+                if entry.record["kind"] == "message":
+                    self._apply(entry)
+            self._apply(checkpoint)
+        self.catch_up()
+
+    def _append(self, record: dict[str, Any]) -> Entry:
+        entry = self.journal.append(record)[0]
+        self.catch_up()
+        return entry
+
+    def _apply(self, entry: Entry) -> None:
+        record = entry.record
+        kind = record["kind"]
+        if kind == "message" and record["id"] not in self._ids:
+            self._ids.add(record["id"])
+            self._log.append((entry.start, self._message(record)))
+            self._last_message = entry.start
+            self.ended = False
+        elif kind == "provider":
+            self.provider = record["name"]
+        elif kind == "override":
+            self.override_reason = record["reason"]
+        elif kind == "checkpoint":
+            self._kept_from, self._flushed_to = record["kept_from"], record["flushed_to"]
+            self.summary, self.provider = record["summary"], record["provider"]
+            self.ended, self.branch = record["ended"], record["branch"]
+            self._last_message = max(self._last_message, record["last_message"])
+            self._new_summaries = list(record["new_summaries"])
+            self._unrecorded = list(record["unrecorded"])
+            self.override_reason = record["override"]
+            self.last_receipt = receipt_from(record["receipt"]) if record["receipt"] else None
+            first = min(self._kept_from, self._flushed_to)
+            self._log = [item for item in self._log if item[0] >= first]
+        self._read_to = entry.end
+
+    def _message(self, record: dict[str, Any]) -> Message:
+        tokens = record.get("tokens")
+        return Message(
+            role=record["role"],
+            text=record["text"],
+            at=moment(record["at"]),
+            id=record["id"],
+            tokens=self._services.count_tokens(record["text"]) if tokens is None else tokens,
+            tool=record.get("tool", ""),
+            failed=record.get("failed", False),
+        )
+
+    def _pass_gate(self, payload: Payload | None, reason: str, on_summary: OnSummary | None) -> Receipt | None:
+        """Flush unless there is nothing to flush at all; the one way to every drop."""
+        self.catch_up()
+        if payload is None and not self._log and self.last_receipt is None:
+            return None
+        return self.flush(payload, reason=reason, on_summary=on_summary)
+
+    def _drop(self, count: int) -> list[Message]:
+        """Let the first ``count`` messages in context go, durably recorded."""
+        offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
+        if count or self.ended:
+            self._kept_from = offsets[count] if count < len(offsets) else self._read_to
+            self.summary = "\n\n".join(filter(None, [self.summary, *self._new_summaries]))
+            self._new_summaries = []
+            self._checkpoint()
+        return self.messages
+
+    def _checkpoint(self) -> None:
+        self._append(
+            {
+                "kind": "checkpoint",
+                "kept_from": self._kept_from,
+                "flushed_to": self._flushed_to,
+                "last_message": self._last_message,
+                "summary": self.summary,
+                "new_summaries": self._new_summaries,
+                "provider": self.provider,
+                "branch": self.branch,
+                "ended": self.ended,
+                "unrecorded": self._unrecorded,
+                "override": self.override_reason,
+                "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
+            }
+        )

@@ -1,0 +1,83 @@
+"""The backend as core uses it: names are checked before it sees them, and no write counts until it was read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.errors import Conflict, Unavailable
+from holdfast.layout import Layout
+from holdfast.models import Written
+from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+
+_TRIES = 5
+
+
+class Store:
+    """A :class:`StorageBackend` with checked names and verified writes."""
+
+    def __init__(self, backend: StorageBackend, layout: Layout) -> None:
+        self.backend = backend
+        self._layout = layout
+
+    def read(self, name: str) -> Document | None:
+        """The document, or None. Raises: Refused for a bad name; Corrupt; Unavailable."""
+        return self.backend.read(check_name(name))
+
+    def names(self) -> list[str]:
+        """All documents of the layout's folders, sorted."""
+        return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
+
+    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
+        """Append a block and read it back. Raises: Unavailable when what was read does not hold the whole block."""
+        if block_marker(block_id) not in block:
+            raise ValueError("the block does not hold its own marker")
+        self.backend.append(check_name(name), block, header, block_id)
+        document = self.read(name)
+        if document is None or block.strip("\n") not in document.text:
+            raise _silent(name)
+        return _written(surface, document, block.strip("\n"))
+
+    def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
+        """Read, change and write a document by compare-and-swap, then read it back.
+
+        ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again
+        when somebody else wrote in between. Raises: Conflict after five tries; Unavailable when the text read back
+        is not the text written and nobody else wrote.
+        """
+        check_name(name)
+        for _ in range(_TRIES):
+            before = self.backend.read(name)
+            text = change(before.text if before else None)
+            if before is not None and text == before.text:
+                return _written(surface, before, text)
+            try:
+                revision = self.backend.write(name, text, expected=before.revision if before else ABSENT)
+            except Conflict:
+                continue
+            after = self.backend.read(name)
+            if after is not None and after.text == text:
+                return _written(surface, after, text)
+            lied = after is None or after.revision in (revision, before.revision if before else ABSENT)
+            if lied:
+                raise _silent(name)
+        raise Conflict(
+            f"{name} was changed by somebody else {_TRIES} times in a row.",
+            next_step="Close the editor or stop the other writer, then try again.",
+        )
+
+
+def _silent(name: str) -> Unavailable:
+    return Unavailable(
+        f"{name} was written without an error, but what is stored is not what was written.",
+        next_step="The store lies: check the disk or the backend. Nothing was dropped.",
+    )
+
+
+def _written(surface: str, document: Document, text: str) -> Written:
+    return Written(
+        surface=surface,
+        name=document.name,
+        revision=document.revision,
+        sha256=sha256(text),
+        size=len(text.encode("utf-8")),
+    )

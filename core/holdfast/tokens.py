@@ -1,0 +1,25 @@
+"""An offline estimate of how many tokens a text costs. No download, no model, never 0 for some text."""
+
+from __future__ import annotations
+
+import math
+
+#: Characters a token, by script. Source: measured means of current byte-pair vocabularies: about four Latin letters,
+#: two of other alphabets, and one ideograph, kana or hangul syllable.
+_LATIN, _OTHER, _WIDE = 4.0, 2.0, 1.0
+
+
+def estimate(text: str) -> int:
+    """Tokens in ``text``, rounded up; 0 only for the empty text."""
+    if text.isascii():
+        return math.ceil(len(text) / _LATIN)
+    weight = 0.0
+    for char in text:
+        code = ord(char)
+        if code < 0x250:
+            weight += 1 / _LATIN
+        elif code >= 0x2E80:  # CJK and everything above it, emoji included
+            weight += 1 / _WIDE
+        else:
+            weight += 1 / _OTHER
+    return math.ceil(weight)
