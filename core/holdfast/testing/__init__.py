@@ -1,0 +1,50 @@
+"""Tests for authors of plugins and backends. Needs pytest and hypothesis; nothing else in holdfast does.
+
+A storage backend is checked against every clause of docs/storage-contract.md by two short classes::
+
+    from holdfast.testing import StorageContract, fact_machine
+
+    class TestMyBackend(StorageContract):
+        factory = "my_backend.store:open_store"  # called with a folder, here and in other processes
+
+    TestMyFacts = fact_machine("my_backend.store:open_store").TestCase
+
+``factory`` names something importable that takes the path of an empty project folder and returns the backend; called
+again with the same folder it opens the same store. A store that lives elsewhere (a server, say) keeps its address in
+that folder. Override :meth:`StorageContract.corrupt_document`, ``corrupt_facts`` and ``unwritable`` to have the error
+clauses checked too; without them those tests are skipped.
+
+``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts. A new mandatory test
+comes only with a minor release.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.testing.documents import DocumentContract as DocumentContract
+    from holdfast.testing.facts import FactContract as FactContract
+    from holdfast.testing.machine import fact_machine as fact_machine
+    from holdfast.testing.processes import ProcessContract as ProcessContract
+    from holdfast.testing.storage import StorageContract as StorageContract
+
+_WHERE = {
+    "DocumentContract": "documents",
+    "FactContract": "facts",
+    "ProcessContract": "processes",
+    "StorageContract": "storage",
+    "fact_machine": "machine",
+}
+
+__all__ = ["DocumentContract", "FactContract", "ProcessContract", "StorageContract", "fact_machine"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'holdfast.testing' has no attribute {name!r}")
+    import importlib
+
+    import pytest
+
+    pytest.register_assert_rewrite(*(f"holdfast.testing.{module}" for module in ("base", *_WHERE.values())))
+    return getattr(importlib.import_module(f"holdfast.testing.{_WHERE[name]}"), name)

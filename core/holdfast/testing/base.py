@@ -1,0 +1,158 @@
+"""What the parts of the storage suite share: opening the store under test, here and in other processes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from holdfast.models import Fact
+from holdfast.storage import StorageBackend, block_marker
+
+Open = Callable[[], StorageBackend]
+
+
+def open_store(factory: str, root: Path) -> StorageBackend:
+    """Call the factory ``"package.module:callable"`` with the project folder."""
+    module, _, name = factory.partition(":")
+    store = getattr(importlib.import_module(module), name)(root)
+    assert isinstance(store, StorageBackend), f"{factory} returned {store!r}, not a StorageBackend"
+    return store
+
+
+class ContractBase:
+    """Fixtures and the author's switches. ``factory`` is ``"package.module:callable"``."""
+
+    factory: ClassVar[str] = ""
+
+    def corrupt_document(self, root: Path, name: str) -> None:
+        """Make the stored document unreadable. Without it E1 is not checked for documents."""
+        pytest.skip("the suite was not told how to corrupt a document of this backend")
+
+    def corrupt_facts(self, root: Path) -> None:
+        """Make a stored fact unreadable. Without it E1 is not checked for facts."""
+        pytest.skip("the suite was not told how to corrupt a fact of this backend")
+
+    def unwritable(self, root: Path) -> AbstractContextManager[None]:
+        """Let every write fail inside the block. Without it E2 is not checked."""
+        pytest.skip("the suite was not told how to make this backend unwritable")
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        """The project folder, empty."""
+        folder = tmp_path / "contract"
+        folder.mkdir()
+        return folder
+
+    @pytest.fixture
+    def reopen(self, root: Path) -> Iterator[Open]:
+        """Open the store once more, as another process would; all are closed at the end."""
+        opened: list[StorageBackend] = []
+
+        def open_again() -> StorageBackend:
+            opened.append(open_store(self.factory, root))
+            return opened[-1]
+
+        yield open_again
+        for store in opened:
+            store.close()
+
+    @pytest.fixture
+    def store(self, reopen: Open) -> StorageBackend:
+        """The store under test, new."""
+        return reopen()
+
+
+def make_fact(number: int, content: str = "", *, confidence: float = 0.8, age_s: float = 0.0, **more: Any) -> Fact:
+    """A fact whose id, age and (by default) content follow from ``number``; ``age_s`` makes it older, in seconds."""
+    return Fact(
+        id=f"fact_{number:08x}",
+        content=content or f"The build needs step {number}",
+        category=more.pop("category", "knowledge"),
+        confidence=confidence,
+        created_at=datetime(2026, 3, 1, 9, 30, 15, 123456, tzinfo=UTC) + timedelta(seconds=number - age_s),
+        **more,
+    )
+
+
+def make_block(block_id: str, text: str = "- something was decided") -> str:
+    """A block that holds its marker line."""
+    return f"\n## 14:30\n{block_marker(block_id)}\n{text}\n"
+
+
+class Workers:
+    """Processes that each open the store and run a script of calls, all starting at the same moment."""
+
+    def __init__(self, factory: str, root: Path, scripts: Sequence[Sequence[dict[str, Any]]]) -> None:
+        paths = os.pathsep.join(p for p in sys.path if p)
+        self.processes: list[subprocess.Popen[str]] = []
+        for script in scripts:
+            process = subprocess.Popen(  # noqa: S603 - this interpreter, and arguments from the test
+                [sys.executable, "-m", "holdfast.testing.worker", factory, str(root)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, "PYTHONPATH": paths},
+            )
+            assert process.stdin
+            process.stdin.write(json.dumps(script) + "\n")
+            process.stdin.flush()
+            self.processes.append(process)
+        for process in self.processes:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+
+    def go(self) -> None:
+        """Let them run."""
+        for process in self.processes:
+            assert process.stdin
+            process.stdin.write("go\n")
+            process.stdin.close()
+            process.stdin = None
+
+    def finish(self) -> list[list[dict[str, Any]]]:
+        """Wait, and return for each worker the answers that it got, in order."""
+        answers = []
+        for process in self.processes:
+            out, _ = process.communicate(timeout=60)
+            lines = [line for line in out.split("\n") if line.endswith("}")]
+            answers.append([json.loads(line) for line in lines])
+        return answers
+
+
+def run(factory: str, root: Path, scripts: Sequence[Sequence[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    """Run the scripts at the same time, one process each; returns their answers."""
+    workers = Workers(factory, root, scripts)
+    workers.go()
+    return workers.finish()
+
+
+def append_call(name: str, block_id: str, header: str, text: str = "- something was decided") -> dict[str, Any]:
+    """A line of a worker's script: append a block."""
+    return {"call": "append", "name": name, "block": make_block(block_id, text), "header": header, "block_id": block_id}
+
+
+def add_call(fact: Fact, limit: int = 10_000) -> dict[str, Any]:
+    """A line of a worker's script: add a fact."""
+    return {
+        "call": "add_fact",
+        "limit": limit,
+        "fact": {
+            "id": fact.id,
+            "content": fact.content,
+            "category": fact.category,
+            "confidence": fact.confidence,
+            "created_at": fact.created_at.isoformat(),
+            "source": fact.source,
+        },
+    }

@@ -1,0 +1,266 @@
+"""Clauses F1-F12 and the error clauses that concern facts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import attrs
+import pytest
+from hypothesis import given
+
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
+from holdfast.models import AddOutcome, Category, Fact
+from holdfast.storage import FactOrder, StorageBackend
+from holdfast.testing import strategies
+from holdfast.testing.base import ContractBase, Open, make_fact
+from holdfast.testing.documents import hard
+
+LIMIT = 500
+
+
+def ids(store: StorageBackend) -> list[str]:
+    """The stored facts in order of insertion."""
+    return [fact.id for fact in store.facts()]
+
+
+class FactContract(ContractBase):
+    """Facts."""
+
+    @pytest.mark.parametrize("category", list(Category))
+    def test_f1_add__any_category__all_fields_come_back(
+        self, store: StorageBackend, reopen: Open, category: Category
+    ) -> None:
+        """F1, C2"""
+        fact = make_fact(1, "Prefers tabs", confidence=0.1 + 0.2, category=str(category), source="session-1")
+        result = store.add_fact(fact, LIMIT)
+        assert (result.outcome, result.fact, result.evicted) == (AddOutcome.ADDED, fact, ())
+        for view in (store, reopen()):
+            assert view.get_fact(fact.id) == fact
+            assert list(view.facts()) == [fact]
+            assert view.count_facts() == 1
+
+    def test_f1_add__time_of_another_zone__same_instant_in_utc(self, store: StorageBackend, reopen: Open) -> None:
+        """F1"""
+        at = datetime(2026, 10, 25, 2, 30, 0, 1, tzinfo=timezone(timedelta(hours=-7)))
+        store.add_fact(attrs.evolve(make_fact(1), created_at=at), LIMIT)
+        stored = reopen().get_fact("fact_00000001").created_at
+        assert stored == at
+        assert stored.utcoffset() == timedelta(0)
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ("User prefers Python", "USER PREFERS PYTHON"),
+            ("Stra\u00dfe", "STRASSE"),
+            ("\u03bf\u03b4\u03bf\u03c2", "\u039f\u0394\u039f\u03a3"),
+            ("caf\u00e9", "CAFE\u0301"),
+            ("two  words", " two  words\n"),
+        ],
+    )
+    def test_f2_add__same_key__duplicate_and_first_unchanged(
+        self, store: StorageBackend, reopen: Open, first: str, second: str
+    ) -> None:
+        """F2"""
+        old = make_fact(1, first, confidence=0.5)
+        new = make_fact(2, second, confidence=1.0, category="goal")
+        store.add_fact(old, LIMIT)
+        for view in (store, reopen()):
+            result = view.add_fact(new, LIMIT)
+            assert (result.outcome, result.fact, result.duplicate_of) == (AddOutcome.DUPLICATE, old, old.id)
+            assert list(view.facts()) == [old]
+        # at the limit, too: a duplicate evicts nobody
+        assert store.add_fact(new, 1).outcome is AddOutcome.DUPLICATE
+        assert list(store.facts()) == [old]
+
+    @pytest.mark.parametrize(("first", "second"), [("two words", "two  words"), ("x\u00b2", "x2")])
+    def test_f2_add__other_key__both_stored(self, store: StorageBackend, first: str, second: str) -> None:
+        """F2: inner blanks and compatibility forms make other texts."""
+        store.add_fact(make_fact(1, first), LIMIT)
+        assert store.add_fact(make_fact(2, second), LIMIT).outcome is AddOutcome.ADDED
+        assert store.count_facts() == 2
+
+    def test_f3_add__id_taken__conflict(self, store: StorageBackend) -> None:
+        """F3"""
+        store.add_fact(make_fact(1, "one"), LIMIT)
+        with pytest.raises(Conflict):
+            store.add_fact(make_fact(1, "two"), LIMIT)
+        assert store.add_fact(make_fact(1, "ONE"), LIMIT).outcome is AddOutcome.DUPLICATE
+        assert [fact.content for fact in store.facts()] == ["one"]
+
+    def test_f4_add__at_the_limit__weakest_leaves_one_for_one(self, store: StorageBackend, reopen: Open) -> None:
+        """F4"""
+        ranked = [make_fact(n, confidence=c) for n, c in enumerate((0.9, 0.5, 0.7, 0.6))]
+        for fact in ranked:
+            store.add_fact(fact, 4)
+        gone: list[str] = []
+        for number in range(4, 8):
+            result = reopen().add_fact(make_fact(number, confidence=0.95), 4)
+            assert result.outcome is AddOutcome.ADDED
+            gone += result.evicted
+            assert store.count_facts() == 4
+        assert gone == [ranked[i].id for i in (1, 3, 2, 0)]
+
+    def test_f4_add__weaker_than_all__enters_and_is_next_to_leave(self, store: StorageBackend) -> None:
+        """F4"""
+        for number in (1, 2):
+            store.add_fact(make_fact(number, confidence=0.9), 2)
+        assert store.add_fact(make_fact(3, confidence=0.1), 2).evicted == ("fact_00000001",)
+        assert store.add_fact(make_fact(4, confidence=0.1), 2).evicted == ("fact_00000003",)
+        assert ids(store) == ["fact_00000002", "fact_00000004"]
+
+    def test_f4_add__equal_confidence__oldest_then_first_inserted_leaves(self, store: StorageBackend) -> None:
+        """F4"""
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        for number, age_h in ((1, 0), (2, 5), (3, 5), (4, 1)):
+            store.add_fact(attrs.evolve(make_fact(number), created_at=at - timedelta(hours=age_h)), 4)
+        left = [store.add_fact(make_fact(n, confidence=0.9), 4).evicted for n in (5, 6, 7, 8)]
+        assert left == [("fact_00000002",), ("fact_00000003",), ("fact_00000004",), ("fact_00000001",)]
+
+    def test_f4_add__confidence_updated__rank_follows(self, store: StorageBackend) -> None:
+        """F4, F7"""
+        for number, confidence in ((1, 0.2), (2, 0.4), (3, 0.6)):
+            store.add_fact(make_fact(number, confidence=confidence), 3)
+        store.add_fact(make_fact(4, confidence=0.9), 3)
+        store.update_fact("fact_00000002", confidence=1.0)
+        store.update_fact("fact_00000004", confidence=0.0)
+        assert store.add_fact(make_fact(5), 3).evicted == ("fact_00000004",)
+        assert store.add_fact(make_fact(6), 3).evicted == ("fact_00000003",)
+
+    def test_f5_add__limit_lowered__comes_down_at_once(self, store: StorageBackend, reopen: Open) -> None:
+        """F5"""
+        for number in range(6):
+            store.add_fact(make_fact(number, confidence=(number + 1) / 10), 6)
+        result = reopen().add_fact(make_fact(9, confidence=0.05), 3)
+        assert result.evicted == tuple(f"fact_{n:08x}" for n in range(4))
+        assert ids(store) == ["fact_00000004", "fact_00000005", "fact_00000009"]
+        assert len(store.add_fact(make_fact(10), 1).evicted) == 3
+        assert ids(store) == ["fact_0000000a"]
+
+    def test_f6_add__after_delete_or_eviction__is_no_duplicate(self, store: StorageBackend) -> None:
+        """F6"""
+        store.add_fact(make_fact(1, "one"), 1)
+        store.delete_fact("fact_00000001")
+        assert store.add_fact(make_fact(1, "ONE"), 1).outcome is AddOutcome.ADDED
+        assert store.add_fact(make_fact(2, "two"), 1).evicted == ("fact_00000001",)
+        assert store.add_fact(make_fact(3, "one"), 1).outcome is AddOutcome.ADDED
+        assert [fact.content for fact in store.facts()] == ["one"]
+
+    @pytest.mark.parametrize("content", [None, "changed"])
+    @pytest.mark.parametrize("category", [None, "goal"])
+    @pytest.mark.parametrize("confidence", [None, 0.0])
+    def test_f7_update__any_subset__only_those_change(
+        self, store: StorageBackend, reopen: Open, content: str | None, category: str | None, confidence: float | None
+    ) -> None:
+        """F7, C2"""
+        for number in (1, 2, 3):
+            store.add_fact(make_fact(number, source="s"), LIMIT)
+        old = store.get_fact("fact_00000002")
+        given = {"content": content, "category": category, "confidence": confidence}
+        changes = {key: value for key, value in given.items() if value is not None}
+        new = store.update_fact(old.id, content=content, category=category, confidence=confidence)
+        assert attrs.asdict(new) == {**attrs.asdict(old), **changes}
+        for view in (store, reopen()):
+            assert view.get_fact(old.id) == new
+            assert ids(view) == ["fact_00000001", "fact_00000002", "fact_00000003"]
+
+    def test_f8_update__content_of_another__refused(self, store: StorageBackend, reopen: Open) -> None:
+        """F8"""
+        store.add_fact(make_fact(1, "one"), LIMIT)
+        store.add_fact(make_fact(2, "two"), LIMIT)
+        with pytest.raises(DuplicateFact):
+            store.update_fact("fact_00000002", content=" ONE", confidence=0.1)
+        assert reopen().get_fact("fact_00000002") == make_fact(2, "two")
+        assert store.update_fact("fact_00000002", content="TWO").content == "TWO"
+        assert store.update_fact("fact_00000002", content="three").content == "three"
+        assert store.update_fact("fact_00000001", content="Two").content == "Two"
+
+    @pytest.mark.parametrize("unknown", ["fact_ffffffff", "", "' OR 1=1", "../x"])
+    def test_f9_fact__unknown_id__key_error_with_the_id(self, store: StorageBackend, unknown: str) -> None:
+        """F9"""
+        store.add_fact(make_fact(1), LIMIT)
+        for touch in (
+            lambda: store.get_fact(unknown),
+            lambda: store.update_fact(unknown, content="x"),
+            lambda: store.delete_fact(unknown),
+        ):
+            with pytest.raises(KeyError) as caught:
+                touch()
+            assert isinstance(caught.value, NotFound)
+            assert unknown in str(caught.value)
+        assert list(store.facts()) == [make_fact(1)]
+
+    def test_f10_delete__known_id__others_stay_in_order(self, store: StorageBackend, reopen: Open) -> None:
+        """F10, C2"""
+        for number in range(5):
+            store.add_fact(make_fact(number), LIMIT)
+        assert store.delete_fact("fact_00000002") == make_fact(2)
+        for view in (store, reopen()):
+            assert list(view.facts()) == [make_fact(n) for n in (0, 1, 3, 4)]
+        with pytest.raises(KeyError):
+            store.delete_fact("fact_00000002")
+
+    def test_f11_facts__order_and_limit__as_asked(self, store: StorageBackend) -> None:
+        """F11"""
+        for number, confidence in enumerate((0.5, 0.9, 0.5, 1.0)):
+            store.add_fact(make_fact(number, confidence=confidence, age_s=number * 10), LIMIT)
+
+        def listed(order: FactOrder, limit: int | None = None) -> list[int]:
+            return [int(fact.id[5:], 16) for fact in store.facts(order, limit)]
+
+        assert listed(FactOrder.CREATED) == [0, 1, 2, 3]
+        assert listed(FactOrder.CREATED, 2) == [0, 1]
+        assert listed(FactOrder.CONFIDENCE) == [3, 1, 0, 2]
+        assert listed(FactOrder.CONFIDENCE, 3) == [3, 1, 0]
+        assert listed(FactOrder.CREATED, 0) == []
+        listing = store.facts()
+        store.delete_fact("fact_00000000")
+        assert len(list(listing)) == 4
+
+    @hard
+    @given(fact=strategies.facts())
+    def test_f12_content__hard_text__comes_back(self, store: StorageBackend, reopen: Open, fact: Fact) -> None:
+        """F12, F1"""
+        for old in list(store.facts()):
+            store.delete_fact(old.id)
+        store.add_fact(fact, LIMIT)
+        assert list(reopen().facts()) == [fact]
+
+    # --- errors
+
+    def test_e1_facts__corrupt__never_empty(self, store: StorageBackend, reopen: Open, root: Path) -> None:
+        """E1, E3"""
+        for number in (1, 2, 3):
+            store.add_fact(make_fact(number), LIMIT)
+        self.corrupt_facts(root)
+        for view in (store, reopen()):
+            for touch in (
+                lambda s: list(s.facts()),
+                lambda s: s.count_facts(),
+                lambda s: s.add_fact(make_fact(4), LIMIT),
+                lambda s: s.delete_fact("fact_00000001"),
+            ):
+                with pytest.raises(Corrupt) as caught:
+                    touch(view)
+                assert caught.value.next_step
+
+    def test_e2_facts__store_unwritable__unavailable_and_unchanged(
+        self, store: StorageBackend, reopen: Open, root: Path
+    ) -> None:
+        """E2, E3"""
+        for number in (1, 2):
+            store.add_fact(make_fact(number), LIMIT)
+        with self.unwritable(root):
+            for touch in (
+                lambda: store.add_fact(make_fact(3), LIMIT),
+                lambda: store.add_fact(make_fact(3), 2),
+                lambda: store.update_fact("fact_00000001", confidence=0.1),
+                lambda: store.delete_fact("fact_00000001"),
+            ):
+                with pytest.raises(Unavailable) as caught:
+                    touch()
+                assert caught.value.next_step
+        for view in (store, reopen()):
+            assert list(view.facts()) == [make_fact(1), make_fact(2)]
+        assert store.add_fact(make_fact(3), LIMIT).outcome is AddOutcome.ADDED
+        assert ids(reopen()) == ["fact_00000001", "fact_00000002", "fact_00000003"]

@@ -1,0 +1,162 @@
+"""Facts of any backend against a dict: the law that dedup, eviction, updates and reopening agree with a model."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import ClassVar
+
+import attrs
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from holdfast.errors import Conflict, DuplicateFact, NotFound
+from holdfast.facts import duplicate_key
+from holdfast.models import AddOutcome, Fact
+from holdfast.storage import FactOrder, StorageBackend
+from holdfast.testing import strategies
+from holdfast.testing.base import open_store
+
+
+class FactModel:
+    """What a store should do, in plain Python: a dict in order of insertion."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Fact] = {}
+
+    def twin(self, content: str, but: str = "") -> str | None:
+        """The id of the fact with the same key."""
+        key = duplicate_key(content)
+        return next((f.id for f in self.facts.values() if f.id != but and duplicate_key(f.content) == key), None)
+
+    def evict(self, room: int) -> tuple[str, ...]:
+        """Let the weakest leave until ``room`` are left."""
+        order = {fact_id: place for place, fact_id in enumerate(self.facts)}
+        ranked = sorted(self.facts.values(), key=lambda f: (f.confidence, f.created_at, order[f.id]))
+        gone = tuple(fact.id for fact in ranked[: max(len(ranked) - room, 0)])
+        for fact_id in gone:
+            del self.facts[fact_id]
+        return gone
+
+
+class FactMachine(RuleBasedStateMachine):
+    """Two openings of one store, used in turns, and the model. Make one for a backend with :func:`fact_machine`."""
+
+    factory: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="fact-machine-"))
+        self.stores: list[StorageBackend] = []
+        self.model = FactModel()
+        self.limit = 6
+
+    @initialize(limit=st.integers(1, 8))
+    def start(self, limit: int) -> None:
+        """An empty store, opened twice."""
+        self.limit = limit
+        self.stores = [open_store(self.factory, self.folder) for _ in range(2)]
+
+    def teardown(self) -> None:
+        """Close and remove everything."""
+        for store in self.stores:
+            store.close()
+        shutil.rmtree(self.folder)
+
+    @rule(which=st.integers(0, 1), fact=strategies.facts())
+    def create(self, which: int, fact: Fact) -> None:
+        """Add: a duplicate, a conflict, or in with evictions."""
+        twin = self.model.twin(fact.content)
+        if twin:
+            result = self.stores[which].add_fact(fact, self.limit)
+            assert (result.outcome, result.duplicate_of) == (AddOutcome.DUPLICATE, twin)
+            assert result.fact == self.model.facts[twin]
+        elif fact.id in self.model.facts:
+            with pytest.raises(Conflict):
+                self.stores[which].add_fact(fact, self.limit)
+        else:
+            result = self.stores[which].add_fact(fact, self.limit)
+            assert (result.outcome, result.fact) == (AddOutcome.ADDED, fact)
+            assert result.evicted == self.model.evict(self.limit - 1)
+            self.model.facts[fact.id] = fact
+
+    @rule(which=st.integers(0, 1), batch=st.lists(strategies.facts(), max_size=12))
+    def import_batch(self, which: int, batch: list[Fact]) -> None:
+        """Many at once, more than fit."""
+        for fact in batch:
+            self.create(which, fact)
+
+    @rule(
+        which=st.integers(0, 1),
+        fact_id=strategies.ids(),
+        known=st.integers(0, 7),
+        content=st.none() | strategies.contents(),
+        category=st.none() | strategies.categories(),
+        confidence=st.none() | strategies.confidences(),
+    )
+    def update(
+        self,
+        which: int,
+        fact_id: str,
+        known: int,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+    ) -> None:
+        """Change a known fact, mostly, or an unknown one."""
+        if known < len(self.model.facts):
+            fact_id = list(self.model.facts)[known]
+        store, old = self.stores[which], self.model.facts.get(fact_id)
+        if old is None:
+            with pytest.raises(NotFound):
+                store.update_fact(fact_id, content=content, category=category, confidence=confidence)
+        elif content is not None and self.model.twin(content, but=fact_id):
+            with pytest.raises(DuplicateFact):
+                store.update_fact(fact_id, content=content, category=category, confidence=confidence)
+        else:
+            given = {"content": content, "category": category, "confidence": confidence}
+            new = Fact(**{**attrs.asdict(old), **{k: v for k, v in given.items() if v is not None}})
+            assert store.update_fact(fact_id, content=content, category=category, confidence=confidence) == new
+            self.model.facts[fact_id] = new
+
+    @rule(which=st.integers(0, 1), fact_id=strategies.ids(), known=st.integers(0, 12))
+    def delete(self, which: int, fact_id: str, known: int) -> None:
+        """Remove a known fact or an unknown one."""
+        if known < len(self.model.facts):
+            fact_id = list(self.model.facts)[known]
+        if fact_id in self.model.facts:
+            assert self.stores[which].delete_fact(fact_id) == self.model.facts.pop(fact_id)
+        else:
+            with pytest.raises(NotFound):
+                self.stores[which].delete_fact(fact_id)
+
+    @rule(which=st.integers(0, 1))
+    def reopen(self, which: int) -> None:
+        """Close one opening and open the store anew."""
+        self.stores[which].close()
+        self.stores[which] = open_store(self.factory, self.folder)
+
+    @rule(limit=st.integers(1, 8))
+    def change_limit(self, limit: int) -> None:
+        """From the next addition on."""
+        self.limit = limit
+
+    @invariant()
+    def agrees(self) -> None:
+        """Both openings list what the model lists."""
+        wanted = list(self.model.facts.values())
+        for store in self.stores:
+            assert list(store.facts()) == wanted
+            assert store.count_facts() == len(wanted)
+            ranked = sorted(wanted, key=lambda fact: -fact.confidence)
+            assert list(store.facts(FactOrder.CONFIDENCE, 3)) == ranked[:3]
+
+
+def fact_machine(factory: str, *, max_examples: int = 25, steps: int = 25) -> type[FactMachine]:
+    """The machine for the backend that ``factory`` (``"package.module:callable"``) opens; run its ``TestCase``."""
+    machine: type[FactMachine] = type("FactMachine", (FactMachine,), {"factory": factory})
+    machine.TestCase.settings = settings(max_examples=max_examples, stateful_step_count=steps, deadline=None)
+    return machine

@@ -1,0 +1,11 @@
+"""All clauses of the storage contract in one class to subclass."""
+
+from __future__ import annotations
+
+from holdfast.testing.documents import DocumentContract
+from holdfast.testing.facts import FactContract
+from holdfast.testing.processes import ProcessContract
+
+
+class StorageContract(DocumentContract, FactContract, ProcessContract):
+    """Every clause: documents and appends, facts, errors, processes. Set ``factory``; see :mod:`holdfast.testing`."""

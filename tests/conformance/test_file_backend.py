@@ -1,0 +1,63 @@
+"""The file backend against every clause of docs/storage-contract.md."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.testing import DocumentContract, FactContract, ProcessContract, fact_machine
+
+FACTORY = "holdfast_file.backend:FileBackend"
+
+
+class OnFiles:
+    """How to spoil files."""
+
+    factory = FACTORY
+
+    def corrupt_document(self, root: Path, name: str) -> None:
+        with (root / ".holdfast" / name).open("ab") as file:
+            file.write(b"\xff\xfe")
+
+    def corrupt_facts(self, root: Path) -> None:
+        path = root / ".holdfast" / "facts.jsonl"
+        lines = path.read_bytes().split(b"\n")
+        lines[1] = lines[1].replace(b"step", b"stop")
+        path.write_bytes(b"\n".join(lines))
+
+    @contextlib.contextmanager
+    def unwritable(self, root: Path) -> Iterator[None]:
+        # The tests may run as root, whom no permission stops: a folder where the lock should be stops everybody.
+        lock = root / ".holdfast" / "state" / "store.lock"
+        lock.unlink()
+        lock.mkdir()
+        try:
+            yield
+        finally:
+            lock.rmdir()
+
+
+@pytest.mark.req("R013", "R014", "R015", "R016", "R096", "R142")
+class TestDocuments(OnFiles, DocumentContract):
+    """D1-D9, A1-A6, E1-E3."""
+
+
+@pytest.mark.req(
+    "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051", "R052", "R053", "R054", "R056",
+    "R057", "R058", "R059", "R060", "R061",
+)  # fmt: skip
+class TestFacts(OnFiles, FactContract):
+    """F1-F12, E1-E3."""
+
+
+@pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
+class TestProcesses(OnFiles, ProcessContract):
+    """C1-C7."""
+
+
+TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(
+    fact_machine(FACTORY).TestCase
+)
