@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
@@ -18,6 +17,8 @@ from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, im
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from holdfast.config import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
@@ -11,8 +10,6 @@ from holdfast.subject import Subject
 if TYPE_CHECKING:
     from holdfast.dispatch import Dispatch
     from holdfast.models import Finding
-
-logger = logging.getLogger(__name__)
 
 _ROUNDS = 4
 #: Control characters that no Markdown needs and that break readers; newline and tab stay. Lone surrogates cannot be

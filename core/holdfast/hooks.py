@@ -6,13 +6,14 @@ no ``tryfirst``, no wrappers (they are refused when a plugin is registered). Onl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from holdfast.config import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend

@@ -85,7 +85,7 @@ def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
         others = {k: v for k, v in table.items() if k not in known}
         base = cattrs.gen.make_dict_structure_fn(cls, _converter(), **{rest: cattrs.gen.override(omit=True)})  # type: ignore[arg-type]
         made = base({k: v for k, v in table.items() if k in known}, cls)
-        return attrs.evolve(made, **{rest: others})
+        return attrs.evolve(made, **{rest: others})  # type: ignore[misc]
 
     return structure
 
