@@ -1,0 +1,171 @@
+"""Which test shows which requirement: writes docs/requirements.md, or with ``--check`` says what is wrong with it.
+
+    python -m tests.repo.requirements            # write the table
+    python -m tests.repo.requirements --check    # exit 1 and one line for each problem
+
+Tests cite requirements with ``@pytest.mark.req("R167")`` on a function, a class, a parameter set or, as ``pytestmark``,
+on a module. The marks are read from the syntax tree: nothing is imported and nothing runs. The requirements stand in
+``requirements.csv``, the reasons for those that have no test in ``not_yet.toml``, both beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+COMMAND = "python -m tests.repo.requirements"
+
+
+class Requirement(NamedTuple):
+    """One line of the list; ``document`` is the number of the seed document, ``section`` its heading."""
+
+    id: str
+    document: str
+    section: str
+    text: str
+
+
+class Mark(NamedTuple):
+    """A test that says it shows ``requirement``; ``test`` is ``path::name``, the path with ``/`` from the root."""
+
+    requirement: str
+    test: str
+
+
+def requirements(path: Path) -> list[Requirement]:
+    """The list, in order of id."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return sorted(Requirement(**row) for row in csv.DictReader(file))
+
+
+def reasons(path: Path) -> list[tuple[frozenset[str], str]]:
+    """Groups of ids that may be without a test, each with its reason."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [(frozenset(_expand(group["ids"])), group["reason"]) for group in table.get("not_yet", [])]
+
+
+def _expand(ids: Iterable[str]) -> Iterator[str]:
+    for item in ids:
+        first, _, last = item.partition("-")
+        for number in range(int(first[1:]), int((last or first)[1:]) + 1):
+            yield f"R{number:03}"
+
+
+def marks(folder: Path, root: Path) -> list[Mark]:
+    """Every mark in the tests under ``folder``, sorted by requirement and test."""
+    found: set[Mark] = set()
+    for path in sorted(folder.rglob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        ids = [i for node in tree.body if _is_pytestmark(node) for i in _cited(node)]
+        found |= set(_of_body(tree.body, path.relative_to(root).as_posix(), ids))
+    return sorted(found)
+
+
+def _is_pytestmark(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "pytestmark" for t in node.targets)
+
+
+def _of_body(body: Iterable[ast.stmt], prefix: str, inherited: list[str]) -> Iterator[Mark]:
+    for node in body:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        ids = [*inherited, *(i for decorator in node.decorator_list for i in _cited(decorator))]
+        name = f"{prefix}::{node.name}"
+        if isinstance(node, ast.ClassDef):
+            methods = list(_of_body(node.body, name, ids))
+            # A class that inherits its tests (a conformance suite) is itself what shows the requirement.
+            yield from methods or (Mark(i, name) for i in ids)
+        elif node.name.startswith("test"):
+            yield from (Mark(i, name) for i in ids)
+
+
+def _cited(node: ast.AST) -> Iterator[str]:
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "req":
+            for argument in call.args:
+                # Anything but a literal cannot be read without running it; the check reports it as an unknown id.
+                is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+                yield argument.value if is_text else ast.unparse(argument)  # type: ignore[attr-defined]
+
+
+def problems(
+    wanted: Iterable[Requirement], cited: Iterable[Mark], excused: Iterable[tuple[frozenset[str], str]]
+) -> list[str]:
+    """One sentence for each id that is unknown or unaccounted for, and each excuse that is not needed any more."""
+    known = [r.id for r in wanted]
+    tested = {m.requirement for m in cited}
+    allowed = {i: reason for ids, reason in excused for i in ids}
+    found = [f"{i} is listed twice." for i, count in Counter(known).items() if count > 1]
+    found += [f"{m.test} cites {m.requirement}, which is no requirement." for m in cited if m.requirement not in known]
+    found += [f"{i} has neither a test nor a reason." for i in known if i not in tested and i not in allowed]
+    found += [f"not_yet.toml: {i} is no requirement." for i in sorted(allowed) if i not in known]
+    found += [f"not_yet.toml: everything under {reason!r} has a test now." for ids, reason in excused if ids <= tested]
+    return found
+
+
+def render(wanted: Iterable[Requirement], cited: Iterable[Mark], excused: Iterable[tuple[frozenset[str], str]]) -> str:
+    """The page: how many are shown, then one row for each requirement."""
+    wanted = list(wanted)
+    tests: dict[str, list[str]] = {}
+    for mark in cited:
+        tests.setdefault(mark.requirement, []).append(mark.test)
+    allowed = {i: reason for ids, reason in excused for i in ids}
+    shown = sum(r.id in tests for r in wanted)
+    lines = [
+        "# Requirements",
+        "",
+        f"Made by `{COMMAND}` from the marks in the tests; a test fails when it is stale.",
+        f"Of {len(wanted)} requirements {shown} have a test.",
+        "",
+        "| id | requirement | document | shown by |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| {r.id} | {_cell(r.text)} | {r.document} | {_shown_by(r.id, tests, allowed)} |" for r in wanted]
+    return "\n".join(lines) + "\n"
+
+
+def _shown_by(requirement: str, tests: Mapping[str, list[str]], allowed: Mapping[str, str]) -> str:
+    if requirement in tests:
+        return "<br>".join(f"`{t.removeprefix('tests/')}`" for t in tests[requirement])
+    return f"not yet: {allowed.get(requirement, 'no reason is given')}"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"([|<>*_`])", r"\\\1", text)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page. Returns 0, or 1 when a check finds something."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing; say what is wrong")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
+    options = parser.parse_args(arguments)
+    data = options.root / "tests" / "repo"
+    wanted = requirements(data / "requirements.csv")
+    excused = reasons(data / "not_yet.toml")
+    cited = marks(options.root / "tests", options.root)
+    page = options.root / "docs" / "requirements.md"
+    text = render(wanted, cited, excused)
+    if not options.check:
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        return 0
+    found = problems(wanted, cited, excused)
+    if not page.exists() or page.read_text(encoding="utf-8") != text:
+        found.append(f"docs/requirements.md is stale: run `{COMMAND}`.")
+    sys.stdout.write("".join(f"{line}\n" for line in found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

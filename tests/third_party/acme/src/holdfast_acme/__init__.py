@@ -1,0 +1,70 @@
+"""Acme's house rules for holdfast. Settings, in ``[plugins.acme]``: ``codenames``, a list of words that must not be
+stored, and ``folder``, where flushes are published, under the project folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from holdfast.errors import ConfigError
+from holdfast.hooks import hookimpl
+from holdfast.models import Evidence, Finding, Payload, Receipt
+from holdfast.subject import Subject
+
+
+class Context(Protocol):
+    """What holdfast gives a plugin class: its settings and the project folder."""
+
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+    @property
+    def root(self) -> str: ...
+
+
+class Acme:
+    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+
+    def __init__(self, *, context: Context) -> None:
+        settings = dict(context.settings)
+        codenames = settings.pop("codenames", [])
+        folder = settings.pop("folder", "published")
+        if settings:
+            raise ConfigError(f"plugins.acme has unknown keys: {', '.join(sorted(settings))}.")
+        if not isinstance(codenames, list) or not all(isinstance(c, str) and c.strip() for c in codenames):
+            raise ConfigError("plugins.acme.codenames is not a list of words.")
+        if not isinstance(folder, str):
+            raise ConfigError("plugins.acme.folder is not a text.")
+        self._codenames = re.compile("|".join(rf"\b{re.escape(c)}\b" for c in codenames) or r"(?!)", re.IGNORECASE)
+        self._root = Path(context.root)
+        self._folder = folder
+
+    @hookimpl
+    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+        """One error for each codename: without a replacement, so the text is refused, not masked."""
+        return [
+            Finding(
+                rule="acme-codename",
+                message="names a project that is not public",
+                span=match.span(),
+                line=subject.text.count("\n", 0, match.start()) + 1,
+                fix="Write 'the project' instead of its codename.",
+            )
+            for match in self._codenames.finditer(subject.text)
+        ]
+
+    @hookimpl
+    def on_flush(self, payload: Payload, receipt: Receipt) -> Evidence:
+        """Publish the flush as one file. The name is the flush's id: publishing again changes nothing."""
+        path = self._root / self._folder / f"{receipt.flush_id}.txt"
+        text = f"{payload.objective}\nNext: {payload.next_step}\n"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return Evidence(
+            target="acme",
+            pointer=path.relative_to(self._root).as_posix(),
+            published=text,
+            read_back=path.read_text(encoding="utf-8"),
+        )
