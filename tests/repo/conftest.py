@@ -1,0 +1,125 @@
+"""What the tests of the repository share: its files, wheels built from it, and environments to install them in.
+
+No test here needs a network: wheels are built with the running environment's hatchling, and the run-time dependencies
+of an environment are copies of those that the tests run with.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tracked() -> list[Path]:
+    """Every file of the project: those that git knows or would add, or all of an unpacked archive."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode == 0:
+        return [p for name in listed.stdout.decode().split("\0") if name and (p := ROOT / name).is_file()]
+    return [p for p in ROOT.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+
+
+class Environment:
+    """A virtual environment of its own. ``run`` executes a program or ``python`` in it."""
+
+    def __init__(self, folder: Path) -> None:
+        venv.create(folder, with_pip=False)
+        self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
+        self.python = self.bin / "python"
+        self.site = Path(self.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip())
+
+    def run(
+        self, program: str, *arguments: str, cwd: Path | None = None, text: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run to the end; the result holds exit code, output and error text."""
+        environ: Mapping[str, str] = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HOLDFAST_"))}
+        return subprocess.run(
+            [self.bin / program, *arguments],
+            cwd=cwd,
+            input=text,
+            env=environ,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+
+    def install(self, *wheels: Path) -> None:
+        """Install wheels, without their dependencies."""
+        command = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "-q", "--no-index", "--no-deps"]
+        done = subprocess.run([*command, *wheels], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def lend(self, *distributions: str) -> None:
+        """Copy distributions of the running environment, with all that they need themselves."""
+        wanted, done = list(distributions), set[str]()
+        while wanted:
+            name = wanted.pop()
+            if name in done:
+                continue
+            done.add(name)
+            found = metadata.distribution(name)
+            tops = {file.parts[0] for file in found.files or () if file.parts[0] != ".."}
+            for top in tops - {"__pycache__"}:
+                source = Path(str(found.locate_file(top)))
+                if source.is_dir():
+                    shutil.copytree(source, self.site / top, ignore=shutil.ignore_patterns("__pycache__"))
+                else:
+                    shutil.copy(source, self.site / top)
+            for text in found.requires or ():
+                requirement = Requirement(text)
+                if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                    wanted.append(requirement.name)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Callable[[], Environment]:
+    """Makes environments."""
+    return lambda: Environment(tmp_path / f"environment-{len(list(tmp_path.iterdir()))}")
+
+
+def build(source: Path, into: Path) -> Path:
+    """The wheel of the project at ``source``."""
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(into), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return next(into.glob("*.whl"))
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """holdfast's wheel, built from a copy of the checkout's sources."""
+    source = tmp_path_factory.mktemp("source")
+    ignore = shutil.ignore_patterns("__pycache__")
+    for name in ("core", "plugins", "backends"):
+        shutil.copytree(ROOT / name, source / name, ignore=ignore)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    return build(source, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def acme_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the external distribution in tests/third_party."""
+    source = tmp_path_factory.mktemp("acme") / "acme"
+    shutil.copytree(ROOT / "tests" / "third_party" / "acme", source, ignore=shutil.ignore_patterns("__pycache__"))
+    return build(source, tmp_path_factory.mktemp("acme-wheel"))

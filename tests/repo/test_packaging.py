@@ -1,0 +1,101 @@
+"""The distribution: what the wheel holds, what installs with it, and what an import costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import holdfast
+
+if TYPE_CHECKING:
+    from conftest import Environment
+
+#: What the path that agents start at every event consists of.
+HOT = ("capture", "discovery", "dispatch", "durable", "errors", "gate", "hooks", "journal", "paths", "settings", "subject")
+
+
+def packages(root: Path) -> list[str]:
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    return list(table["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
+
+
+def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(root: Path, wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    for package in packages(root):
+        assert f"{Path(package).name}/py.typed" in names
+        assert f"{Path(package).name}/__init__.py" in names
+    assert "holdfast/demo/session.jsonl" in names
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {Path(p).name for p in packages(root)} | {f"holdfast-{metadata.version('holdfast')}.dist-info"}
+
+
+def test_wheel__sources__holds_every_package_of_the_three_roots(root: Path) -> None:
+    found = {
+        path.parent.relative_to(root).as_posix()
+        for folder in ("core", "plugins", "backends")
+        for path in (root / folder).glob("*/__init__.py")
+    }
+    assert found == set(packages(root))
+
+
+def test_wheel__installed_alone__opens_flushes_and_loads(
+    wheel: Path, environment: Callable[[], Environment], project: Path
+) -> None:
+    made = environment()
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w")
+    made.install(wheel)
+    script = (
+        "from holdfast import Holdfast, Payload\n"
+        "with Holdfast.open() as memory:\n"
+        "    with memory.session('s') as session:\n"
+        "        session.add('user', 'Fix the login')\n"
+        "    assert 'Fix the login' in str(memory.load())\n"
+        "    print(*sorted(s.name for s in memory.plugin_statuses() if s.status == 'loaded'))\n"
+    )
+    (project / "holdfast.toml").touch()
+    done = made.run("python", "-I", "-c", script, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["curated", "file", "offline"]
+
+
+def test_all__public_names__resolve() -> None:
+    assert all(getattr(holdfast, name) is not None for name in holdfast.__all__)
+    assert set(dir(holdfast)) == set(holdfast.__all__)
+
+
+def test_import__holdfast__reads_only_its_own_file_and_imports_nothing_else_of_it() -> None:
+    script = """
+import sys
+opened = []
+# site has already imported what it wants; from here on every opened file is ours.
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+import holdfast
+print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
+print(*sorted({path for path in opened if "holdfast" not in path}))
+print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    modules, elsewhere, heavy = done.stdout.split("\n")[:3]
+    assert modules.split() in (["holdfast"], ["__editable___holdfast", "holdfast"])
+    assert (elsewhere, heavy) == ("", "")
+
+
+@pytest.mark.parametrize("module", HOT)
+def test_import__module_of_the_hot_path__brings_no_attrs_and_no_cattrs(module: str) -> None:
+    script = f"import sys, holdfast.{module}; print(*sorted({{'attr', 'attrs', 'cattrs', 'asyncio'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout.strip() == ""
+
+
+def test_hooks__called__only_by_dispatch(root: Path) -> None:
+    sources = [p for folder in ("core", "plugins", "backends") for p in (root / folder).rglob("*.py")]
+    callers = {p.relative_to(root).as_posix() for p in sources if ".hook." in p.read_text(encoding="utf-8")}
+    assert callers == {"core/holdfast/dispatch.py"}
