@@ -44,6 +44,8 @@ class Documents:
             stored = self.read(name)  # also when nothing is expected: what is corrupt is not overwritten
             revision = stored.revision if stored else ABSENT
             if expected not in (None, revision):
+                if stored:
+                    durable.sync(path)  # the caller may find that its own write is what it ran into, see append
                 raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
             self._replace(name, path, data, new=stored is None)
         return sha256(text)
@@ -74,6 +76,8 @@ class Documents:
         with self._place.lock():
             self._recover()
             if not os.path.lexists(path):
+                if os.path.isdir(os.path.dirname(path)):
+                    durable.fsync_dir(os.path.dirname(path))  # so that "it is gone" is durable, too
                 raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
             durable.remove(path)
             self._settled.pop(name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -179,11 +180,12 @@ class FactContract(ContractBase):
     def test_f9_fact__unknown_id__key_error_with_the_id(self, store: StorageBackend, unknown: str) -> None:
         """F9"""
         store.add_fact(make_fact(1), LIMIT)
-        for touch in (
+        touches: tuple[Callable[[], Fact], ...] = (
             lambda: store.get_fact(unknown),
             lambda: store.update_fact(unknown, content="x"),
             lambda: store.delete_fact(unknown),
-        ):
+        )
+        for touch in touches:
             with pytest.raises(KeyError) as caught:
                 touch()
             assert isinstance(caught.value, NotFound)
@@ -233,13 +235,14 @@ class FactContract(ContractBase):
         for number in (1, 2, 3):
             store.add_fact(make_fact(number), LIMIT)
         self.corrupt_facts(root)
+        touches: tuple[Callable[[StorageBackend], object], ...] = (
+            lambda s: list(s.facts()),
+            lambda s: s.count_facts(),
+            lambda s: s.add_fact(make_fact(4), LIMIT),
+            lambda s: s.delete_fact("fact_00000001"),
+        )
         for view in (store, reopen()):
-            for touch in (
-                lambda s: list(s.facts()),
-                lambda s: s.count_facts(),
-                lambda s: s.add_fact(make_fact(4), LIMIT),
-                lambda s: s.delete_fact("fact_00000001"),
-            ):
+            for touch in touches:
                 with pytest.raises(Corrupt) as caught:
                     touch(view)
                 assert caught.value.next_step

@@ -1,0 +1,298 @@
+"""A workload with a known state after each step, and stand-ins for ``os`` that fail, die or record.
+
+The stand-ins replace the name ``os`` in the modules that write, and nowhere else: every call that touches the store
+goes through them, and nothing of pytest does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast import durable
+from holdfast.errors import Conflict, NotFound
+from holdfast.storage import ABSENT, StorageBackend, sha256
+from holdfast.testing.base import make_block, make_fact
+from holdfast_file import documents, facts, intent
+from holdfast_file.backend import FileBackend
+
+DAY, HEADER = "memory/2026-03-01.md", "# Daily Memory: 2026-03-01\n"
+LONG = "- " + "\u00e9\U0001f469\u200d" * 900
+
+Step = Callable[[StorageBackend], object]
+
+
+def _append(block_id: str, text: str = "- short") -> Step:
+    return lambda store: store.append(DAY, make_block(block_id, text), HEADER, block_id)
+
+
+def _add(number: int, confidence: float = 0.5, limit: int = 3) -> Step:
+    return lambda store: store.add_fact(make_fact(number, confidence=confidence), limit)
+
+
+STEPS: tuple[Step, ...] = (
+    lambda store: store.write("MEMORY.md", "# Memory\n", expected=ABSENT),
+    _append("one"),
+    _append("two", LONG),
+    _add(1, 0.9),
+    _add(2),
+    _append("three"),
+    lambda store: store.write("MEMORY.md", "# Memory\n- changed\n", expected=sha256("# Memory\n")),
+    _append("three"),
+    _add(3),
+    _add(4),  # evicts 2
+    lambda store: store.update_fact("fact_00000003", confidence=0.1),
+    _add(5),  # evicts 3
+    _add(5),
+    lambda store: store.delete_fact("fact_00000001"),
+    _add(6),
+    _add(7),
+    _add(8),  # by now the file has been rewritten, see small_files
+    lambda store: store.write("notes/deep/x.md", "x"),
+    lambda store: store.delete("MEMORY.md"),
+    _append("four"),
+)
+
+
+class State(NamedTuple):
+    """Everything a reader can see of a store."""
+
+    documents: tuple[tuple[str, str], ...]
+    facts: tuple[object, ...]
+
+
+def observe(root: Path) -> State:
+    """Open the store as a new process would, and look. Changes nothing."""
+    store = FileBackend(root)
+    texts = tuple((name, store.read(name).text) for name in store.names())
+    return State(texts, tuple(store.facts()))
+
+
+def states(root: Path) -> list[State]:
+    """The state before the first step and after each one, when nothing goes wrong."""
+    store = FileBackend(root)
+    seen = [observe(root)]
+    for step in STEPS:
+        step(store)
+        seen.append(observe(root))
+    return seen
+
+
+def finish(root: Path, done: int, wanted: list[State], store: StorageBackend | None = None) -> None:
+    """Check what a crash after ``done`` acknowledged steps left, repeat the step it hit, and do the rest."""
+    found = observe(root)
+    assert found in wanted[done : done + 2], f"after step {done}: {found} is neither {wanted[done : done + 2]}"
+    store = store or FileBackend(root)
+    for at in range(done, len(STEPS)):
+        try:
+            STEPS[at](store)
+        except (Conflict, NotFound):
+            assert at == done, "only the step that was hit may find its work done"
+            assert found == wanted[done + 1]
+        if at == done:
+            assert observe(root) == wanted[at + 1]
+    assert observe(root) == wanted[-1]
+    leftovers = [p.name for p in (root / ".holdfast").rglob(f"{durable.TEMP_PREFIX}*")]
+    assert len(leftovers) <= 1, leftovers
+
+
+class Os:
+    """``os`` as the writing modules see it; subclasses look at each call that changes files."""
+
+    CHANGES = ("open", "write", "fsync", "replace", "ftruncate", "truncate", "unlink", "mkdir")
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        if name not in self.CHANGES:
+            return real
+
+        def counted(*args: Any) -> Any:
+            self.calls += 1
+            return self.on_call(name, real, args)
+
+        return counted
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        return real(*args)
+
+    def installed_in(self) -> Iterator[tuple[Any, str, Any]]:
+        """What to patch, for ``monkeypatch.setattr``; the facts file is rewritten early, too."""
+        for module in (durable, intent, documents, facts):
+            yield module, "os", self
+        yield facts, "SPARE_DEAD_LINES", 0
+
+
+class KillingOs(Os):
+    """SIGKILL at the k-th call: before it, or with ``half`` after it, and after half of what it writes."""
+
+    def __init__(self, k: int, *, half: bool) -> None:
+        super().__init__()
+        self.k, self.half = k, half
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if self.calls == self.k:
+            try:
+                if self.half and name == "write":
+                    real(args[0], args[1][: len(args[1]) // 2])
+                elif self.half:
+                    real(*args)
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args)
+
+
+class FailingOs(Os):
+    """The k-th call fails with ``code``, and with ``always`` all later ones until :meth:`mend`.
+
+    ``short``: a write that fails has written half, as on a disk that fills up.
+    """
+
+    def __init__(self, k: int, code: int, *, always: bool, short: bool = False) -> None:
+        super().__init__()
+        self.k, self.code, self.always, self.short = k, code, always, short
+        self.hit = ""
+
+    def mend(self) -> None:
+        self.k, self.always = -1, False
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if self.calls == self.k or (self.always and self.calls > self.k):
+            self.hit = self.hit or name
+            if self.short and name == "write" and len(args[1]) > 1:
+                real(args[0], args[1][: len(args[1]) // 2])
+            raise OSError(self.code, os.strerror(self.code))
+        return real(*args)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing after it reaches the disk."""
+
+
+class _Node:
+    def __init__(self) -> None:
+        self.now = b""
+        self.synced = b""
+
+    def may_be(self) -> list[bytes]:
+        """What a power cut may leave of this file."""
+        old, new = self.synced, self.now
+        if old == new:
+            return [old]
+        found = [old, new]
+        if new.startswith(old):
+            added = new[len(old) :]
+            half = len(added) // 2
+            zeros = b"\0" * len(added)
+            found += [
+                old + added[:half],
+                old + zeros,
+                old + added[:half] + zeros[half:],
+                old + zeros[:half] + added[half:],
+            ]
+        return found
+
+
+class DiskOs(Os):
+    """Keeps beside the real files what of them has been flushed, and collects what a power cut would leave.
+
+    Unsynced data may be lost, kept, cut in half or zeroed, for each file on its own; names that were not synced with
+    their folder may all be lost or all be kept. ``kill_at``: the process ends before that call.
+    """
+
+    def __init__(self, root: Path, *, kill_at: int = -1) -> None:
+        super().__init__()
+        self.root = str(root)
+        self.kill_at = kill_at
+        self.names: dict[str, _Node | None] = {}  # path -> file, None for a folder
+        self.synced_names: dict[str, _Node | None] = {}
+        self.fds: dict[int, tuple[str, _Node | None]] = {}
+        self.acknowledged = 0
+        self.watching = True
+        self.left: set[tuple[int, frozenset[tuple[str, bytes | None]]]] = set()
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if 0 <= self.kill_at <= self.calls:
+            raise Killed
+        result = real(*args)
+        getattr(self, f"_{name}")(result, *args)
+        self.cut_power()
+        return result
+
+    def cut_power(self) -> None:
+        """Note every state that a power cut at this moment may leave."""
+        if not self.watching:
+            return
+        for names in (self.names, self.synced_names):
+            there = {p: node for p, node in names.items() if all(str(q) in names for q in self._above(p))}
+            paths = sorted(there)
+            choices = [[None] if there[p] is None else there[p].may_be() for p in paths]
+            for contents in itertools.product(*choices):
+                self.left.add((self.acknowledged, frozenset(zip(paths, contents, strict=True))))
+
+    def _above(self, path: str) -> Iterator[str]:
+        while (path := os.path.dirname(path)) != self.root:
+            yield path
+
+    def _open(self, fd: int, path: Any, flags: int, mode: int = 0) -> None:
+        path = os.fspath(path)
+        if path == self.root or path in self.names:
+            self.fds[fd] = (path, self.names.get(path))
+        elif path.startswith(self.root):
+            assert flags & os.O_CREAT, path
+            self.names[path] = _Node()
+            self.fds[fd] = (path, self.names[path])
+        else:
+            self.fds[fd] = ("", None)
+
+    def _write(self, count: int, fd: int, data: Any) -> None:
+        node = self.fds[fd][1]
+        assert node is not None
+        node.now += bytes(data[:count])  # appended or to a new file: nothing here writes in the middle
+
+    def _fsync(self, _: None, fd: int) -> None:
+        path, node = self.fds[fd]
+        if node is not None:
+            node.synced = node.now
+            return
+        for name in {*self.names, *self.synced_names}:
+            if os.path.dirname(name) == path:
+                if name in self.names:
+                    self.synced_names[name] = self.names[name]
+                else:
+                    del self.synced_names[name]
+
+    def _replace(self, _: None, source: str, target: str) -> None:
+        self.names[target] = self.names.pop(source)
+
+    def _ftruncate(self, _: None, fd: int, length: int) -> None:
+        node = self.fds[fd][1]
+        assert node is not None
+        node.now = node.now[:length]
+
+    def _truncate(self, _: None, path: str, length: int) -> None:
+        node = self.names[path]
+        assert node is not None
+        node.now = node.now[:length]
+
+    def _unlink(self, _: None, path: Any) -> None:
+        del self.names[os.fspath(path)]
+
+    def _mkdir(self, _: None, path: str, mode: int) -> None:
+        self.names[path] = None
+
+
+def build(root: Path, before: str, files: frozenset[tuple[str, bytes | None]]) -> None:
+    """Make the folder that a power cut left."""
+    for path, content in sorted(files, key=lambda item: item[0]):
+        target = root / os.path.relpath(path, before)
+        if content is None:
+            target.mkdir(parents=True, exist_ok=True)
+        else:
+            target.write_bytes(content)

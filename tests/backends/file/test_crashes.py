@@ -1,0 +1,193 @@
+"""SIGKILL at every call that touches the store, faults at every such call, and power cuts after every one.
+
+The oracle is the state after each acknowledged step: whatever happens, a new process sees the last acknowledged state
+or the one that the step that was hit would have made, as a whole; and the workload can go on from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from crash_kit import (
+    DAY,
+    HEADER,
+    STEPS,
+    DiskOs,
+    FailingOs,
+    Killed,
+    State,
+    build,
+    finish,
+    observe,
+    states,
+)
+
+from holdfast.errors import Conflict, NotFound, Unavailable
+from holdfast.testing.base import make_block, make_fact
+from holdfast_file.backend import FileBackend
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> list[State]:
+    """The states of a run in which nothing goes wrong."""
+    root = tmp_path / "calm"
+    root.mkdir()
+    return states(root)
+
+
+@pytest.mark.req("R142", "R143", "R167")
+@pytest.mark.parametrize("way", ["before", "half"])
+def test_process__killed_at_each_call__acknowledged_is_there_and_work_goes_on(
+    tmp_path: Path, wanted: list[State], way: str
+) -> None:
+    """C1, C7"""
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    killer = [sys.executable, str(Path(__file__).with_name("killer.py")), str(folder), way]
+    paths = os.pathsep.join(p for p in sys.path if p)
+    ran = subprocess.run(killer, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": paths})
+    runs = [tuple(map(int, line.split())) for line in ran.stdout.splitlines()]
+    assert len(runs) > 100
+    assert runs[-1][1] == len(STEPS)
+    for k, acknowledged in runs:
+        finish(folder / str(k), acknowledged, wanted)
+
+
+@pytest.mark.req("R142", "R143", "R167")
+@pytest.mark.parametrize(
+    ("code", "short", "always"),
+    [(errno.EIO, False, False), (errno.ENOSPC, True, True)],
+    ids=["EIO once", "ENOSPC after half of a write, and from then on"],
+)
+def test_call__fails__unavailable_and_work_goes_on(
+    tmp_path: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch, code: int, short: bool, always: bool
+) -> None:
+    """C8, E2, E3"""
+    k, faults = 0, 0
+    while k == faults:
+        k += 1
+        root = tmp_path / str(k)
+        root.mkdir()
+        failing = FailingOs(k, code, always=always, short=short)
+        store = FileBackend(root)
+        done = 0
+        with monkeypatch.context() as patch:
+            for what in failing.installed_in():
+                patch.setattr(*what)
+            caught = None
+            try:
+                for step in STEPS:
+                    step(store)
+                    done += 1
+            except Unavailable as error:
+                caught = error
+            if caught:
+                assert caught.next_step
+                assert str(tmp_path) not in str(caught)
+            faults += bool(failing.hit)
+            failing.mend()
+            # The same opening goes on here, which knows that a flush failed; a new one in the next test.
+            finish(root, done, wanted, store)
+
+
+@pytest.mark.req("R142", "R143")
+def test_call__fails_in_one_process__the_next_goes_on(
+    tmp_path: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C8"""
+    k, failing = 0, None
+    while failing is None or failing.hit:
+        k += 1
+        root = tmp_path / str(k)
+        root.mkdir()
+        failing = FailingOs(k, errno.EIO, always=True, short=True)
+        done = 0
+        with monkeypatch.context() as patch:
+            for what in failing.installed_in():
+                patch.setattr(*what)
+            store = FileBackend(root)
+            try:
+                for step in STEPS:
+                    step(store)
+                    done += 1
+            except Unavailable:
+                pass
+        finish(root, done, wanted)
+
+
+def _check(tmp_path: Path, disk: DiskOs, wanted: list[State]) -> int:
+    for number, (done, files) in enumerate(sorted(disk.left, key=lambda item: (item[0], len(item[1])))):
+        root = tmp_path / f"cut-{number}"
+        root.mkdir()
+        build(root, disk.root, files)
+        found = observe(root)
+        assert found in wanted[done : done + 2], f"power cut after step {done}: {found}\n{sorted(files)}"
+        store = FileBackend(root)
+        store.append(DAY, make_block("later"), HEADER, "later")
+        store.add_fact(make_fact(99), 100)
+        after = observe(root)
+        before = dict(found.documents)
+        assert dict(after.documents) == {**before, DAY: before.get(DAY, HEADER) + make_block("later")}
+        assert after.facts == (*found.facts, make_fact(99))
+    return len(disk.left)
+
+
+@pytest.mark.req("R142", "R143")
+def test_power__cut_after_each_call__acknowledged_is_there_and_whole(
+    tmp_path: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1, C7: unsynced data lost, halved or zeroed, unsynced names lost or kept."""
+    root = tmp_path / "powered"
+    root.mkdir()
+    disk = DiskOs(root)
+    with monkeypatch.context() as patch:
+        for what in disk.installed_in():
+            patch.setattr(*what)
+        store = FileBackend(root)
+        for step in STEPS:
+            step(store)
+            disk.acknowledged += 1
+            disk.cut_power()
+    assert _check(tmp_path, disk, wanted) > 200
+
+
+@pytest.mark.req("R142", "R143")
+def test_power__cut_after_a_killed_process__what_the_next_acknowledged_is_there(
+    tmp_path: Path, wanted: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C1: a process dies before its flush; the next one must not say yes to what only the page cache has."""
+    k, killed = 0, True
+    while killed:
+        k += 1
+        root = tmp_path / f"p{k}"
+        root.mkdir()
+        disk = DiskOs(root, kill_at=k)
+        disk.watching = killed = False
+        with monkeypatch.context() as patch:
+            for what in disk.installed_in():
+                patch.setattr(*what)
+            try:
+                store = FileBackend(root)
+                for step in STEPS:
+                    step(store)
+                    disk.acknowledged += 1
+            except Killed:
+                killed = True
+            disk.kill_at = -1
+            store = FileBackend(root)
+            for step in STEPS[disk.acknowledged : disk.acknowledged + 2]:
+                with contextlib.suppress(Conflict, NotFound):  # it was done before the kill, and no yes was said
+                    step(store)
+                disk.acknowledged += 1
+                if step is not STEPS[0]:
+                    disk.watching = True
+                    disk.cut_power()
+                    disk.watching = False
+        (tmp_path / f"c{k}").mkdir()
+        _check(tmp_path / f"c{k}", disk, wanted)
