@@ -183,5 +183,6 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
 
 def last_stamp(text: str) -> datetime | None:
     """The UTC time of the note's newest block, or None."""
-    found = _STAMP.findall(text)
-    return moment(found[-1][0]) if found else None
+    start = text.rfind("\n<!-- at=")  # a note can be long; only its end is of interest
+    found = _STAMP.search(text, start + 1) if start >= 0 else None
+    return moment(found[1]) if found else None

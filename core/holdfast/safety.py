@@ -67,7 +67,7 @@ def begin(state: str, marker: Marker) -> None:
     path = path_of(state, marker.session)
     durable.make_private_dir(os.path.dirname(path))
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
-    durable.replace(path, json.dumps(record, ensure_ascii=False, indent=1).encode("utf-8"))
+    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:

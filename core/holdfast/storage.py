@@ -82,7 +82,7 @@ def _problem(name: object) -> str:
         return "it is longer than 200 characters"
     if name.startswith("/") or name.endswith("/"):
         return "it must be relative and name a file"
-    if any(ord(c) < 32 or ord(c) == 127 or c in _FORBIDDEN or 0xD800 <= ord(c) < 0xE000 for c in name):
+    if not name.isprintable() or not _FORBIDDEN.isdisjoint(name):
         return "it has a character that some systems do not allow in file names"
     for part in name.split("/"):
         if part in ("", ".", ".."):
