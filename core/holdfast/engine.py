@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.transcripts import Transcript
 
 logger = logging.getLogger(__name__)
+logging.getLogger("holdfast").addHandler(logging.NullHandler())  # what is logged is the application's to show
 
 
 def _system_clock() -> datetime:

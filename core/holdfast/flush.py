@@ -15,7 +15,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
@@ -55,7 +55,7 @@ def flush(
     with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
         session.catch_up()
         receipt = _Flush(services=services, session=session, given=payload, reason=reason, agent=agent).run()
-    if on_summary is not None and receipt.summary and not receipt.repeated and not receipt.overridden:
+    if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
         except Exception as error:  # noqa: BLE001 - a caller's callback must not undo a flush that is durable
@@ -92,14 +92,14 @@ class _Flush:
         try:
             return self._write(marker, unflushed)
         except HoldfastError as error:
-            return self._failed(marker, error)
+            self._failed(marker, error)
         except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
             wrapped = Unavailable(
                 f"The flush failed while it was at the step `{self.step}`: {type(error).__name__}: {error}.",
                 next_step="Run `holdfast doctor`; nothing was dropped.",
             )
             wrapped.__cause__ = error
-            return self._failed(marker, wrapped)
+            self._failed(marker, wrapped)
 
     # the pipeline
 
@@ -335,8 +335,8 @@ class _Flush:
             target="state",
         ) from error
 
-    def _failed(self, marker: Marker, error: HoldfastError) -> Receipt:
-        """Leave the marker and refuse, unless an operator has overridden this."""
+    def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
+        """Leave the marker, with what went wrong, and refuse."""
         current = safety.read(self.services.state, self.session.id) or marker
         target = error.target if isinstance(error, FlushRefused) and error.target else self.step
         strict = isinstance(error, FlushRefused) and bool(error.missing)
@@ -352,16 +352,6 @@ class _Flush:
         except HoldfastError as second:
             logger.error("the UNSAFE marker could not be updated: %s", second)  # noqa: TRY400 - the cause is raised below
         logger.warning("flush of session %s failed at %s", self.session.id, target)
-        if self.session.override_reason:
-            reason = self.session.use_override()
-            return Receipt(
-                flush_id="",
-                session_id=self.session.id,
-                reason=self.reason,
-                at=self.services.now(),
-                warnings=(f"Not saved: {error.message}",),
-                overridden=reason,
-            )
         if isinstance(error, FlushRefused):
             if not error.target:
                 error.target = target

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
@@ -19,8 +18,9 @@ from typing import Any, BinaryIO, NamedTuple
 from holdfast import durable
 from holdfast.errors import Corrupt
 
-_CRC = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
-_PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+_CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
 
 
@@ -34,9 +34,10 @@ class Entry(NamedTuple):
 
 def file_stem(session_id: str) -> str:
     """A file name for a session id, the same on every system: plain ids as they are, others with a digest."""
-    if _PLAIN_ID.fullmatch(session_id) and not re.fullmatch(r"con|prn|aux|nul|com\d|lpt\d", session_id):
+    if 0 < len(session_id) <= 80 and _PLAIN.issuperset(session_id) and session_id not in _RESERVED:
         return session_id
     import hashlib
+    import re
 
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
     return f"{slug or 'session'}-{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
@@ -50,8 +51,8 @@ def encode(record: dict[str, Any]) -> bytes:
 
 def decode(line: bytes) -> dict[str, Any] | None:
     """The record of a line without its newline, or None when it is not whole."""
-    match = _CRC.search(line)
-    if not match or int(match[1], 16) != zlib.crc32(line[: match.start()]):
+    body, checksum = line[:-_CRC_BYTES], line[-_CRC_BYTES:]
+    if checksum != b',"crc":"%08x"}' % zlib.crc32(body):
         return None
     try:
         record = json.loads(line)

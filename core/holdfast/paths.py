@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 
 from holdfast.errors import Refused
-
-_ABSOLUTE = re.compile(r"^(?:[a-zA-Z]:[\\/]|[\\/]{1,2}[^\s]|~[\\/]|file:)")
 
 
 def rewrite(text: str, root: str) -> str:
@@ -15,13 +12,16 @@ def rewrite(text: str, root: str) -> str:
     for folder, short in ((root, ""), (os.path.realpath(root), ""), (os.path.expanduser("~"), "~/")):
         if len(folder) > 1 and folder in text:
             text = text.replace(folder + os.sep, short)
+            import re
+
             text = re.sub(re.escape(folder) + r"(?![\w.-])", short.rstrip("/") or ".", text)
     return text
 
 
 def is_absolute(pointer: str) -> bool:
     """Whether ``pointer`` says where something lies on one machine. URLs do not."""
-    return bool(_ABSOLUTE.match(pointer))
+    drive = pointer[1:3] in (":/", ":\\") and pointer[0].isalpha()
+    return drive or (len(pointer) > 1 and pointer.startswith(("/", "\\", "~/", "~\\", "file:")))
 
 
 def check_pointer(pointer: str, field: str) -> str:

@@ -267,14 +267,6 @@ class Session:
         self.last_receipt = receipt
         self._checkpoint()
 
-    def use_override(self) -> str:
-        """Take the operator's override, once; empty when there is none."""
-        reason, self.override_reason = self.override_reason, ""
-        if reason:
-            self._unrecorded.append(reason)
-            self._checkpoint()
-        return reason
-
     def _load(self) -> None:
         checkpoint = self.journal.last_checkpoint()
         if checkpoint is not None:
@@ -332,11 +324,35 @@ class Session:
         )
 
     def _pass_gate(self, payload: Payload | None, reason: str, on_summary: OnSummary | None) -> Receipt | None:
-        """Flush unless there is nothing to flush at all; the one way to every drop."""
+        """Flush unless there is nothing to flush at all; the one way to every drop.
+
+        A failed flush lets nothing pass but an operator's override, which is used up by it.
+        """
         self.catch_up()
         if payload is None and not self._log and self.last_receipt is None:
             return None
-        return self.flush(payload, reason=reason, on_summary=on_summary)
+        try:
+            return self.flush(payload, reason=reason, on_summary=on_summary)
+        except FlushRefused as refused:
+            overridden = self._use_override()
+            if not overridden:
+                raise
+            return Receipt(
+                flush_id="",
+                session_id=self.id,
+                reason=reason,
+                at=self._services.now(),
+                warnings=(f"Not saved: {refused.message}",),
+                overridden=overridden,
+            )
+
+    def _use_override(self) -> str:
+        """Take the operator's override, once and durably; empty when there is none."""
+        reason, self.override_reason = self.override_reason, ""
+        if reason:
+            self._unrecorded.append(reason)
+            self._checkpoint()
+        return reason
 
     def _drop(self, count: int) -> list[Message]:
         """Let the first ``count`` messages in context go, durably recorded."""
