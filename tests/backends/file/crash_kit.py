@@ -130,19 +130,16 @@ class Os:
 
 
 class KillingOs(Os):
-    """SIGKILL at the k-th call: before it, or with ``half`` after it, and after half of what it writes."""
+    """SIGKILL at the k-th call: in the middle of a write, else right after it, which is before the next one."""
 
-    def __init__(self, k: int, *, half: bool) -> None:
+    def __init__(self, k: int) -> None:
         super().__init__()
-        self.k, self.half = k, half
+        self.k = k
 
     def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         if self.calls == self.k:
             try:
-                if self.half and name == "write":
-                    real(args[0], args[1][: len(args[1]) // 2])
-                elif self.half:
-                    real(*args)
+                real(args[0], args[1][: len(args[1]) // 2]) if name == "write" else real(*args)
             finally:
                 os.kill(os.getpid(), signal.SIGKILL)
         return real(*args)

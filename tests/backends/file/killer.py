@@ -1,6 +1,6 @@
 """Forks one process after another, each of which is killed one call later than the one before.
 
-``python killer.py FOLDER WAY``: the k-th process works in FOLDER/k; prints k and how many steps it acknowledged.
+``python killer.py FOLDER``: the k-th process works in FOLDER/k; prints k and how many steps it acknowledged.
 Ends with the first process that comes to the end of the workload.
 """
 
@@ -24,7 +24,7 @@ def work(root: Path, killing: KillingOs, acknowledge: int) -> None:
         os.write(acknowledge, b".")
 
 
-def main(folder: Path, half: bool) -> None:
+def main(folder: Path) -> None:
     k, status = 0, 1
     while status != 0:
         k += 1
@@ -33,7 +33,7 @@ def main(folder: Path, half: bool) -> None:
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            work(root, KillingOs(k, half=half), writer)
+            work(root, KillingOs(k), writer)
             os._exit(0)
         os.close(writer)
         with open(reader, "rb") as pipe:
@@ -43,4 +43,4 @@ def main(folder: Path, half: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2] == "half")
+    main(Path(sys.argv[1]))

@@ -1,0 +1,530 @@
+"""What is special to files: hostile surroundings, hand edits, torn tails, and what a call may cost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crash_kit import DAY, HEADER, Os
+
+import holdfast_file
+from holdfast.config import StorageConfig
+from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.testing.base import make_block, make_fact
+from holdfast_file import intent
+from holdfast_file.backend import FileBackend
+
+
+@pytest.fixture
+def store(project: Path) -> FileBackend:
+    return FileBackend(project, lock_timeout_s=0.2)
+
+
+@pytest.fixture
+def home(project: Path) -> Path:
+    """The store's folder."""
+    return project / ".holdfast"
+
+
+def lines(home: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home / "facts.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+# --- the plugin
+
+
+def test_hook__other_backend_configured__passes(project: Path) -> None:
+    assert holdfast_file.storage_backend(StorageConfig(backend="sqlite"), project) is None
+    made = holdfast_file.storage_backend(StorageConfig(path="memory", facts="all/facts.jsonl"), project)
+    assert made is not None
+    made.add_fact(make_fact(1), 5)
+    assert (project / "memory" / "all" / "facts.jsonl").is_file()
+    assert made.where("a/b.md") == "memory/a/b.md"
+
+
+@pytest.mark.parametrize("path", ["..", "/etc", "a/../../b"])
+def test_store__folder_outside_of_project__refused(project: Path, path: str) -> None:
+    with pytest.raises(Refused):
+        FileBackend(project, path=path)
+
+
+def test_store__project_as_folder__private_files_stay_under_holdfast(project: Path) -> None:
+    store = FileBackend(project, path=".", facts="curated/facts.jsonl")
+    store.append("home/2026.md", make_block("one"), HEADER, "one")
+    store.add_fact(make_fact(1), 5)
+    assert store.names("home/") == store.names() == ["home/2026.md"]
+    assert sorted(p.name for p in project.iterdir()) == [".holdfast", "curated", "home"]
+
+
+@pytest.mark.req("R013")
+def test_store__first_write__private_files_and_folders_ignored_by_git(store: FileBackend, home: Path) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    store.add_fact(make_fact(1), 5)
+    for path in [home, *home.rglob("*")]:
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+    assert (home / "state" / ".gitignore").read_text() == "*\n"
+
+
+def test_names__temporary_dot_and_odd_files__not_listed(store: FileBackend, home: Path) -> None:
+    store.write("a/b.md", "b")
+    for name in (".holdfast-1-2.tmp", ".hidden", "con.md", "a/.swp", "back\\slash.md"):
+        (home / name).write_text("x")
+    (home / "state" / "x.md").write_text("x")
+    (home / "loop").symlink_to(home)
+    assert store.names() == ["a/b.md"]
+    with pytest.raises(Refused):
+        store.write(".hidden", "x")
+    with pytest.raises(Refused):
+        store.write("facts.jsonl", "x")
+
+
+# --- hostile surroundings
+
+
+@pytest.mark.req("R142")
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a\0b", b"caf\xc3"])
+def test_document__invalid_bytes__corrupt_and_left_alone(store: FileBackend, home: Path, content: bytes) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    (home / DAY).write_bytes(content)
+    for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("two"), HEADER, "two")):
+        with pytest.raises(Corrupt, match="byte"):
+            touch()
+    assert (home / DAY).read_bytes() == content
+
+
+@pytest.mark.req("R142", "R167")
+def test_document__folder_or_pipe_in_its_place__corrupt(store: FileBackend, home: Path) -> None:
+    (home / DAY).mkdir(parents=True)
+    os.mkfifo(home / "pipe.md")
+    (home / "file").write_text("x")
+    for name in (DAY, "pipe.md", "file/x.md"):
+        for touch in (store.read, lambda name: store.write(name, "x"), store.delete):
+            with pytest.raises(Corrupt) as caught:
+                touch(name)
+            assert caught.value.next_step
+    assert store.names() == ["file"]
+
+
+def test_facts__folder_in_their_place__corrupt(store: FileBackend, home: Path) -> None:
+    (home / "facts.jsonl").mkdir(parents=True)
+    with pytest.raises(Corrupt):
+        store.count_facts()
+    with pytest.raises(Corrupt):
+        store.add_fact(make_fact(1), 5)
+
+
+def test_link__out_of_the_project__refused(project: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.md").write_text("secret")
+    (outside / "facts.jsonl").write_text("")
+    store = FileBackend(project)
+    store.write("a.md", "a")
+    home = project / ".holdfast"
+    (home / "dir").symlink_to(outside)
+    (home / "x.md").symlink_to(outside / "x.md")
+    (home / "facts.jsonl").symlink_to(outside / "facts.jsonl")
+    for name in ("dir/x.md", "dir/new.md", "x.md"):
+        for touch in (store.read, lambda name: store.write(name, "x"), store.delete):
+            with pytest.raises(Refused):
+                touch(name)
+    with pytest.raises(Refused):
+        store.add_fact(make_fact(1), 5)
+    assert store.names() == ["a.md"]
+    assert store.names("dir/") == []
+    shutil.rmtree(home)
+    home.symlink_to(outside)
+    with pytest.raises(Refused):
+        FileBackend(project).write("new.md", "x")
+    assert sorted(p.name for p in outside.iterdir()) == ["facts.jsonl", "x.md"]
+    assert (outside / "x.md").read_text() == "secret"
+
+
+def test_link__inside_the_project__followed(project: Path, store: FileBackend) -> None:
+    (project / "notes").mkdir()
+    store.write("a.md", "a")
+    (project / ".holdfast" / "memory").symlink_to(project / "notes")
+    store.append(DAY, make_block("one"), HEADER, "one")
+    assert (project / "notes" / "2026-03-01.md").is_file()
+    assert store.names() == ["a.md", DAY]
+
+
+@pytest.mark.req("R167", "R143")
+def test_disk__file_size_limit__unavailable_and_nothing_half_written(project: Path) -> None:
+    """A true short write: the kernel stops the write in the middle of the block."""
+    store = FileBackend(project)
+    store.append(DAY, make_block("one"), HEADER, "one")
+    store.add_fact(make_fact(1), 500)
+    before = {path: path.read_bytes() for path in (project / ".holdfast").rglob("*") if path.is_file()}
+    script = """if 1:
+        import resource, sys
+        from holdfast.errors import Unavailable
+        from holdfast.testing.base import make_block, make_fact
+        from holdfast_file.backend import FileBackend
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+        store = FileBackend(sys.argv[1])
+        for act in (
+            lambda: store.append("memory/2026-03-01.md", make_block("two", "x" * 3000), "", "two"),
+            lambda: store.write("new.md", "x" * 3000),
+            lambda: store.add_fact(make_fact(2, "x" * 3000), 500),
+        ):
+            try:
+                act()
+            except Unavailable as error:
+                print(error)
+    """
+    paths = os.pathsep.join(p for p in sys.path if p)
+    env = {**os.environ, "PYTHONPATH": paths}
+    ran = subprocess.run([sys.executable, "-c", script, project], capture_output=True, text=True, check=True, env=env)
+    assert ran.stdout.count("File too large. Raise the file size limit") == 3, ran.stdout + ran.stderr
+    after = {path: path.read_bytes() for path in (project / ".holdfast").rglob("*") if path.is_file()}
+    after = {path: content for path, content in after.items() if path.name != "append.intent"}
+    assert after == {path: content for path, content in before.items() if path.name != "append.intent"}
+    store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
+
+
+@contextlib.contextmanager
+def immutable(path: Path) -> Iterator[None]:
+    chattr = shutil.which("chattr")
+    if not chattr or subprocess.run([chattr, "+i", path], capture_output=True, check=False).returncode:
+        pytest.skip("this file system or user cannot make a file immutable")
+    try:
+        yield
+    finally:
+        subprocess.run([chattr, "-i", path], check=True)
+
+
+@pytest.mark.req("R167")
+@pytest.mark.parametrize("what", [DAY, "facts.jsonl", "MEMORY.md", ".", "memory"])
+def test_store__something_immutable__unavailable_then_fine(store: FileBackend, home: Path, what: str) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    store.write("MEMORY.md", "old")
+    store.add_fact(make_fact(1), 500)
+    acts: dict[str, Callable[[], object]] = {
+        DAY: lambda: store.append(DAY, make_block("two"), HEADER, "two"),
+        "facts.jsonl": lambda: store.add_fact(make_fact(2), 500),
+        "MEMORY.md": lambda: store.write("MEMORY.md", "new"),
+        ".": lambda: store.write("MEMORY.md", "new"),
+        "memory": lambda: store.append("memory/2026-03-02.md", make_block("two"), HEADER, "two"),
+    }
+    with immutable(home / what):
+        with pytest.raises(Unavailable, match="not permitted"):
+            acts[what]()
+        assert store.read(DAY).text == HEADER + make_block("one")
+        assert store.read("MEMORY.md").text == "old"
+        assert store.count_facts() == 1
+    acts[what]()
+
+
+def test_lock__held_by_another__unavailable_names_it_and_reading_goes_on(store: FileBackend, project: Path) -> None:
+    store.write("a.md", "a")
+    store.add_fact(make_fact(1), 5)
+    with FileBackend(project)._place.lock():
+        assert store.read("a.md").text == "a"
+        assert store.count_facts() == 1
+        with pytest.raises(Unavailable, match="store\\.lock"):
+            store.write("a.md", "b")
+    store.write("a.md", "b")
+
+
+def test_store__private_folder_removed_meanwhile__made_again(store: FileBackend, home: Path) -> None:
+    """`git clean -fdx` takes what git ignores."""
+    store.append(DAY, make_block("one"), HEADER, "one")
+    shutil.rmtree(home / "state")
+    store.append(DAY, make_block("two"), HEADER, "two")
+    store.add_fact(make_fact(1), 5)
+    assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
+
+
+# --- torn appends
+
+
+def torn(home: Path, store: FileBackend, tail: bytes) -> None:
+    """As if a process had been killed while it appended block two, having written ``tail`` of it."""
+    store.append(DAY, make_block("one"), HEADER, "one")
+    data = make_block("two", "- caf\u00e9").encode()
+    offset = (home / DAY).stat().st_size
+    intent.note(str(home / "state" / "append.intent"), intent.Intent(DAY, offset, data))
+    with (home / DAY).open("ab") as file:
+        file.write(tail)
+
+
+BLOCK = make_block("two", "- caf\u00e9").encode()
+
+
+@pytest.mark.req("R096", "R016")
+@pytest.mark.parametrize(
+    "tail",
+    [b"", BLOCK[:1], BLOCK[:20], BLOCK[:-1], BLOCK[:-2], b"\0" * 30, BLOCK[:10] + b"\0" * 20, b"\0" * len(BLOCK)],
+)
+def test_append__torn_tail__unseen_by_readers_and_cut_by_the_next_writer(
+    store: FileBackend, home: Path, tail: bytes
+) -> None:
+    torn(home, store, tail)
+    assert store.read(DAY).text == HEADER + make_block("one")
+    store.append(DAY, make_block("three"), HEADER, "three")
+    assert store.read(DAY).text == HEADER + make_block("one") + make_block("three")
+    assert (home / "state" / "append.intent").read_bytes() == b""
+
+
+@pytest.mark.req("R096", "R016")
+@pytest.mark.parametrize("tail", [b"typed by hand", b"\n## 14:3 typed by hand", BLOCK + b"typed by hand", b"\n\n"])
+def test_append__intent_but_hand_written_tail__kept(store: FileBackend, home: Path, tail: bytes) -> None:
+    torn(home, store, tail)
+    before = (home / DAY).read_bytes().decode()
+    assert store.read(DAY).text == before
+    store.append(DAY, make_block("three"), HEADER, "three")
+    end = "" if before.endswith("\n") else "\n"
+    assert store.read(DAY).text == before + end + make_block("three")
+
+
+@pytest.mark.req("R096")
+def test_append__hand_written_last_line_like_a_block__kept(store: FileBackend, home: Path) -> None:
+    """Without an intent nothing is cut, however much it looks like half a block."""
+    store.append(DAY, make_block("one"), HEADER, "one")
+    with (home / DAY).open("ab") as file:
+        file.write(BLOCK[:20])
+    store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + BLOCK[:20].decode() + "\n" + make_block("two")
+
+
+def test_append__intent_whole_but_unflushed__written_anew(store: FileBackend, home: Path) -> None:
+    torn(home, store, BLOCK)
+    inode = (home / DAY).stat().st_ino
+    store.append(DAY, BLOCK.decode(), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + BLOCK.decode()
+    assert (home / DAY).stat().st_ino != inode
+
+
+@pytest.mark.parametrize("noise", [b"{", b"\0" * 50, b'{"document": "x.md", "offset": 0, "sha256": "0"}\nabc', b"[]\n"])
+def test_append__torn_intent__never_began(store: FileBackend, home: Path, noise: bytes) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    (home / "state" / "append.intent").write_bytes(noise)
+    store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
+
+
+# --- the facts file
+
+
+@pytest.mark.req("R044")
+def test_facts__line__readable_keys_in_order(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1, "Stra\u00dfe \u2028 x", source="s"), 5)
+    raw = (home / "facts.jsonl").read_bytes()
+    assert raw.count(b"\n") == 1
+    assert "Stra\u00dfe" in raw.decode()
+    (line,) = [json.loads(raw)]
+    assert list(line) == ["id", "content", "category", "confidence", "createdAt", "source", "crc"]
+    assert line["createdAt"] == "2026-03-01T09:30:16.123456Z"
+
+
+def test_facts__every_change__appended_after_bytes_that_stay(store: FileBackend, home: Path) -> None:
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: store.add_fact(make_fact(1, confidence=0.1), 2),
+        lambda: store.add_fact(make_fact(2), 2),
+        lambda: store.add_fact(make_fact(3), 2),
+        lambda: store.update_fact("fact_00000002", confidence=0.4),
+        lambda: store.delete_fact("fact_00000002"),
+    )
+    before = b""
+    for act in acts:
+        act()
+        now = (home / "facts.jsonl").read_bytes()
+        assert now.startswith(before)
+        assert now.count(b"\n") == before.count(b"\n") + 1
+        before = now
+    assert lines(home)[2]["evicts"] == ["fact_00000001"]
+
+
+@pytest.mark.req("R058")
+def test_facts__mostly_dead_lines__rewritten_with_the_live_ones(store: FileBackend, home: Path) -> None:
+    other = FileBackend(home.parent)
+    for number in range(400):
+        store.add_fact(make_fact(number), 5)
+        if number % 50 == 0:
+            assert other.count_facts() == store.count_facts()
+    assert len(lines(home)) < 280
+    wanted = [make_fact(number) for number in range(395, 400)]
+    assert list(store.facts()) == list(other.facts()) == list(FileBackend(home.parent).facts()) == wanted
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Counts the calls that change files from here on."""
+    found: Counter[str] = Counter()
+
+    class CountingOs(Os):
+        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+            found[name] += 1
+            return real(*args)
+
+    for module, name, value in CountingOs().installed_in():
+        if name == "os":
+            monkeypatch.setattr(module, name, value)
+    return found
+
+
+@pytest.mark.req("R053", "R060")
+def test_facts__one_flush_an_addition__none_for_a_duplicate(
+    store: FileBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        store.add_fact(make_fact(number), 5)
+    calls = counted(monkeypatch)
+    store.add_fact(make_fact(5), 50)
+    assert (calls["fsync"], calls["write"]) == (1, 1)
+    store.add_fact(make_fact(6), 5)  # evicts
+    assert (calls["fsync"], calls["write"]) == (2, 2)
+    before = calls.copy()
+    store.add_fact(make_fact(7, make_fact(6).content.upper()), 5)
+    assert calls == before
+
+
+def test_append__two_flushes__the_intent_and_the_block(store: FileBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in ("one", "two"):
+        store.append(DAY, make_block(block), HEADER, block)
+    calls = counted(monkeypatch)
+    store.append(DAY, make_block("three"), HEADER, "three")
+    assert (calls["fsync"], calls["write"], calls["replace"]) == (2, 2, 0)
+
+
+HAND = (
+    '{"id": "mine", "content": "By hand", "category": "goal", "confidence": 1,'
+    ' "createdAt": "2026-01-01T00:00:00+01:00"}'
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "", "\r\n", "\n\n"])
+def test_facts__line_typed_by_hand__taken(store: FileBackend, home: Path, end: str) -> None:
+    store.add_fact(make_fact(1), 5)
+    with (home / "facts.jsonl").open("a", newline="") as file:
+        file.write(HAND + end)
+    assert [fact.id for fact in store.facts()] == ["fact_00000001", "mine"]
+    store.add_fact(make_fact(2), 5)
+    store.add_fact(make_fact(3), 5)
+    for view in (store, FileBackend(home.parent)):
+        assert [fact.id for fact in view.facts()] == ["fact_00000001", "mine", "fact_00000002", "fact_00000003"]
+    assert store.get_fact("mine").created_at.isoformat() == "2025-12-31T23:00:00+00:00"
+
+
+def test_facts__edited_in_the_middle__seen_at_once(store: FileBackend, home: Path) -> None:
+    for number in range(3):
+        store.add_fact(make_fact(number), 5)
+    path = home / "facts.jsonl"
+    kept = [line for line in path.read_text().splitlines(keepends=True) if "step 1" not in line]
+    path.write_text("".join(kept))
+    assert [fact.id for fact in store.facts()] == ["fact_00000000", "fact_00000002"]
+    path.write_text("".join(kept).replace(kept[0], HAND + "\n"))
+    assert [fact.id for fact in store.facts()] == ["mine", "fact_00000002"]
+
+
+def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1, "by hand"), 5)
+    with (home / "facts.jsonl").open("a") as file:
+        file.write(HAND + "\n")
+    assert store.count_facts() == 2
+    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of == "fact_00000001"
+    store.delete_fact("fact_00000001")
+    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of == "mine"
+    store.delete_fact("mine")
+    assert store.add_fact(make_fact(2, "BY HAND"), 5).duplicate_of is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        ("not json", "not JSON"),
+        ("[]", "not a JSON object"),
+        ('{"id": "x"}', "is missing"),
+        (HAND.replace("1,", "true,"), "confidence"),
+        (HAND.replace("1,", "NaN,"), "confidence"),
+        (HAND.replace("1,", "1" + "0" * 400 + ","), "cannot be kept"),
+        (HAND.replace("2026-01-01T", "yesterday "), "Invalid isoformat"),
+        (HAND.replace('"goal"', '"goal", "colour": "red"'), "colour is not known"),
+        (HAND.replace("By hand", "\\ud800"), "cannot be kept"),
+        (HAND.replace('"mine"', '"fact_00000000"'), "is taken"),
+        ('{"op": "frobnicate", "id": "x"}', "not known"),
+        (HAND[:-1] + ', "crc": "00000000"}', 'remove "crc"'),
+        (HAND.replace("By", "\0\0"), "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_facts__bad_line_in_the_middle__corrupt_naming_it(store: FileBackend, home: Path, bad: str, why: str) -> None:
+    for number in range(3):
+        store.add_fact(make_fact(number), 5)
+    path = home / "facts.jsonl"
+    good = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([good[0], bad + "\n", good[1], good[2]]))
+    before = path.read_bytes()
+    for view in (store, FileBackend(home.parent)):
+        for touch in (view.count_facts, view.facts, lambda view=view: view.add_fact(make_fact(9), 5)):
+            with pytest.raises(Corrupt, match=r"^Line 2 of 'facts.jsonl'") as caught:
+                touch()
+            assert why in str(caught.value)
+    assert path.read_bytes() == before
+    path.write_text("".join(good))
+    assert store.count_facts() == 3
+
+
+@pytest.mark.parametrize("cut", [1, 2, 10, 60, -2, -1])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(
+    store: FileBackend, home: Path, cut: int, zeros: bool
+) -> None:
+    store.add_fact(make_fact(1), 5)
+    path = home / "facts.jsonl"
+    kept = path.read_bytes()
+    store.add_fact(make_fact(2), 5)
+    line = path.read_bytes()[len(kept) :]
+    tail = line[:cut] + (b"\0" * (len(line) - len(line[:cut])) if zeros else b"")
+    path.write_bytes(kept + tail)
+    whole = tail == line[:-1]  # only the newline is missing: all that was said is there
+    for view in (FileBackend(home.parent), store):
+        assert [fact.id for fact in view.facts()] == ["fact_00000001"] + ["fact_00000002"] * whole
+    FileBackend(home.parent).add_fact(make_fact(3), 5)
+    wanted = ["fact_00000001"] + ["fact_00000002"] * whole + ["fact_00000003"]
+    assert [fact.id for fact in store.facts()] == wanted
+    assert len(lines(home)) == len(wanted)
+
+
+def test_facts__text_without_newline_at_the_end__corrupt_not_cut(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1), 5)
+    with (home / "facts.jsonl").open("a") as file:
+        file.write("todo: add more")
+    before = (home / "facts.jsonl").read_bytes()
+    with pytest.raises(Corrupt, match="Line 2"):
+        store.add_fact(make_fact(2), 5)
+    assert (home / "facts.jsonl").read_bytes() == before
+
+
+def test_facts__failed_flush__next_addition_goes_to_a_new_file(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second fsync of the same file proves nothing: the kernel may have dropped the pages and called them clean."""
+    store.add_fact(make_fact(1), 5)
+    inode = (home / "facts.jsonl").stat().st_ino
+
+    class NoFlush(Os):
+        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+            if name == "fsync":
+                raise OSError(5, os.strerror(5))
+            return real(*args)
+
+    with monkeypatch.context() as patch:
+        for what in NoFlush().installed_in():
+            patch.setattr(*what)
+        with pytest.raises(Unavailable, match="Input/output error"):
+            store.add_fact(make_fact(2), 5)
+        assert store.count_facts() == 1
+    store.add_fact(make_fact(2), 5)
+    assert (home / "facts.jsonl").stat().st_ino != inode
+    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]

@@ -1,0 +1,172 @@
+"""The durable primitives that the journal and the file backend share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast import durable
+from holdfast.errors import Unavailable
+
+
+def test_import__hot_path__nothing_heavy() -> None:
+    """What an agent event pays for: neither attrs nor contextlib, tempfile or pathlib come with it."""
+    code = "import sys; before = set(sys.modules); import holdfast.durable; print(*set(sys.modules) - before)"
+    paths = os.pathsep.join(p for p in sys.path if p)
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert not {"attr", "attrs", "contextlib", "tempfile", "pathlib", "logging"} & set(ran.stdout.split())
+
+
+def test_lock__threads__one_at_a_time(tmp_path: Path) -> None:
+    inside: list[int] = []
+    most = 0
+
+    def work() -> None:
+        nonlocal most
+        for _ in range(20):
+            with durable.lock(tmp_path / "lock"):
+                inside.append(1)
+                most = max(most, len(inside))
+                inside.pop()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path: Path) -> None:
+    path = tmp_path / "store.lock"
+    before = len(os.listdir("/dev/fd"))
+    with durable.lock(path):
+        start = time.monotonic()
+        with (
+            pytest.raises(Unavailable, match=r"'store\.lock' was still held after 0\.05 s"),
+            durable.lock(path, timeout_s=0.05),
+        ):
+            pass
+        assert 0.05 <= time.monotonic() - start < 2
+    with durable.lock(path, timeout_s=0):
+        pass
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_lock__holder_killed__free_again(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from holdfast import durable; l = durable.lock(sys.argv[1]); l.__enter__();"
+        "print('held', flush=True); time.sleep(60)"
+    )
+    paths = os.pathsep.join(p for p in sys.path if p)
+    env = {**os.environ, "PYTHONPATH": paths}
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "l"], stdout=subprocess.PIPE, env=env) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(Unavailable), durable.lock(tmp_path / "l", timeout_s=0.01):
+            pass
+        holder.kill()
+    with durable.lock(tmp_path / "l", timeout_s=0.01):
+        pass
+    assert (tmp_path / "l").exists()
+
+
+def test_lock__file_removed_while_held__the_new_file_counts(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    entered = threading.Event()
+
+    def wait() -> None:
+        with durable.lock(path, timeout_s=5):
+            entered.set()
+
+    with durable.lock(path):
+        path.unlink()
+        with durable.lock(path):  # another process may hold the new file while the old one is held, too
+            thread = threading.Thread(target=wait)
+            thread.start()
+            assert not entered.wait(0.03)
+        assert entered.wait(5)
+    thread.join()
+
+
+@pytest.mark.req("R142")
+def test_append__twice__offsets_and_mode(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    assert durable.append(path, b"abc") == 0
+    assert durable.append(str(path), b"") == 3
+    assert durable.append(path, b"def") == 3
+    assert path.read_bytes() == b"abcdef"
+    assert path.stat().st_mode & 0o777 == 0o600
+    durable.truncate(path, 2)
+    durable.sync(path)
+    assert path.read_bytes() == b"ab"
+    durable.remove(path)
+    durable.remove(path)
+    durable.remove(tmp_path / "no" / "folder")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.req("R142", "R143")
+def test_replace__old_and_new__whole_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"old")
+    path.chmod(0o644)
+    durable.replace(path, b"new" * 1000)
+    assert path.read_bytes() == b"new" * 1000
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_make_private_dir__nested_and_there_already__mode(tmp_path: Path) -> None:
+    durable.make_private_dir(tmp_path / "a" / "b" / "c")
+    durable.make_private_dir(tmp_path / "a" / "b" / "c")
+    assert [p.stat().st_mode & 0o777 for p in sorted(tmp_path.rglob("*"))] == [0o700] * 3
+
+
+def _use_file_as_folder(path: Path) -> None:
+    (path / "file").write_text("x")
+    durable.make_private_dir(path / "file" / "deep")
+
+
+@pytest.mark.req("R167")
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda p: durable.append(p / "dir", b"x"), "append to 'dir': Is a directory. A folder is where"),
+        (lambda p: durable.replace(p / "dir", b"x"), "write 'dir': Is a directory. A folder is where"),
+        (lambda p: durable.append(p / "link", b"x"), "append to 'link': Too many levels of symbolic links. Replace"),
+        (lambda p: durable.append(p / "no" / "x", b"x"), "append to 'x': No such file or directory. Check"),
+        (lambda p: durable.remove(p / "dir"), "remove 'dir': Is a directory."),
+        (lambda p: durable.truncate(p / "x", 0), "cut 'x': No such file or directory."),
+        (lambda p: durable.replace(p / ("x" * 300), b""), "File name too long. Use a shorter name."),
+        (lambda p: durable.lock(p / "dir").__enter__(), "take the lock 'dir': Is a directory."),
+        (_use_file_as_folder, "make the folder 'file': File exists. A file is where a folder should be"),
+    ],
+)
+def test_call__hopeless__unavailable_with_reason_and_next_step(
+    tmp_path: Path, act: Callable[[Path], object], said: str
+) -> None:
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "target").write_text("kept")
+    (tmp_path / "link").symlink_to("target")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(Unavailable) as caught:
+        act(tmp_path)
+    assert said in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
+    assert caught.value.next_step
+    assert [p for p in sorted(tmp_path.iterdir()) if p.name != "file"] == before
+    assert (tmp_path / "target").read_text() == "kept"
