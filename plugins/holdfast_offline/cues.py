@@ -1,0 +1,203 @@
+"""The phrases that announce something worth keeping. English only; each stands at the start of a sentence.
+
+A cue is trimmed off where the rest says it all ("Decision: use SQLite") and kept where it carries meaning ("we can't
+merge until ...", "decided against Redis").
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final, NamedTuple
+
+from holdfast.models import Category
+
+
+class Kind(Enum):
+    """What a statement is."""
+
+    FACT = "fact"
+    DECISION = "decision"
+    GOAL = "goal"
+    NEXT = "next"
+    LATER = "later"
+    """Something to do afterwards; the next step only when none is stated."""
+    FOLLOW_UP = "follow-up"
+    BLOCKER = "blocker"
+
+
+class Cue(NamedTuple):
+    """``confidence`` and ``category`` are of the fact that comes of it; a category of None is no fact.
+
+    ``whole`` keeps the cue in the text. ``user_only``: an assistant that says it states nothing about the user.
+    """
+
+    kind: Kind
+    pattern: str
+    whole: bool = False
+    user_only: bool = False
+    category: Category | None = None
+    confidence: float = 0.0
+
+
+EXPLICIT: Final = 0.9
+DECIDED: Final = 0.8
+HABIT: Final = 0.7
+
+_WE = r"(?:we|i)"
+_WILL = r"(?:['’]ll| will| shall| need to| should| have to| can| must)"
+_LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
+
+CUES: Final = (
+    Cue(Kind.FACT, rf"correction{_LABEL_END}", category=Category.CORRECTION, confidence=EXPLICIT),
+    Cue(
+        Kind.FACT,
+        r"(?:no[,.]? actually|actually,? no(?=[,:.]))\b[,:.]?\s*",
+        category=Category.CORRECTION,
+        confidence=EXPLICIT,
+    ),
+    Cue(
+        Kind.FACT,
+        r"(?:that['’]?s|that is|this is) (?:wrong|not right|incorrect|not correct|not true)\b\s*[:,;.—–-]?\s*",
+        category=Category.CORRECTION,
+        confidence=EXPLICIT,
+    ),
+    Cue(
+        Kind.FACT,
+        r"(?:please )?(?:remember|note|keep in mind|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*"
+        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my|to)\b)(?:to )?|fyi\b[,:]?\s*",
+        category=Category.KNOWLEDGE,
+        confidence=EXPLICIT,
+    ),
+    Cue(
+        Kind.DECISION,
+        rf"(?:{_WE}(?:['’]ve| have)? |it (?:is|was) )?decided (?:against|not)\b"
+        rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b|let['’]?s (?:use|go with|stick with)\b"
+        rf"|(?:we['’]re |we are )?going with\b",
+        whole=True,
+        category=Category.CONTEXT,
+        confidence=DECIDED,
+    ),
+    Cue(
+        Kind.DECISION,
+        rf"(?:decisions?|decided|agreed)[*_]*{_LABEL_END}"
+        rf"|(?:{_WE}(?:['’]ve| have)? (?:now )?|it (?:is|was) )?decided (?:to|that|on)\b\s*",
+        category=Category.CONTEXT,
+        confidence=DECIDED,
+    ),
+    Cue(
+        Kind.FACT,
+        rf"(?:{_WE}['’]?d? |[a-z][\w.-]* (?:[a-z][\w.-]* )?)(?:really |strongly |would |much )?prefers?\b(?! not\s*$)"
+        r"|my preference is\b",
+        whole=True,
+        user_only=True,
+        category=Category.PREFERENCE,
+        confidence=HABIT,
+    ),
+    Cue(
+        Kind.FACT,
+        rf"(?:from now on,? |please )?(?:{_WE} )?(?:always|never)\b"
+        r"(?!\s*mind\b|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
+        whole=True,
+        user_only=True,
+        category=Category.BEHAVIOR,
+        confidence=HABIT,
+    ),
+    Cue(
+        Kind.GOAL,
+        rf"(?:the|our|my) (?:goal|objective|aim) is (?:to\b|that\b)?\s*"
+        rf"|(?:goal|objective)[*_]*{_LABEL_END}|we want to\b\s*",
+        category=Category.GOAL,
+        confidence=DECIDED,
+    ),
+    Cue(
+        Kind.NEXT,
+        rf"next(?: steps?| actions?| up)?[*_]*{_LABEL_END}|(?:the |my |our )?next (?:step|action|thing) is (?:to\b)?\s*"
+        rf"|next,? {_WE}{_WILL}\b\s*",
+    ),
+    Cue(Kind.LATER, rf"to-?dos?[*_]*{_LABEL_END}"),
+    Cue(Kind.LATER, rf"(?:and )?then,? {_WE}{_WILL}\b\s*"),
+    Cue(
+        Kind.FOLLOW_UP,
+        rf"follow[- ]?ups?[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*|don['’]?t forget to\b\s*",
+    ),
+    Cue(Kind.FOLLOW_UP, rf"{_WE}(?:['’]ll| will)\b(?=.{{1,300}}\blater\b)", whole=True),
+    Cue(
+        Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for|(?:open |unresolved )?questions?|unresolved)[*_]*{_LABEL_END}"
+    ),
+    Cue(
+        Kind.BLOCKER,
+        r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
+        r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)"
+        rf"|{_WE} (?:can['’]?t|cannot|can not)\b(?=.{{1,300}}\buntil\b)",
+        whole=True,
+    ),
+)
+
+_LEAD: Final = r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|right|great|good|well|yes)\b[,:]?\s+){0,2}[*_]{0,3}"
+_COMPILED: Final = tuple((re.compile(_LEAD + f"(?P<cue>{cue.pattern})", re.IGNORECASE), cue) for cue in CUES)
+_ANY: Final = re.compile(_LEAD + "(?:" + "|".join(cue.pattern for cue in CUES) + ")", re.IGNORECASE)
+
+#: One of these stands in every text that has a cue.
+_HINTS: Final = (
+    "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
+    "l keep", "let", "going with", "prefer", "always", "never", "from now on", "actually", "wrong", "not ", "correct",
+    "goal", "objective", "aim is", "want to", "next", "todo", "to-do", "then", "follow", "remind", "later", "block",
+    "waiting", "question", "unresolved", "until",
+)  # fmt: skip
+
+
+def possible(text: str) -> bool:
+    """Whether ``text`` may hold a cue at all; far quicker than looking for one."""
+    text = text.lower()
+    return any(hint in text for hint in _HINTS)
+
+
+_HEADINGS: Final = (
+    (re.compile(r"decisions?(?: made| taken)?", re.IGNORECASE), Kind.DECISION),
+    (re.compile(r"next(?: steps?| actions?| up)?", re.IGNORECASE), Kind.NEXT),
+    (re.compile(r"to-?dos?", re.IGNORECASE), Kind.LATER),
+    (re.compile(r"(?:promised )?follow[- ]?ups?", re.IGNORECASE), Kind.FOLLOW_UP),
+    (re.compile(r"blocked(?: by| on)?|blockers?|waiting for|open questions?|unresolved", re.IGNORECASE), Kind.BLOCKER),
+    (re.compile(r"remember|for the record", re.IGNORECASE), Kind.FACT),
+)
+_HEADING_CUES: Final = {
+    Kind.DECISION: Cue(Kind.DECISION, "", category=Category.CONTEXT, confidence=DECIDED),
+    Kind.FACT: Cue(Kind.FACT, "", category=Category.KNOWLEDGE, confidence=EXPLICIT),
+}
+_HEADING: Final = re.compile(
+    r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
+)
+_HABIT: Final = re.compile(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
+_PREFERENCE: Final = re.compile(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
+
+
+def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
+    """The cue that ``sentence`` begins with, and where the text it announces begins; None when there is none."""
+    if not _ANY.match(sentence):  # most sentences: one expression instead of one for each cue
+        return None
+    for pattern, cue in _COMPILED:
+        if (user or not cue.user_only) and (found := pattern.match(sentence)):
+            return cue, found.start("cue") if cue.whole else found.end()
+    return None
+
+
+def heading(line: str) -> Cue | None:
+    """The cue of a line that only announces what is listed below it, such as ``## Decisions`` or ``Next steps:``."""
+    if len(line) > 60 or not (found := _HEADING.match(line)):
+        return None
+    words = (found["title"] or found["label"]).strip()
+    for pattern, kind in _HEADINGS:
+        if pattern.fullmatch(words):
+            return _HEADING_CUES.get(kind, Cue(kind, ""))
+    return None
+
+
+def category(cue: Cue, text: str) -> Category | None:
+    """The category of the fact ``text``: "remember: I prefer tabs" is a preference."""
+    if cue.category is Category.KNOWLEDGE:
+        if _HABIT.match(text):
+            return Category.BEHAVIOR
+        if _PREFERENCE.match(text):
+            return Category.PREFERENCE
+    return cue.category

@@ -1,0 +1,171 @@
+"""What tools did: which files were edited, and which checks fail still.
+
+A result does not name its call, so it belongs to the oldest open call of the same tool.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from holdfast.models import Message
+from holdfast.paths import is_absolute
+from holdfast_offline.speech import clip
+
+_SHELLS: Final = frozenset({
+    "bash", "shell", "exec", "exec_command", "local_shell", "container.exec", "terminal", "run_terminal_cmd",
+    "powershell", "execute_command",
+})  # fmt: skip
+_EDITORS: Final = frozenset({
+    "edit", "write", "multiedit", "notebookedit", "patch", "apply_patch", "create_file", "str_replace_editor",
+})  # fmt: skip
+_READERS: Final = frozenset({
+    "read", "grep", "glob", "ls", "list", "webfetch", "websearch", "task", "agent", "todowrite", "todoread",
+    "notebookread", "view_image", "search", "fetch", "read_file", "list_dir", "update_plan", "bashoutput",
+    "killshell", "skill",
+})  # fmt: skip
+_PATCHED: Final = re.compile(r"\*\*\* (?:Update|Add) File: (\S+)")
+
+#: Commands that only look: that nothing was found is no failing check.
+_LOOKS: Final = frozenset({
+    "ls", "cat", "head", "tail", "grep", "rg", "egrep", "find", "fd", "which", "type", "test", "[", "diff",
+    "cmp", "echo", "printf", "pwd", "cd", "stat", "file", "wc", "sort", "uniq", "sed", "awk", "jq", "curl",
+    "wget", "ps", "kill", "pkill", "sleep", "true", "false", "export", "set", "source", ".", "for", "while",
+    "if", "done", "do", "fi", "then", "tree", "less", "env", "mkdir", "rm", "cp", "mv", "touch", "chmod",
+})  # fmt: skip
+_CHECK: Final = re.compile(
+    r"(?:\S*/)?(?:pytest|py\.test|tox|nox|ruff|mypy|pyright|flake8|pylint|black|isort|pre-commit|lint-imports|make|just"
+    r"|npm|npx|pnpm|yarn|bun|deno|jest|vitest|mocha|eslint|tsc|prettier|cargo|go|gradlew?|mvn|ctest|cmake|ninja|bazel"
+    r"|dotnet|swift|rspec|rake|phpunit|mix|shellcheck|hadolint)\b"
+    r"|(?:uv|poetry|hatch|pdm|rye|bundle|composer) (?:run |exec )?\S"
+    r"|python3? -m (?:pytest|unittest|mypy|ruff|build|tox|nox)\b"
+    r"|gh (?:pr checks|run)\b|docker(?:-compose| compose)? build\b|terraform (?:plan|validate)\b"
+)
+_WRAPPER: Final = re.compile(
+    r"(?:\S*/)?(?:ba|z|da)?sh -l?c\s+|(?:sudo|time|do|then|env)\s+|timeout \S+\s+|[A-Z_][A-Z0-9_]*=\S*\s+"
+)
+_SEPARATOR: Final = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_PIPE: Final = re.compile(r"\s*(?:\d?>&\d|&?>{1,2}|\|).*")
+_PROMPT: Final = re.compile(r"\$ ([^\n]{1,400})\n")
+_TALLY: Final = re.compile(r"(?<![\w.,])[1-9]\d* (?:failed|failures?|errors?)\b(?! in 0)")
+_FAILED: Final = re.compile(r"(?<![\w.,])[1-9]\d* failed\b")
+_TELLING: Final = re.compile(
+    r"\b(?:errors?|failed|failure|fail|fatal|cannot|denied|refused|not found|exception)\b|Error\b", re.IGNORECASE
+)
+_NOISE: Final = re.compile(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
+_TYPE_ERRORS: Final = re.compile(r"Found \d+ errors? in \d+ file")
+
+_MAX_OUTPUT_CHARS: Final = 20_000
+"""Of a tool's output the end is looked at: there the verdict stands."""
+_MAX_VERDICT_CHARS: Final = 160
+_MAX_COMMAND_CHARS: Final = 200
+
+
+class Outcomes(NamedTuple):
+    """``failing`` as "COMMAND: VERDICT", oldest first; ``edited`` relative paths in order of their last edit."""
+
+    failing: list[str]
+    edited: list[str]
+    calls: int
+
+
+def outcomes(messages: Iterable[Message]) -> Outcomes:
+    """What the tool calls and results among ``messages`` came to."""
+    open_calls: dict[str, deque[str]] = {}
+    failing: dict[str, str] = {}
+    edited: dict[str, None] = {}
+    calls = results = 0
+    for message in messages:
+        tool = message.tool.lower()
+        if message.role == "assistant" and message.tool:
+            calls += 1
+            argument = message.text.removeprefix(message.tool).removeprefix(":").strip()
+            open_calls.setdefault(tool, deque()).append(argument)
+        elif message.role == "user":
+            open_calls.clear()  # what has no result by now was interrupted
+        elif message.role == "tool":
+            results += 1
+            waiting = open_calls.get(tool)
+            argument = waiting.popleft() if waiting else ""
+            if tool in _EDITORS:
+                if not message.failed:
+                    for path in _paths(argument):
+                        edited.pop(path, None)
+                        edited[path] = None
+            elif tool not in _READERS:
+                _settle(message, argument, failing)
+    return Outcomes(list(failing.values()), list(edited), max(calls, results))
+
+
+def _paths(argument: str) -> list[str]:
+    """Relative paths only: where this machine keeps things is no pointer for the next one."""
+    paths = _PATCHED.findall(argument) or [argument]
+    return [path for path in paths if path and " " not in path and len(path) <= 300 and not is_absolute(path)]
+
+
+def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
+    """Add the check that failed here, or take away those that passed."""
+    output = message.text[-_MAX_OUTPUT_CHARS:]
+    command = argument
+    if not command and (prompt := _PROMPT.match(message.text)):
+        command = prompt[1]
+    if not command and message.tool.lower() not in _SHELLS:
+        command = message.tool
+    parts = _parts(command)
+    checks = [part for part in parts if _CHECK.match(part)]
+    if not checks:
+        checks = [part for part in parts if part.split()[0] not in _LOOKS][-1:]
+    if command and not checks:
+        return
+    if message.failed or _FAILED.search(output):
+        culprit = _culprit(checks, output)
+        verdict = _verdict(output)
+        key = _key(culprit)
+        failing.pop(key, None)
+        if culprit or verdict:
+            failing[key] = ": ".join(filter(None, (clip(culprit, _MAX_COMMAND_CHARS), verdict)))
+    else:
+        for check in checks:
+            failing.pop(_key(check), None)
+
+
+def _parts(command: str) -> list[str]:
+    """The single commands of a shell line, without pipes, redirections and wrappers."""
+    parts = []
+    for part in _SEPARATOR.split(command):
+        part = _PIPE.sub("", part, count=1).strip()
+        while wrapped := _WRAPPER.match(part):
+            part = part[wrapped.end() :].strip("'\" ")
+        if part:
+            parts.append(part)
+    return parts
+
+
+def _culprit(checks: list[str], output: str) -> str:
+    """Which of several checks in one command failed: the one that the verdict is of, else the last, since ``&&``
+    stops there."""
+    if len(checks) > 1:
+        for verdict, name in ((_TYPE_ERRORS, "mypy"), (_FAILED, "test")):
+            if verdict.search(output):
+                named = [check for check in checks if name in check]
+                if named:
+                    return named[-1]
+    return checks[-1] if checks else ""
+
+
+def _key(check: str) -> str:
+    """What makes two runs the same check. Flags do not; of a command that is no check only the program counts."""
+    words = [word for word in check.split() if not word.startswith("-")]
+    return " ".join(words if _CHECK.match(check) else words[:2])
+
+
+def _verdict(output: str) -> str:
+    """The part of the output that says what is wrong, word for word; empty when there is none."""
+    tallies = list(_FAILED.finditer(output)) or list(_TALLY.finditer(output))
+    if tallies:
+        return tallies[-1][0]
+    lines = [line.strip() for line in output.splitlines() if not _NOISE.fullmatch(line.strip())]
+    telling = [line for line in lines if _TELLING.search(line[:500])]
+    return clip((telling or lines or [""])[-1], _MAX_VERDICT_CHARS)

@@ -1,0 +1,75 @@
+"""What somebody said themselves: a message without code, quotations and what a client or holdfast put into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.models import Message, Turn
+
+_INJECTED: Final = re.compile(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
+_LINE: Final = re.compile(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
+_FENCE: Final = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
+_SENTENCE_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?][\"')\]]*\s+")
+BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
+
+def spoken(turns: Iterator[Turn]) -> Iterator[Message]:
+    """The messages of user and assistant, without tool calls, oldest first."""
+    for turn in turns:
+        for message in turn.messages:
+            if message.role in ("user", "assistant") and not message.tool:
+                yield message
+
+
+def own_lines(text: str) -> Iterator[str]:
+    """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted.
+
+    A block that never ends reaches to the end of the text.
+    """
+    for part in _own_parts(text):
+        fence = ""
+        for found in _LINE.finditer(part):
+            line = found[0]
+            if marker := _FENCE.match(line):
+                if not fence:
+                    fence = marker[1]
+                elif marker[1].startswith(fence):
+                    fence = ""
+            elif not fence and not line.lstrip().startswith(">"):
+                yield line
+
+
+def _own_parts(text: str) -> Iterator[str]:
+    """``text`` cut at injected blocks. Nested blocks count, so that a block cannot be ended from within."""
+    depth = start = 0
+    for tag in _INJECTED.finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                yield text[start : tag.start()]
+            depth += 1
+        elif depth:
+            depth -= 1
+            start = tag.end()
+    if depth == 0:
+        yield text[start:]
+
+
+def sentences(line: str) -> Iterator[str]:
+    """The sentences of a line without its bullet."""
+    bullet = BULLET.match(line)
+    start = bullet.end() if bullet else 0
+    for end in _SENTENCE_END.finditer(line, start):
+        yield line[start : end.end()].strip()
+        start = end.end()
+    yield line[start:].strip()
+
+
+def clip(text: str, max_chars: int) -> str:
+    """``text`` with single blanks, cut at a word so that it has at most ``max_chars``; nothing is put in its place."""
+    text = " ".join(text.split())
+    if len(text) <= max_chars:
+        return text
+    head = text[: max_chars + 1].rpartition(" ")[0]
+    return head if head.strip() else text[:max_chars]
