@@ -136,7 +136,7 @@ def test_check__stored_text__warns_except_for_machine_paths() -> None:
     assert told(text) == [(f.rule, f.line) for f in check(text, stored=True)]
 
 
-@pytest.mark.req("R098", "R100")
+@pytest.mark.req("R098")
 @pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
 def test_plugin__other_surface__is_not_its_business(surface: str) -> None:
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"

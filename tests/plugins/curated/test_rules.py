@@ -33,7 +33,6 @@ def plugin() -> CuratedMemory:
     return CuratedMemory(context=Context())
 
 
-@pytest.mark.req("R151", "R152", "R153")
 @pytest.mark.parametrize("line", STANDING)
 def test_curated__standing_fact__passes(plugin: CuratedMemory, line: str) -> None:
     assert list(plugin.on_validate(Subject("memory", "MEMORY.md", f"- {line}\n"))) == []

@@ -105,7 +105,6 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
     assert facts(("assistant", "Note that CI has no Postgres.")) == [("CI has no Postgres", Category.KNOWLEDGE, 0.9)]
 
 
-@pytest.mark.req("R130")
 @pytest.mark.parametrize(
     ("text", "decision"),
     [
@@ -123,7 +122,6 @@ def test_extract__decision__is_kept(text: str, decision: str) -> None:
     assert extract(("assistant", text)).draft.decisions == (decision,)
 
 
-@pytest.mark.req("R131")
 @pytest.mark.parametrize(
     ("text", "blocker"),
     [
@@ -145,7 +143,6 @@ def test_extract__blockers_none__is_no_blocker() -> None:
     assert extract(("user", "next: nothing")).draft.next_step is None
 
 
-@pytest.mark.req("R132")
 def test_extract__next_step__the_latest_wins_and_beats_what_comes_later() -> None:
     draft = extract(
         ("user", "next: write the test"),
@@ -157,7 +154,6 @@ def test_extract__next_step__the_latest_wins_and_beats_what_comes_later() -> Non
     assert extract(("user", "todo: tell Ines")).draft.next_step == "tell Ines"
 
 
-@pytest.mark.req("R132")
 def test_extract__list_of_next_steps__first_is_next_and_the_rest_follows() -> None:
     draft = extract(
         ("assistant", "**Next steps**\n1. run the backfill\n2. [x] done\n3. [ ] build the index\n\nThat is all.")
@@ -165,7 +161,6 @@ def test_extract__list_of_next_steps__first_is_next_and_the_rest_follows() -> No
     assert (draft.next_step, draft.follow_ups) == ("run the backfill", ("build the index",))
 
 
-@pytest.mark.req("R147")
 @pytest.mark.parametrize(
     ("text", "promise"),
     [
@@ -179,7 +174,6 @@ def test_extract__promise__is_a_follow_up(text: str, promise: str) -> None:
     assert extract(("assistant", text)).draft.follow_ups == (promise,)
 
 
-@pytest.mark.req("R128")
 def test_extract__objective__is_stated_by_the_user_else_the_first_request() -> None:
     first = ("user", "/compact\nok\nFix the payment webhook. It charges twice.")
     assert extract(first).draft.objective == "Fix the payment webhook."
@@ -190,7 +184,6 @@ def test_extract__objective__is_stated_by_the_user_else_the_first_request() -> N
     assert len(extract(("user", "word " * 500)).draft.objective or "") <= MAX_OBJECTIVE_CHARS
 
 
-@pytest.mark.req("R133", "R148")
 def test_extract__pointers__are_artifacts() -> None:
     draft = extract(
         (
@@ -217,7 +210,6 @@ def test_extract__pointers__are_artifacts() -> None:
 # --- checks ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("R118", "R131")
 def test_extract__check_that_fails__is_a_blocker_until_it_passes() -> None:
     fails = run("pytest -q", "..F\n3 failed, 5 passed in 0.4s", failed=True)
     assert extract(*fails).draft.blockers == ("failing check: pytest -q: 3 failed",)
@@ -321,7 +313,7 @@ def test_extract__nothing_said__is_empty() -> None:
     assert extract(("user", "hi")).draft == extract().draft
 
 
-@pytest.mark.req("R140", "R182")
+@pytest.mark.req("R182")
 def test_extract__curated_memory_and_open_work__are_never_decided_here() -> None:
     draft = extract(("user", "remember: x is y\nnext: z\nblocked: a\nDecision: b")).draft
     assert (draft.curated, draft.work_open, draft.handoff, draft.state_mutations, draft.derived) == (None,) * 4 + ((),)
@@ -365,7 +357,6 @@ def normal(text: str) -> str:
 
 @given(_MESSAGES)
 @settings(max_examples=120, deadline=None)
-@pytest.mark.req("R165")
 def test_extract__whatever_is_said__every_text_stands_in_a_turn(said: list[Said]) -> None:
     got = extract(*said)
     texts = [normal(s[1]) for s in said] + [normal(s[2]) for s in said if len(s) > 2]
@@ -420,7 +411,6 @@ def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str)
     assert seconds(200_000) < 24 * small + 0.1
 
 
-@pytest.mark.req("R128", "R130", "R131", "R132", "R147")
 def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     """A coding session as a client records it, shipped with the package."""
     with resources.as_file(resources.files("holdfast") / "demo" / "session.jsonl") as path:
