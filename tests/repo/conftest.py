@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -44,7 +44,9 @@ class Environment:
         venv.create(folder, with_pip=False)
         self.bin = folder / ("Scripts" if os.name == "nt" else "bin")
         self.python = self.bin / "python"
-        self.site = Path(self.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip())
+        self.site = Path(
+            self.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
+        )
 
     def run(
         self, program: str, *arguments: str, cwd: Path | None = None, text: str | None = None
@@ -65,7 +67,17 @@ class Environment:
 
     def install(self, *wheels: Path) -> None:
         """Install wheels, without their dependencies."""
-        command = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "-q", "--no-index", "--no-deps"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(self.python),
+            "install",
+            "-q",
+            "--no-index",
+            "--no-deps",
+        ]
         done = subprocess.run([*command, *wheels], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
 
@@ -91,10 +103,10 @@ class Environment:
                     wanted.append(requirement.name)
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> Callable[[], Environment]:
-    """Makes environments."""
-    return lambda: Environment(tmp_path / f"environment-{len(list(tmp_path.iterdir()))}")
+@pytest.fixture(scope="session")
+def make_environment() -> type[Environment]:
+    """``make_environment(folder)`` makes an empty virtual environment there."""
+    return Environment
 
 
 def build(source: Path, into: Path) -> Path:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +15,22 @@ import pytest
 import holdfast
 
 if TYPE_CHECKING:
-    from conftest import Environment
+    from tests.repo.conftest import Environment
 
 #: What the path that agents start at every event consists of.
-HOT = ("capture", "discovery", "dispatch", "durable", "errors", "gate", "hooks", "journal", "paths", "settings", "subject")
+HOT = (
+    "capture",
+    "discovery",
+    "dispatch",
+    "durable",
+    "errors",
+    "gate",
+    "hooks",
+    "journal",
+    "paths",
+    "settings",
+    "subject",
+)
 
 
 def packages(root: Path) -> list[str]:
@@ -47,9 +58,9 @@ def test_wheel__sources__holds_every_package_of_the_three_roots(root: Path) -> N
 
 
 def test_wheel__installed_alone__opens_flushes_and_loads(
-    wheel: Path, environment: Callable[[], Environment], project: Path
+    wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
-    made = environment()
+    made = make_environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "pluggy", "tomli-w")
     made.install(wheel)
     script = (
@@ -90,7 +101,9 @@ print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.meta
 
 @pytest.mark.parametrize("module", HOT)
 def test_import__module_of_the_hot_path__brings_no_attrs_and_no_cattrs(module: str) -> None:
-    script = f"import sys, holdfast.{module}; print(*sorted({{'attr', 'attrs', 'cattrs', 'asyncio'}} & set(sys.modules)))"
+    script = (
+        f"import sys, holdfast.{module}; print(*sorted({{'attr', 'attrs', 'cattrs', 'asyncio'}} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.strip() == ""
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from holdfast_acme import Acme
+
 from holdfast import FlushRefused, Holdfast, Payload
 from holdfast.errors import ConfigError
 from holdfast.subject import Subject
-
-from holdfast_acme import Acme
 
 
 class Context(NamedTuple):

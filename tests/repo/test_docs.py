@@ -1,0 +1,155 @@
+"""What the documentation says is executed or compared with the code."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from tests.repo.documents import blocks, execute
+
+from holdfast import hooks
+from holdfast.config import Config, PluginConfig
+from holdfast_curated import Limits
+
+if TYPE_CHECKING:
+    from tests.repo.conftest import Environment
+
+HOOKS = {name: hook for name, hook in vars(hooks).items() if hasattr(hook, "holdfast_spec")}
+
+
+# the set-up
+
+
+def test_readme__first_block__is_the_two_lines_of_set_up(root: Path) -> None:
+    first = blocks((root / "README.md").read_text(encoding="utf-8"))[0]
+    commands = [line.partition("#")[0].rstrip() for line in first.text.splitlines()]
+    assert first.language == "bash"
+    assert commands == [
+        "python -m pip install .  && holdfast demo",
+        "python -m pip install -e '.[dev]' && python -m pytest",
+    ]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_ci_run__set_up__is_read_from_the_readme(root: Path) -> None:
+    script = (root / ".ci" / "run").read_text(encoding="utf-8")
+    assert os.access(root / ".ci" / "run", os.X_OK)
+    assert "pip install -e" not in script, "the set-up stands in the README only"
+    reading = next(line for line in script.splitlines() if line.startswith("mapfile"))
+    done = subprocess.run(
+        ["bash", "-c", f'root=$1; {reading}; printf "%s\\n" "${{setup[@]}}"', "bash", str(root)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    assert done.stdout == blocks((root / "README.md").read_text(encoding="utf-8"))[0].text
+
+
+# pages that run
+
+
+def test_readme__its_blocks__run_in_a_project(root: Path, project: Path) -> None:
+    (project / "holdfast.toml").touch()
+    found = blocks((root / "README.md").read_text(encoding="utf-8"))[1:]
+    execute(found, project, str(Path(sys.executable).parent))
+
+
+def test_tutorial__from_top_to_bottom__runs(
+    root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
+) -> None:
+    made = make_environment(tmp_path / "environment")
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "pip", "hatchling", "pytest")
+    made.install(wheel)
+    found = blocks((root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8"))
+    # What is needed is there: no network, and nothing is fetched to build with.
+    offline = {"pip install": "pip install -q --no-index --no-deps --no-build-isolation --disable-pip-version-check"}
+    execute(found, project, str(made.bin), prefix=offline)
+
+
+@pytest.mark.parametrize("page", ["configuration.md", "hooks.md", "flush-contract.md"])
+def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
+    from holdfast import settings
+
+    for block in blocks((root / "docs" / page).read_text(encoding="utf-8")):
+        if block.language == "toml":
+            (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
+            assert settings.load(str(project), env={})
+
+
+# pages that say what the code says
+
+
+@pytest.mark.parametrize("name", sorted(HOOKS))
+def test_hooks_page__hook__has_its_exact_signature_and_docstring(root: Path, name: str) -> None:
+    source = re.sub(r"  # type: ignore.*", "", inspect.getsource(HOOKS[name]))
+    assert f"## {name}\n\n```python\n{source.rstrip()}\n```" in (root / "docs" / "hooks.md").read_text(encoding="utf-8")
+
+
+def test_hooks_page__hooks__are_those_of_the_code_in_their_order(root: Path) -> None:
+    page = (root / "docs" / "hooks.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == list(HOOKS)
+
+
+@pytest.mark.parametrize("name", sorted(HOOKS))
+def test_hook__every_one__is_implemented_by_a_test(root: Path, name: str) -> None:
+    texts = [p.read_text(encoding="utf-8") for p in (root / "tests").rglob("*.py")]
+    assert any(re.search(rf"def {name}\(", text) for text in texts)
+
+
+def keys(cls: type[attrs.AttrsInstance], path: str = "") -> Iterator[tuple[str, object]]:
+    """Every key of the configuration with its default."""
+    for field in attrs.fields(attrs.resolve_types(cls)):
+        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
+        if field.name in ("options", "settings"):  # whatever else a table says
+            continue
+        if field.name == "plugins":
+            yield from keys(PluginConfig, "plugins.NAME.")
+        elif attrs.has(type(default)):
+            yield from keys(type(default), f"{path}{field.name}.")
+        else:
+            yield f"{path}{field.name}", default
+
+
+def test_configuration_page__keys_and_defaults__are_those_of_the_code(root: Path) -> None:
+    page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| (.+?) \|", page, re.MULTILINE))
+    told = {key: tomllib.loads(f"x = {text.strip('`')}")["x"] for key, text in rows.items() if "`, `" not in text}
+    known = dict(keys(Config)) | {f"plugins.curated.{k}": v for k, v in Limits._field_defaults.items()}
+    assert set(rows) == set(known)
+    assert told == {k: v for k, v in known.items() if k in told}
+
+
+def test_flush_contract_page__payload_fields__are_those_of_the_code(root: Path) -> None:
+    from holdfast.models import Payload
+
+    page = (root / "docs" / "flush-contract.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert told == {f.name for f in attrs.fields(Payload)} - {"derived"}
+
+
+def test_contributing__top_level_folders__are_all_explained(root: Path, tracked: list[Path]) -> None:
+    folders = {p.relative_to(root).parts[0] for p in tracked if len(p.relative_to(root).parts) > 1}
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert {f for f in folders if f"`{f}/" not in text} == set()
+
+
+def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) -> None:
+    dead = [
+        f"{page.relative_to(root)}: {link}"
+        for page in tracked
+        if page.suffix == ".md"
+        for link in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert dead == []

@@ -1,0 +1,102 @@
+"""The generator of docs/requirements.md."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.repo import requirements
+
+LIST = "id,document,section,text\nR001,001,One,first | thing\nR002,001,Two,second\nR003,002,Three,third\n"
+TESTS = """
+import pytest
+req = pytest.mark.req
+
+@pytest.mark.req("R001")
+def test_a(): ...
+
+@pytest.mark.req("R002")
+class TestB:
+    def test_b(self): ...
+
+@pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.req("R001"))])
+def test_c(x): ...
+
+@pytest.mark.req("R002")
+class TestInherited(Suite): ...
+
+@pytest.mark.req("R001")
+def no_test(): ...
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "tests" / "repo"
+    folder.mkdir(parents=True)
+    (folder / "requirements.csv").write_text(LIST, encoding="utf-8")
+    (folder / "not_yet.toml").write_text('[[not_yet]]\nids = ["R003"]\nreason = "Part 9"\n', encoding="utf-8")
+    (tmp_path / "tests" / "test_it.py").write_text(TESTS, encoding="utf-8")
+    return tmp_path
+
+
+def check(checkout: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    requirements.main(["--root", str(checkout)])
+    code = requirements.main(["--root", str(checkout), "--check"])
+    printed = capsys.readouterr().out
+    assert code == (1 if printed else 0)
+    return printed
+
+
+def test_marks__on_functions_classes_and_parameters__are_all_found(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(checkout, capsys) == ""
+    page = (checkout / "docs" / "requirements.md").read_text(encoding="utf-8")
+    assert "| R001 | first \\| thing | 001 | `test_it.py::test_a`<br>`test_it.py::test_c` |" in page
+    assert "| R002 | second | 001 | `test_it.py::TestB::test_b`<br>`test_it.py::TestInherited` |" in page
+    assert "| R003 | third | 002 | not yet: Part 9 |" in page
+    assert "Of 3 requirements 2 have a test." in page
+
+
+def test_marks__on_a_module__count_for_all_its_tests(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    module = 'import pytest\npytestmark = [pytest.mark.req("R003"), pytest.mark.slow]\ndef test_d(): ...\n'
+    (checkout / "tests" / "test_whole.py").write_text(module, encoding="utf-8")
+    assert check(checkout, capsys) == "not_yet.toml: everything under 'Part 9' has a test now.\n"
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ('"R999"', "tests/test_it.py::test_e cites R999, which is no requirement.\n"),
+        ("SOME", "tests/test_it.py::test_e cites SOME, which is no requirement.\n"),
+    ],
+)
+def test_check__mark_of_an_unknown_id__is_named(
+    checkout: Path, capsys: pytest.CaptureFixture[str], mark: str, told: str
+) -> None:
+    path = checkout / "tests" / "test_it.py"
+    path.write_text(f"{TESTS}\n@pytest.mark.req({mark})\ndef test_e(): ...\n", encoding="utf-8")
+    assert check(checkout, capsys) == told
+
+
+def test_check__requirement_without_test_and_reason__is_named(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "tests" / "repo" / "not_yet.toml").write_text("", encoding="utf-8")
+    assert check(checkout, capsys) == "R003 has neither a test nor a reason.\n"
+
+
+def test_check__page_of_yesterday__is_stale(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check(checkout, capsys)
+    (checkout / "docs" / "requirements.md").write_text("old", encoding="utf-8")
+    assert requirements.main(["--root", str(checkout), "--check"]) == 1
+    assert capsys.readouterr().out == "docs/requirements.md is stale: run `python -m tests.repo.requirements`.\n"
+
+
+def test_this_repository__every_requirement__has_a_test_or_a_reason_and_the_page_says_so(root: Path) -> None:
+    command = [sys.executable, "-m", "tests.repo.requirements", "--check"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout + done.stderr == ""

@@ -1,0 +1,148 @@
+"""The plugin door as an outsider uses it: acme is built, installed beside holdfast and used on the command line.
+
+The broken distributions are made here: one that cannot be imported, one with a misspelt hook.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.repo.conftest import Environment
+
+PAYLOAD = {
+    "objective": "Fix the login",
+    "facts": [],
+    "decisions": [],
+    "blockers": [],
+    "next_step": "none",
+    "artifacts": [],
+    "follow_ups": [],
+    "state_mutations": [],
+    "work_open": False,
+    "curated": "none",
+}
+BROKEN = {
+    "broken": "raise RuntimeError('out of order')\n",
+    "misspelt": "from holdfast.hooks import hookimpl\n@hookimpl\ndef on_flsh(payload, receipt):\n    return None\n",
+}
+
+
+@pytest.fixture(scope="module")
+def installed(
+    wheel: Path, acme_wheel: Path, make_environment: type[Environment], tmp_path_factory: pytest.TempPathFactory
+) -> Environment:
+    """holdfast, acme and the two broken ones, in an environment with nothing else but holdfast's dependencies."""
+    made = make_environment(tmp_path_factory.mktemp("environment"))
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w")
+    made.install(wheel, acme_wheel)
+    for name, source in BROKEN.items():
+        info = made.site / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text(f"[holdfast.plugins]\n{name} = {name}_plugin\n", encoding="utf-8")
+        (made.site / f"{name}_plugin.py").write_text(source, encoding="utf-8")
+    return made
+
+
+def configure(project: Path, *plugins: str) -> None:
+    tables = {"acme": 'codenames = ["Bluebird"]\n'}
+    text = "".join(f"[plugins.{name}]\n{tables.get(name, '')}" for name in plugins)
+    (project / "holdfast.toml").write_text(text, encoding="utf-8")
+
+
+def flush(made: Environment, project: Path, **changes: object) -> subprocess.CompletedProcess[str]:
+    payload = json.dumps({**PAYLOAD, **changes})
+    return made.run("holdfast", "flush", "--session", "s", cwd=project, text=payload)
+
+
+def line_of(made: Environment, project: Path, plugin: str) -> str:
+    """The one line that ``holdfast plugins`` prints of a plugin."""
+    done = made.run("holdfast", "plugins", cwd=project)
+    lines = [line for line in done.stdout.splitlines() if plugin in line.split()]
+    assert len(lines) == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return lines[0]
+
+
+@pytest.mark.req("R083", "R087")
+def test_acme__enabled__its_on_flush_publishes_and_the_receipt_says_where(
+    installed: Environment, project: Path
+) -> None:
+    configure(project, "acme")
+    done = flush(installed, project)
+    assert done.returncode == 0, done.stderr
+    (published,) = (project / "published").iterdir()
+    assert published.read_text(encoding="utf-8") == "Fix the login\nNext: none\n"
+    assert f"published/{published.name}" in done.stdout
+    line = line_of(installed, project, "acme")
+    assert "loaded" in line
+    assert "1.2.0" in line
+
+
+@pytest.mark.req("R166")
+def test_acme__enabled__its_on_validate_refuses_and_nothing_is_stored(installed: Environment, project: Path) -> None:
+    configure(project, "acme")
+    done = flush(installed, project, objective="Launch Bluebird")
+    assert done.returncode == 1
+    assert "acme-codename" in done.stderr
+    assert "Write 'the project' instead of its codename." in done.stderr
+    stored = [
+        p for p in project.rglob("*") if p.is_file() and "Bluebird" in p.read_text(encoding="utf-8", errors="replace")
+    ]
+    assert stored == [project / "holdfast.toml"]
+
+
+def test_acme__installed_and_not_enabled__is_off_and_says_nothing(installed: Environment, project: Path) -> None:
+    configure(project)
+    done = flush(installed, project, objective="Launch Bluebird")
+    assert done.returncode == 0, done.stderr
+    assert not (project / "published").exists()
+    assert "off" in line_of(installed, project, "acme").split()
+
+
+@pytest.mark.req("R166")
+@pytest.mark.parametrize(
+    ("plugin", "status", "reason"),
+    [
+        ("broken", "failed", "RuntimeError: out of order"),
+        ("misspelt", "failed", "on_flsh"),
+        ("absent", "missing", "not installed"),
+    ],
+)
+def test_plugin__not_usable__one_clear_line_gates_closed_and_the_rest_works(
+    installed: Environment, project: Path, plugin: str, status: str, reason: str
+) -> None:
+    configure(project)
+    assert flush(installed, project).returncode == 0
+    configure(project, plugin)
+    done = flush(installed, project, objective="Fix the logout")
+    assert done.returncode in (1, 3)
+    assert plugin in done.stderr
+    assert "Traceback" not in done.stderr
+    listed = made_whole(installed.run("holdfast", "plugins", cwd=project).stdout)
+    assert status in line_of(installed, project, plugin)
+    assert reason in listed
+    shown = installed.run("holdfast", "show", cwd=project)
+    assert shown.returncode == 0, shown.stderr
+    assert "memory/" in shown.stdout
+
+
+def made_whole(text: str) -> str:
+    """Output without its line breaks: a long reason may go on in the next line of its cell."""
+    return " ".join(text.split())
+
+
+def test_acme__its_own_tests__pass(root: Path) -> None:
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    folder = root / "tests" / "third_party" / "acme"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout
