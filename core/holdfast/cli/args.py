@@ -1,0 +1,62 @@
+"""Arguments that several commands share, and the checks on what people type."""
+
+from __future__ import annotations
+
+from holdfast.cli.problem import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable
+
+DEFAULT_SESSION = "default"
+_MAX_ID = 200
+
+
+def session_id(text: str) -> str:
+    """A session id from the command line. Raises: UsageError for one that is blank, over 200 characters long or has
+    characters that cannot be shown (control characters, bytes that are not UTF-8)."""
+    if not text.strip() or len(text) > _MAX_ID or not text.isprintable():
+        shown = text if len(text) <= 40 else text[:40] + "..."
+        raise UsageError(
+            f"{shown!a} is not a session id.",
+            next_step=f"Use 1 to {_MAX_ID} printable characters, like `fix-login`.",
+        )
+    return text
+
+
+def positive(name: str) -> Callable[[str], int]:
+    """A parser of whole numbers from 1 up."""
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = 0
+        if number < 1:
+            raise UsageError(f"--{name} takes a whole number from 1 up, not {text!a}.")
+        return number
+
+    return parse
+
+
+def add_session(parser: ArgumentParser, *, required: bool = False) -> None:
+    """``--session ID``."""
+    parser.add_argument(
+        "--session",
+        metavar="ID",
+        required=required,
+        default=None,
+        type=session_id,
+        help="which session" + ("" if required else f" (default: {DEFAULT_SESSION})"),
+    )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
+
+
+def examples(*lines: str) -> str:
+    """The epilog of a command's help."""
+    return "examples:\n" + "\n".join(f"  {line}" for line in lines)

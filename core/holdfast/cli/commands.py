@@ -1,0 +1,62 @@
+"""The table of commands. A command is a module of this package with the same name, imported only when it is called.
+
+Such a module has ``configure(parser)``, which declares arguments and the epilog with examples, and ``run(args)``,
+which returns the exit code.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as typing has it, without the import
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
+    from typing import Protocol
+
+    class CommandModule(Protocol):
+        """What a command's module holds."""
+
+        def configure(self, parser: ArgumentParser, /) -> None:
+            """Declare the command's arguments."""
+
+        def run(self, args: Namespace, /) -> int:
+            """Do it and return the exit code."""
+
+
+#: Heading of the help -> command -> what it does, in a few words. The order is the order of the help.
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Begin": {
+        "demo": "see the promise kept, in a few seconds, in a folder of its own",
+        "init": "set up holdfast in this project",
+    },
+    "Keep what must survive": {
+        "add": "journal one message of a session",
+        "flush": "make a session durable, verify it and print the receipt",
+        "end": "flush a session and close it",
+        "override": "let context go once although the flush fails, with a reason",
+    },
+    "Go on": {
+        "load": "where to go on, from files alone: the brief for an agent",
+        "show": "print stored documents, or list them",
+        "report": "the operator's report: what happened, what is blocked, what is needed",
+    },
+    "Look after it": {
+        "status": "which sessions are safe; exit code 1 when one is not",
+        "sessions": "every session that has a journal",
+        "doctor": "check that everything works, and repair what can be repaired",
+        "config": "the settings in force and where each comes from; change one",
+        "plugins": "plugins and backends, what became of each and why",
+        "layers": "where each kind of memory lives, who owns it, who reads it",
+        "route": "which layer a fact belongs to",
+        "completion": "a completion script for your shell",
+    },
+}
+
+COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
+
+
+def load(name: str) -> CommandModule:
+    """The module of a command."""
+    import importlib
+
+    module: CommandModule = importlib.import_module(f"holdfast.cli.{name}")
+    return module

@@ -1,0 +1,121 @@
+"""``holdfast flush``: make a session durable, verify it, print the receipt."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli import given, receipt
+from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
+from holdfast.cli.known import require_session
+from holdfast.cli.term import Term
+from holdfast.errors import FlushRefused
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.session import Session
+    from holdfast.transcripts import Transcript
+
+REASONS = ("compaction", "end", "handoff", "switch", "manual")
+_CHUNK = 250
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_session(parser)
+    parser.add_argument("--reason", choices=REASONS, default="manual", help=f"why: {', '.join(REASONS)}")
+    parser.add_argument(
+        "--transcript", metavar="FILE", help="first journal what a client recorded (Claude Code, Codex, opencode)"
+    )
+    add_json(parser)
+    given.add_arguments(parser)
+    parser.epilog = (
+        examples(
+            "holdfast flush --session fix-login --reason compaction",
+            "holdfast flush --transcript session.jsonl",
+            "holdfast flush --session fix-login --payload payload.json",
+            'echo \'{"objective": "Fix login", "next_step": "run the tests"}\' | holdfast flush',
+            'holdfast flush --objective "Fix login" --fact "the clock was mocked" --blocker none \\',
+            '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
+        )
+        + "\n\nWhat the payload leaves out is derived from what was said, and marked so."
+        "\nExit code 0: all of it is written and read back (or an operator has overridden the refusal)."
+        "\nExit code 1: refused; nothing may be dropped, and the session is UNSAFE until a flush succeeds."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    payload = given.payload(args, ask_stdin=args.transcript is None)
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        if args.transcript is not None:
+            session = _imported(memory, args)
+        else:
+            if payload is None and args.session is not None:
+                require_session(memory, args.session)
+            session = memory.session(args.session or DEFAULT_SESSION)
+        try:
+            got = session.flush(payload, reason=args.reason)
+        except FlushRefused:
+            _say_blocked(session, args.reason)
+            raise
+        if args.json:
+            out.json(receipt.as_table(got))
+        else:
+            receipt.show(out, got, now=memory.services.now())
+            if not got.flush_id and args.session is None:
+                _say_others(out, memory)
+    return 0
+
+
+def _say_blocked(session: Session, reason: str) -> None:
+    err = Term(sys.stderr)
+    what = reason if reason != "manual" else "dropping context"
+    err.say(f"{err.mark('fail')} {err.red('blocked', bold=True)}: {what}; session {err.plain(session.id)} is UNSAFE")
+
+
+def _say_others(out: Term, memory: Holdfast) -> None:
+    """The default session is empty: perhaps another one was meant."""
+    from holdfast.safety import State
+    from holdfast.status import status
+
+    others = [s.id for s in status(memory.services).sessions if s.state is not State.SAFE]
+    if others:
+        out.say(out.wrapped(f"not flushed yet: {', '.join(others)} (name one with --session)", first="  "))
+
+
+def _imported(memory: Holdfast, args: Namespace) -> Session:
+    """The session with the transcript's messages in it."""
+    from attrs import evolve
+
+    from holdfast import transcripts
+
+    transcript = transcripts.read(args.transcript)
+    err = Term(sys.stderr)
+    session_id = args.session or transcript.session_id or DEFAULT_SESSION
+    total = len(transcript.messages)
+    session = memory.import_transcript(evolve(transcript, messages=transcript.messages[:_CHUNK]), session_id)
+    for done in range(_CHUNK, total, _CHUNK):
+        if err.is_tty:
+            err.stream.write(f"\r{done:,} of {total:,} messages journalled")
+            err.stream.flush()
+        chunk = transcript.messages[done : done + _CHUNK]
+        session = memory.import_transcript(evolve(transcript, messages=chunk), session_id)
+    if err.is_tty and total > _CHUNK:
+        err.stream.write("\r\x1b[K" if err.colour else "\n")
+    if not args.json:
+        _say_read(Term(), transcript)
+    return session
+
+
+def _say_read(out: Term, transcript: Transcript) -> None:
+    from holdfast.cli.words import count
+
+    told = f"read {count(len(transcript.messages), 'message')} ({transcript.format})"
+    if transcript.skipped:
+        told += f"; {count(transcript.skipped, 'row')} skipped, damaged or of no known kind"
+    if transcript.truncated:
+        told += "; the file ends in the middle of a row"
+    out.say(out.wrapped(told, first=f"{out.mark('ok')} ", rest="  "))

@@ -1,0 +1,37 @@
+"""``holdfast override``: the operator's one way past a flush that cannot succeed."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, add_session, examples
+from holdfast.cli.known import require_session
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_session(parser, required=True)
+    parser.add_argument("--reason", metavar="TEXT", required=True, help="why; it goes into the daily note")
+    add_json(parser)
+    parser.epilog = (
+        examples('holdfast override --session fix-login --reason "the disk is being replaced"')
+        + "\n\nIt holds for one flush that fails: context may then be dropped although it is not saved."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    if not args.reason.strip():
+        raise UsageError("An override needs a reason.", next_step='Say why: --reason "..."')
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        require_session(memory, args.session)
+        memory.session(args.session).override(args.reason)
+    if args.json:
+        out.json({"ok": True, "session": args.session, "reason": args.reason})
+    else:
+        out.say(f"{out.mark('warn')} the next flush of {out.bold(args.session)} may fail once without blocking")
+        out.say(out.wrapped("what it cannot save is lost when context is dropped; the reason is kept", first="  "))
+    return 0

@@ -1,0 +1,71 @@
+"""The receipt as people read it, and as ``--json`` prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.words import count, size
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.cli.term import Term
+    from holdfast.models import Receipt
+
+DIGEST_CHARS = 12
+
+
+def as_table(receipt: Receipt) -> dict[str, Any]:
+    """The receipt with ``ok`` first: true when everything is written and read back."""
+    from holdfast.serde import unstructure
+
+    return {"ok": not receipt.overridden, **unstructure(receipt)}
+
+
+def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
+    """Print it."""
+    from holdfast.cli.words import ago
+
+    session = out.bold(out.plain(receipt.session_id))
+    if receipt.overridden:
+        out.say(
+            f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} goes on by an operator's override"
+        )
+        out.say(out.wrapped(receipt.overridden, first="    reason: "))
+    elif not receipt.flush_id:
+        out.say(f"{out.mark('dot')} nothing to flush: session {session} is empty")
+        return
+    elif receipt.repeated:
+        when = ago(receipt.at, now)
+        out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; nothing was said since")
+    else:
+        out.say(f"{out.mark('ok')} session {session} is flushed ({receipt.reason}); all of it was read back")
+    if receipt.flush_id:
+        out.say(f"  {out.dim(receipt.flush_id + f' at {receipt.at:%Y-%m-%d %H:%M %Z}'.rstrip())}")
+    if receipt.written:
+        out.say()
+        out.say(
+            out.table(
+                [
+                    (out.mark_cell("ok"), w.surface, w.name, size(w.size), (w.sha256[:DIGEST_CHARS], "dim"))
+                    for w in receipt.written
+                ],
+                right=(3,),
+            )
+        )
+    for item in receipt.evidence:
+        out.say(f"  {out.mark('ok')} {out.plain(item.target)}  {out.plain(item.pointer)}")
+    _remarks(out, receipt)
+
+
+def _remarks(out: Term, receipt: Receipt) -> None:
+    remarks = list(receipt.warnings)
+    if receipt.pending:
+        remarks.append(f"{count(receipt.pending, 'item')} wait to be published; they are kept and sent later.")
+    if receipt.derived or remarks:
+        out.say()
+    if receipt.derived:
+        names = ", ".join(name.replace("_", " ") for name in receipt.derived)
+        out.say(out.wrapped(names, first="  derived from what was said: ", rest="    "))
+    for remark in remarks:
+        out.say(out.wrapped(remark, first=f"  {out.mark('warn')} ", rest="    "))

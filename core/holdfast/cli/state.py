@@ -1,0 +1,67 @@
+"""How the state of sessions is shown, by ``holdfast status``, ``holdfast sessions`` and ``holdfast`` alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.words import ago, count
+from holdfast.safety import State
+
+if TYPE_CHECKING:
+    from holdfast.cli.term import Cell, Term
+    from holdfast.status import SessionStatus, Status
+
+_SHOWN = {
+    State.SAFE: ("ok", "safe", "green"),
+    State.DIRTY: ("dirty", "dirty", "yellow"),
+    State.UNSAFE: ("fail", "UNSAFE", "red"),
+}
+
+
+def session_table(one: SessionStatus) -> dict[str, Any]:
+    """One session for programs."""
+    from holdfast.serde import unstructure
+
+    table: dict[str, Any] = unstructure(one)
+    return table
+
+
+def cells(out: Term, one: SessionStatus) -> tuple[Cell, Cell, Cell]:
+    """The mark, the id and the word."""
+    mark, word, style = _SHOWN[one.state]
+    return out.mark_cell(mark), (one.id, "bold"), (word, style)
+
+
+def counts(status: Status) -> str:
+    """``1 UNSAFE, 2 dirty, 3 safe``."""
+    parts = []
+    for state in (State.UNSAFE, State.DIRTY, State.SAFE):
+        number = sum(s.state is state for s in status.sessions)
+        if number:
+            parts.append(f"{number} {_SHOWN[state][1]}")
+    return ", ".join(parts) or "none yet"
+
+
+def since(one: SessionStatus) -> str:
+    """What was said since the last flush."""
+    if not one.unflushed_turns:
+        return "nothing new"
+    return f"{count(one.unflushed_turns, 'turn')}, {count(one.unflushed_tokens, 'token')}"
+
+
+def say_unsafe(out: Term, status: Status) -> None:
+    """Each unsafe session with why and what to do."""
+    for one in status.unsafe:
+        out.say()
+        out.say(f"{out.mark('fail')} {out.red('session ' + out.plain(one.id) + ' is UNSAFE', bold=True)}")
+        out.say(out.wrapped(one.error or "A flush has begun and has not succeeded.", first="  "))
+        out.say(
+            out.wrapped(
+                one.next_step or f"holdfast flush --session {one.id}", first=f"  {out.dim('next:')} ", rest="        "
+            )
+        )
+
+
+def flushed(one: SessionStatus, status: Status) -> str:
+    """When the last flush was."""
+    return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"

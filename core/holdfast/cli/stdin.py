@@ -1,0 +1,66 @@
+"""Reading standard input without hanging on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast.cli.problem import UsageError
+
+_FIRST_BYTE_S = 5.0
+
+
+def read_text() -> str:
+    """All of stdin, as UTF-8. Raises: UsageError when it is not text."""
+    return decode(b"" if sys.stdin is None else sys.stdin.buffer.read(), "Standard input")
+
+
+def read_if_any() -> str | None:
+    """What somebody pipes in, or None: for input that is offered, not asked for.
+
+    A pipe that is open and silent (a parent that never closes it) is given up after five seconds without a byte;
+    None then too. Raises: UsageError when it is not text.
+    """
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return None
+    try:
+        number = sys.stdin.fileno()
+    except (OSError, ValueError):  # not a real file: nothing that could keep us waiting
+        return decode(sys.stdin.buffer.read(), "Standard input") or None
+    return decode(_read_descriptor(number), "Standard input") or None
+
+
+def _read_descriptor(number: int) -> bytes:
+    """Everything up to the end, as long as the first byte comes in time. In a thread, since Windows cannot wait for a
+    pipe; it reads the bare descriptor, so that leaving it behind at exit harms nothing."""
+    import threading
+
+    chunks: list[bytes] = []
+    begun = threading.Event()
+
+    def read() -> None:
+        try:
+            while chunk := os.read(number, 65536):
+                chunks.append(chunk)
+                begun.set()
+        except OSError:
+            chunks.clear()
+        begun.set()
+
+    worker = threading.Thread(target=read, name="stdin", daemon=True)
+    worker.start()
+    if begun.wait(_FIRST_BYTE_S):
+        worker.join()
+        return b"".join(chunks)
+    sys.stderr.write("holdfast: nothing came on stdin for 5 s; going on without it (`--payload -` waits)\n")
+    return b""
+
+
+def decode(data: bytes, what: str) -> str:
+    """``data`` as UTF-8, with or without a byte order mark. Raises: UsageError."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{what} is not UTF-8: byte {error.start} cannot be read.", next_step="Convert it to UTF-8."
+        ) from error

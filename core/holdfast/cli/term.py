@@ -1,0 +1,218 @@
+"""What the terminal can show, and the few shapes that the commands print: lines, wrapped text, tables, JSON.
+
+Colour only where a person looks: on a terminal, unless ``NO_COLOR`` is set; ``FORCE_COLOR`` forces it. Marks fall back
+to ASCII where the encoding has no others. Source: no-color.org, force-color.org.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TextIO, TypeAlias
+
+    Cell: TypeAlias = str | tuple[str, str]  # a text, or a text and the name of its style
+
+#: Lines are not made longer than this, however wide the window: the eye loses the way back.
+MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
+
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_MARKS = {"ok": ("✓", "+"), "warn": ("!", "!"), "fail": ("✗", "x"), "dirty": ("●", "*"), "dot": ("·", "-")}
+_MARK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red", "dirty": "yellow", "dot": "dim"}
+
+
+class Term:
+    """One output stream. Made where it is used, since streams may be exchanged."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = sys.stdout if stream is None else stream
+        self.is_tty = bool(getattr(self.stream, "isatty", bool)())
+        self.colour = _wants_colour(self.is_tty) and _understands_colour(self.is_tty)
+        self.unicode = _can_encode(self.stream)
+        self.width = _width(self.stream, self.is_tty)
+
+    # output
+
+    def say(self, text: str = "") -> None:
+        """Print a line. What the encoding cannot hold is shown as ``?``."""
+        self._write(text + "\n")
+
+    def exact(self, text: str) -> None:
+        """Print ``text`` as it is stored, as UTF-8 and without translating line ends, unless a person is looking."""
+        raw = getattr(self.stream, "buffer", None)
+        if self.is_tty or raw is None:
+            self._write(text)
+            return
+        self.stream.flush()
+        raw.write(text.encode("utf-8", "replace"))
+        raw.flush()
+
+    def json(self, value: object) -> None:
+        """Print ``value``, which is plain dicts, lists, texts and numbers, as JSON."""
+        import json
+
+        utf8 = (self.stream.encoding or "").lower().replace("-", "") == "utf8"
+        self.say(json.dumps(value, ensure_ascii=not utf8, indent=2))
+
+    def _write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+        except UnicodeEncodeError:
+            encoding = self.stream.encoding or "ascii"
+            self.stream.write(text.encode(encoding, "replace").decode(encoding))
+
+    # style
+
+    def style(self, text: str, *names: str) -> str:
+        """``text`` in the named styles, or as it is where there is no colour."""
+        codes = ";".join(_CODES[name] for name in names if name)
+        return f"\x1b[{codes}m{text}\x1b[0m" if self.colour and codes and text else text
+
+    def bold(self, text: str) -> str:
+        return self.style(text, "bold")
+
+    def dim(self, text: str) -> str:
+        return self.style(text, "dim")
+
+    def red(self, text: str, *, bold: bool = False) -> str:
+        return self.style(text, "red", "bold" if bold else "")
+
+    def mark(self, kind: str) -> str:
+        """One of the marks ok, warn, fail, dirty, dot; one cell wide."""
+        return self.style(_MARKS[kind][0 if self.unicode else 1], _MARK_STYLES[kind])
+
+    def mark_cell(self, kind: str) -> Cell:
+        """A mark for a table."""
+        return _MARKS[kind][0 if self.unicode else 1], _MARK_STYLES[kind]
+
+    @property
+    def ellipsis(self) -> str:
+        return "…" if self.unicode else "..."
+
+    def plain(self, text: str) -> str:
+        """``text`` on one line and without control characters: nothing that was stored may steer the terminal."""
+        return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+
+    def clip(self, text: str, width: int) -> str:
+        """``text`` on one line of at most ``width`` cells."""
+        text = " ".join(self.plain(text).split())
+        if cells(text) <= width:
+            return text
+        kept = ""
+        for char in text:
+            if cells(kept + char) > width - len(self.ellipsis):
+                break
+            kept += char
+        return kept.rstrip() + self.ellipsis
+
+    # shapes
+
+    def wrapped(self, text: str, *, first: str = "", rest: str | None = None, width: int | None = None) -> str:
+        """``text`` filled to the width, behind ``first`` on the first line and ``rest`` on the others.
+
+        Words are never broken: paths and digests stay whole, so that they can be copied.
+        """
+        rest = " " * cells(first) if rest is None else rest
+        limit = self.width if width is None else width
+        lines: list[str] = []
+        line, empty = first, True
+        for word in self.plain(text).split():
+            if not empty and visible(line) + 1 + cells(word) > limit:
+                lines.append(line)
+                line, empty = rest, True
+            line += word if empty else f" {word}"
+            empty = False
+        return "\n".join([*lines, line])
+
+    def table(
+        self, rows: Iterable[Sequence[Cell]], *, head: Sequence[str] = (), indent: str = "  ", right: Sequence[int] = ()
+    ) -> str:
+        """Aligned columns. The last one is wrapped under itself; the columns in ``right`` are flush right."""
+        body = [[cell if isinstance(cell, tuple) else (cell, "") for cell in row] for row in rows]
+        body = [[(self.plain(text), style) for text, style in row] for row in body]
+        titles = [[(title, "dim") for title in head]] if head else []
+        every = titles + body
+        if not every:
+            return ""
+        widths = [max(cells(row[i][0]) for row in every) for i in range(len(every[0]) - 1)]
+        before = visible(indent) + sum(widths) + 2 * len(widths)
+        lines = []
+        for row in every:
+            line = indent
+            for at, (text, style) in enumerate(row[:-1]):
+                space = " " * (widths[at] - cells(text))
+                line += (space + self.style(text, style) if at in right else self.style(text, style) + space) + "  "
+            text, style = row[-1]
+            fits = self.width - before >= 24
+            filled = self.wrapped(text, width=self.width - before if fits else self.width).split("\n")
+            pad = " " * (before if fits else visible(indent) + 2)
+            lines += [(line if at == 0 else pad) + self.style(part, style) for at, part in enumerate(filled)]
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def cells(text: str) -> int:
+    """How many columns ``text`` takes: wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def visible(text: str) -> int:
+    """Like :func:`cells`, not counting colour codes."""
+    if "\x1b" in text:
+        import re
+
+        text = re.sub(r"\x1b\[[\d;]*m", "", text)
+    return cells(text)
+
+
+def home_short(path: str) -> str:
+    """``path`` with the home folder as ``~``, for showing."""
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if len(home) > 1 and (path == home or path.startswith(home + os.sep)) else path
+
+
+def _wants_colour(is_tty: bool) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return is_tty and os.environ.get("TERM") != "dumb"
+
+
+def _understands_colour(is_tty: bool) -> bool:
+    if sys.platform != "win32" or not is_tty:
+        return True
+    import ctypes
+
+    # The console shows escape codes as text until it is asked to obey them. Source: SetConsoleMode,
+    # STD_OUTPUT_HANDLE = -11, ENABLE_VIRTUAL_TERMINAL_PROCESSING = 4.
+    kernel = ctypes.windll.kernel32
+    handle, mode = kernel.GetStdHandle(-11), ctypes.c_ulong()
+    return bool(kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4))
+
+
+def _can_encode(stream: TextIO) -> bool:
+    try:
+        "✓✗●·…".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _width(stream: TextIO, is_tty: bool) -> int:
+    width = 0
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal():
+        width = int(columns)
+    elif is_tty:
+        try:
+            width = os.get_terminal_size(stream.fileno()).columns
+        except (OSError, ValueError):
+            width = 0
+    return min(max(width or DEFAULT_WIDTH, MIN_WIDTH), MAX_WIDTH)

@@ -1,0 +1,123 @@
+"""Parsing and help for everything but the hot command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import NoReturn
+
+from holdfast.cli import commands
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import nearest
+
+_AFTER_HELP = (
+    "`holdfast COMMAND --help` tells more, with examples. All take --root DIR and --debug; what prints data takes --json.",
+    "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """One command's parser. A mistake becomes an error like any other, not an exit."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(
+            prog=f"holdfast {command}",
+            description=commands.COMMANDS[command].capitalize() + ".",
+            formatter_class=_Formatter,
+            allow_abbrev=False,
+        )
+        self._command = command
+
+    def error(self, message: str) -> NoReturn:
+        """Raises: UsageError."""
+        raise UsageError(
+            f"{message[:1].upper()}{message[1:].rstrip('.')}.",
+            next_step=f"See `holdfast {self._command} --help`.",
+        )
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=min(Term().width, 100))
+
+
+def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser:
+    """The parser of a command, with the options that all of them have."""
+    parser = Parser(command)
+    commands.load(command).configure(parser)
+    common = parser.add_argument_group("everywhere")
+    common.add_argument("--root", metavar="DIR", default=root, help="the project folder (default: found from here)")
+    common.add_argument("--debug", action="store_true", help="show tracebacks and the log")
+    return parser
+
+
+def run_command(command: str, arguments: list[str], root: str | None) -> int:
+    """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
+    if command not in commands.COMMANDS:
+        raise _unknown(command)
+    try:
+        args = parser_for(command, root).parse_args(arguments)
+    except SystemExit as done:  # --help has printed
+        return int(done.code or 0)
+    _set_up_logging(args.debug)
+    return commands.load(command).run(args)
+
+
+def command_help(command: str) -> int:
+    """``holdfast help COMMAND``. Raises: UsageError."""
+    if command not in commands.COMMANDS:
+        raise _unknown(command)
+    parser_for(command).print_help()
+    return 0
+
+
+def overall_help() -> int:
+    """``holdfast --help``."""
+    out = Term()
+    out.say("holdfast keeps what an agent must not forget: nothing is dropped until it is durable.")
+    out.say()
+    out.say("Usage: holdfast [--root DIR] COMMAND ...")
+    for title, group in commands.GROUPS.items():
+        out.say(f"\n{out.bold(title)}")
+        out.say(out.table([((name, "cyan"), text.capitalize()) for name, text in _padded(group)]))
+    out.say()
+    for text in _AFTER_HELP:
+        out.say(out.wrapped(text))
+    return 0
+
+
+def _padded(group: Mapping[str, str]) -> list[tuple[str, str]]:
+    widest = max(map(len, commands.COMMANDS))
+    return [(name.ljust(widest), text) for name, text in group.items()]
+
+
+def version() -> str:
+    """The installed version."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("holdfast")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _unknown(command: str) -> UsageError:
+    if command.startswith("-"):
+        return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
+    near = nearest(command, list(commands.COMMANDS))
+    step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
+    return UsageError(f"There is no command {command!r}.", next_step=step)
+
+
+def _set_up_logging(debug: bool) -> None:
+    """With ``--debug`` the log goes to stderr; else nowhere: what matters is in the error and on disk."""
+    import logging
+
+    logger = logging.getLogger("holdfast")
+    if debug:
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+    elif not logger.handlers:
+        logger.addHandler(logging.NullHandler())

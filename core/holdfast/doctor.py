@@ -1,0 +1,283 @@
+"""Whether everything works, found out by trying it: each check is one line, with the next step when it is not well."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast import durable, handoff, journal, private, safety, settings
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.layout import Surface
+
+if TYPE_CHECKING:
+    from holdfast.engine import Holdfast
+
+#: A temporary file older than this, in seconds, belongs to no write that is still going on.
+_STALE_S = 3600.0
+_PROBE = ".holdfast-probe"
+
+
+class Outcome(StrEnum):
+    """OK and WARN let work go on; FAIL does not."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@frozen(kw_only=True)
+class Check:
+    """One thing looked at. ``repaired`` is true when ``--repair`` has just put it right."""
+
+    name: str
+    outcome: Outcome
+    message: str
+    next_step: str = ""
+    repaired: bool = False
+
+
+def examine(root: str, *, repair: bool = False) -> list[Check]:
+    """Check the project at ``root``. With ``repair``, damaged journals are mended (the damaged file is kept), old
+    temporary files removed and the private folder closed to others. Documents are never changed. Raises nothing that a
+    project can cause."""
+    from holdfast.engine import Holdfast
+
+    checks = [_config(root)]
+    if checks[0].outcome is Outcome.FAIL:
+        return checks
+    checks += _plugins(root)
+    state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
+    checks += _folders(root, state)
+    checks += _journals(state, repair=repair)
+    try:
+        with Holdfast.open(root) as memory:
+            checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
+            checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("handoff", lambda: _handoff(memory))
+            checks += _guard("clock", lambda: _clock(memory))
+    except HoldfastError as error:
+        checks.append(_bad("backend", error))
+    checks += _guard("sessions", lambda: _unsafe(state))
+    checks += _guard("leftovers", lambda: _leftovers(root, state, repair=repair))
+    checks += _guard("permissions", lambda: _permissions(state, repair=repair))
+    return checks
+
+
+def _good(name: str, message: str, *, repaired: bool = False) -> Check:
+    return Check(name=name, outcome=Outcome.OK, message=message, repaired=repaired)
+
+
+def _warn(name: str, message: str, next_step: str) -> Check:
+    return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
+
+
+def _bad(name: str, error: HoldfastError) -> Check:
+    return Check(name=name, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+
+
+def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
+    """What ``look`` found, and what kept it from looking on."""
+    found: list[Check] = []
+    try:
+        for check in look():
+            found.append(check)  # noqa: PERF402 - what was found before an error stays
+    except HoldfastError as error:
+        found.append(_bad(name, error))
+    except OSError as error:
+        found.append(_bad(name, durable.unavailable(error, error.filename or name, "look at")))
+    return found
+
+
+def _config(root: str) -> Check:
+    try:
+        settings.load(root)
+        return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
+    except HoldfastError as error:
+        return _bad("settings", error)
+
+
+def _plugins(root: str) -> Iterator[Check]:
+    from holdfast.discovery import PLUGINS
+    from holdfast.inventory import inventory
+
+    rows = [s for s in inventory(root) if s.group == PLUGINS]
+    broken = [s for s in rows if s.status in ("failed", "missing")]
+    for one in broken:
+        yield Check(
+            name="plugins",
+            outcome=Outcome.FAIL,
+            message=one.reason,
+            next_step=f"Repair it, or set `[plugins.{one.name}] enabled = false`; until then nothing can be stored.",
+        )
+    if not broken:
+        loaded = [s.name for s in rows if s.status == "loaded"]
+        yield _good("plugins", f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
+
+
+def _folders(root: str, state: str) -> Iterator[Check]:
+    if not os.path.isdir(state):
+        folder = os.path.dirname(state)
+        while not os.path.lexists(folder):
+            folder = os.path.dirname(folder)
+        yield from _probe("folder", folder, f"{_shown(root, state)} is not there yet; it can be made")
+        return
+    yield from _probe("folder", state, f"{_shown(root, state)} can be written")
+
+
+def _probe(name: str, folder: str, good: str) -> Iterator[Check]:
+    path = os.path.join(folder, f"{_PROBE}-{os.getpid()}")
+    try:
+        durable.replace(path, b"probe\n")
+        durable.remove(path)
+        yield _good(name, good)
+    except HoldfastError as error:
+        yield _bad(name, error)
+
+
+def _shown(root: str, path: str) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _journals(state: str, *, repair: bool) -> Iterator[Check]:
+    count = broken = 0
+    for path in journal.session_files(state):
+        count += 1
+        stem = os.path.basename(path).removesuffix(".jsonl")
+        try:
+            if os.path.isdir(path):
+                raise Corrupt(
+                    f"state/sessions/{stem}.jsonl is a directory.", next_step="Move it away: a journal is a file."
+                )
+            session_id = journal.session_id_of(path)
+            one = journal.Journal(state, session_id or stem)
+            try:
+                for _ in one.entries():
+                    pass
+                if session_id is None and one.size():
+                    raise Corrupt(
+                        f"{one.shown} does not say which session it belongs to.",
+                        next_step="Run `holdfast doctor --repair`: it keeps the damaged file and all whole lines.",
+                    )
+            except Corrupt:
+                if not repair or os.path.realpath(one.path) != os.path.realpath(path):
+                    raise
+                left_out = one.repair()
+                if not left_out:
+                    raise
+                kept = f"{one.shown} goes on without {left_out:,} damaged bytes; the damaged file is kept beside it"
+                yield _good("journals", kept, repaired=True)
+        except HoldfastError as error:
+            broken += 1
+            yield _bad("journals", error)
+    if not broken:
+        yield _good("journals", f"{count:,} whole" if count else "none yet")
+
+
+def _documents(memory: Holdfast) -> Iterator[Check]:
+    count = broken = 0
+    for name in memory.store.names():
+        count += 1
+        try:
+            memory.store.read(name)
+        except HoldfastError as error:
+            broken += 1
+            yield _bad("documents", error)
+    if not broken:
+        yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _handoff(memory: Holdfast) -> Iterator[Check]:
+    name = memory.services.layout.name(Surface.HANDOFF)
+    document = memory.store.read(name)
+    if document is None:
+        yield _good("handoff", "none yet")
+        return
+    open_work = [w for w in handoff.parse(document.text, name) if w.is_open]
+    yield _good("handoff", f"readable, {len(open_work)} open" if open_work else "readable, no work is open")
+
+
+def _clock(memory: Holdfast) -> Iterator[Check]:
+    now = memory.services.now()
+    if now.year < 2024:
+        yield _warn("clock", f"The clock says {now:%Y-%m-%d}.", "Set the clock: file names follow it.")
+        return
+    newest = max((os.stat(p).st_mtime for p in journal.session_files(memory.services.state)), default=0.0)
+    if newest > now.timestamp() + timedelta(hours=1).total_seconds():
+        yield _warn("clock", "A journal was written in the future: the clock went back.", "Set the clock.")
+        return
+    zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
+    yield _good("clock", f"{now:%Y-%m-%d %H:%M} ({zone})")
+
+
+def _unsafe(state: str) -> Iterator[Check]:
+    markers = safety.all_unsafe(state)
+    for marker in markers:
+        yield Check(
+            name="sessions",
+            outcome=Outcome.FAIL,
+            message=f"{marker.session} is UNSAFE: {marker.error}",
+            next_step=marker.next_step,
+        )
+    if not markers:
+        yield _good("sessions", "none is UNSAFE")
+
+
+def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
+    """Temporary files of writes that a crash cut off. Nothing ever reads them."""
+    base = os.path.dirname(state)
+    found = []
+    for folder, _, names in os.walk(base):
+        for name in names:
+            path = os.path.join(folder, name)
+            unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+            if (unfinished or name.startswith(_PROBE)) and time.time() - os.lstat(path).st_mtime > _STALE_S:
+                found.append(path)
+    if repair:
+        for path in found:
+            durable.remove(path)
+    if found and repair:
+        yield _good("leftovers", f"{len(found)} unfinished files of a crash removed", repaired=True)
+    elif found:
+        message = f"{len(found)} unfinished files of a crash, like {_shown(root, found[0])}."
+        yield _warn("leftovers", message, "They are harmless; `holdfast doctor --repair` removes them.")
+    else:
+        yield _good("leftovers", "none")
+
+
+def _permissions(state: str, *, repair: bool) -> Iterator[Check]:
+    if not os.path.isdir(state):
+        return
+    if not private.ignores_itself(state):
+        if repair:
+            private.ignore(state)
+            yield _good("privacy", "the private folder ignores itself in git again", repaired=True)
+        else:
+            step = "`holdfast doctor --repair` writes its .gitignore."
+            yield _warn("privacy", "Git would take the private folder in.", step)
+    if sys.platform == "win32":
+        return  # access follows the user's folder there
+    loose = []
+    for folder, _, names in os.walk(state):
+        loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
+    if loose and repair:
+        for path in loose:
+            os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
+        yield _good("privacy", f"{len(loose)} private files closed to other users", repaired=True)
+    elif loose:
+        message = f"{len(loose)} private files can be read by other users of this machine."
+        yield _warn("privacy", message, "`holdfast doctor --repair` closes them.")
+    else:
+        yield _good("privacy", "private files are for this user only")
+
+
+def _open_to_others(path: str) -> bool:
+    mode = os.lstat(path).st_mode
+    return not stat.S_ISLNK(mode) and bool(mode & 0o077)

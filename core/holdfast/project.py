@@ -1,0 +1,92 @@
+"""Setting a project up: a small settings file and the private folder. Doing it again changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from holdfast import durable, private, settings
+from holdfast.effective import HEADER
+from holdfast.errors import Refused
+
+
+@frozen(kw_only=True)
+class Done:
+    """``made`` and ``kept`` name what was made and what was there already, relative to ``root``."""
+
+    root: str
+    made: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def place(named: str | None) -> str:
+    """Where a project is set up: the folder that was named (or ``HOLDFAST_ROOT``), else the nearest with ``.git``, else
+    the working directory. Raises: ConfigError when the named folder does not exist."""
+    if named or os.environ.get("HOLDFAST_ROOT"):
+        return settings.find_root(named)
+    here = folder = os.getcwd()
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return here
+        folder = parent
+    return folder
+
+
+def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:
+    """Write holdfast.toml with what differs from the defaults, and make the private folder.
+
+    Raises: ConfigError for an unknown layout or zone; Refused when the project is set up in another way already;
+    Unavailable. Settings that are there are never changed.
+    """
+    import tomli_w
+
+    from holdfast.serde import config_from
+
+    wanted: dict[str, Any] = {}
+    if zone != "local":
+        wanted["zone"] = zone
+    if layout != "default":
+        wanted["layout"] = {"preset": layout}
+    if strict:
+        wanted["flush"] = {"policy": "strict"}
+    config_from(wanted, "What you asked for")
+    made, kept = [], []
+    existing = settings.config_file(root)
+    if existing is None:
+        settled: Mapping[str, Any] = wanted
+        body = ("\n" + tomli_w.dumps(wanted)) if wanted else ""
+        durable.replace(os.path.join(root, "holdfast.toml"), (HEADER + body).encode("utf-8"), mode=0o644)
+        made.append("holdfast.toml")
+    else:
+        settled = settings.raw(root)[0]
+        settings.load(root)  # an invalid file is said to be so, not built upon
+        _refuse_other(wanted, settled)
+        kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
+    folder = settings.state_folder(settled)
+    state = os.path.join(root, *folder.split("/"))
+    there = os.path.isdir(state) and private.ignores_itself(state)
+    private.make(state)
+    if not there and not private.ignores_itself(state):  # it came into being in another way
+        private.ignore(state)
+    (kept if there else made).append(folder + "/")
+    return Done(root=root, made=tuple(made), kept=tuple(kept))
+
+
+def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None:
+    for key, value in (
+        ("zone", wanted.get("zone")),
+        ("layout.preset", wanted.get("layout", {}).get("preset")),
+        ("flush.policy", wanted.get("flush", {}).get("policy")),
+    ):
+        current: Any = settled
+        for part in key.split("."):
+            current = current.get(part) if isinstance(current, Mapping) else None
+        if value is not None and current != value:
+            raise Refused(
+                f"The project is set up already, and its {key} is {current or 'the default'}, not {value}.",
+                next_step=f"Change it with `holdfast config {key} {value}`.",
+            )
