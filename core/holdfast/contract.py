@@ -32,6 +32,7 @@ REQUIRED = (
 LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups")
 HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
 _CLIP = 300
+_DIGEST_LINES = 40
 
 
 def is_none(text: str | None) -> bool:
@@ -156,6 +157,19 @@ def first_line(text: str) -> str:
     """The first line that says something, clipped to 300 characters."""
     line = next((s for s in (part.strip() for part in text.splitlines()) if s), "")
     return line if len(line) <= _CLIP else line[: _CLIP - 1].rstrip() + "…"
+
+
+def digest(messages: Sequence[Message]) -> str:
+    """What was said, one clipped line a message and no tool output: for want of a summary (reading A22)."""
+    lines = [
+        f"- {m.role}: {first_line(m.text)}"
+        for m in messages
+        if m.role in ("user", "assistant") and not m.tool and m.text.strip()
+    ]
+    if len(lines) > _DIGEST_LINES:
+        half = _DIGEST_LINES // 2
+        lines = [*lines[:half], f"- … {len(lines) - 2 * half} more in the journal", *lines[-half:]]
+    return "\n".join(["_Not summarised. What was said, shortened:_", "", *lines]) if lines else ""
 
 
 def check_pointers(payload: Payload) -> None:

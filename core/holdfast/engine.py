@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Self
 from holdfast import discovery, journal, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
-from holdfast.errors import FlushRefused, HoldfastError
-from holdfast.gate import Gate
+from holdfast.errors import HoldfastError
+from holdfast.gate import Gate, clean
 from holdfast.services import Services
 from holdfast.session import Session
 from holdfast.store import Store
@@ -106,10 +106,10 @@ class Holdfast:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
-        Raises: ValueError for a blank id; Corrupt when its journal is damaged.
+        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged.
         """
-        if not session_id.strip():
-            raise ValueError("a session needs an id")
+        if not session_id.strip() or clean(session_id) != session_id:
+            raise ValueError("a session needs an id without control characters")
         if not self._sessions:
             import atexit
 
@@ -235,5 +235,5 @@ class Holdfast:
             try:
                 if session.unflushed:
                     session.end()
-            except FlushRefused as refused:
-                logger.error("session %s is UNSAFE at exit: %s", session.id, refused.message)  # noqa: TRY400
+            except HoldfastError as error:
+                logger.error("session %s is UNSAFE at exit: %s", session.id, error.message)  # noqa: TRY400

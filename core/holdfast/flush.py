@@ -50,11 +50,27 @@ def flush(
     """Flush ``session``. See :meth:`holdfast.session.Session.flush`."""
     if reason not in REASONS:
         raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
-    folder = services.private("sessions")
-    durable.make_private_dir(folder)
-    with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
-        session.catch_up()
-        receipt = _Flush(services=services, session=session, given=payload, reason=reason, agent=agent).run()
+    try:
+        durable.make_private_dir(services.private("sessions"))
+        with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
+            session.catch_up()
+            unflushed, upto, position = session.stretch()
+            receipt = _Flush(
+                services=services,
+                session=session,
+                given=payload,
+                reason=reason,
+                agent=agent,
+                unflushed=unflushed,
+                upto=upto,
+                position=position,
+            ).run()
+    except FlushRefused as refused:
+        session.unmarked = refused.target == "state"
+        raise
+    except HoldfastError as error:
+        raise _not_begun(services, session, reason, error) from error
+    session.unmarked = False
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -64,6 +80,18 @@ def flush(
     return receipt
 
 
+def _not_begun(services: Services, session: Session, reason: str, error: HoldfastError) -> FlushRefused:
+    """The refusal when not even the journal or the lock can be had, told by a marker if that can be written."""
+    message = f"The flush could not begin: {error.message} Context is kept."
+    try:
+        marker = safety.read(services.state, session.id)
+        marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=reason)
+        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError:
+        session.unmarked = True
+    return FlushRefused(message, next_step=error.next_step, target="state")
+
+
 @define(kw_only=True)
 class _Flush:
     services: Services
@@ -71,19 +99,24 @@ class _Flush:
     given: Payload | None
     reason: str
     agent: str
+    unflushed: Sequence[Any]
+    upto: int
+    position: int
     warnings: list[str] = field(factory=list)
     written: list[Written] = field(factory=list)
     step: str = "collect"
 
     def run(self) -> Receipt:
         session = self.session
-        unflushed = session.unflushed
+        unflushed = self.unflushed
         if self.given is None and not unflushed:
             if session.last_receipt is None:
                 return self._nothing()
-            if self._still_stored(session.last_receipt):
-                self._clear_marker()
-                return evolve(session.last_receipt, repeated=True)
+            try:
+                if self._still_stored(session.last_receipt):
+                    return self._repeat(session.last_receipt)
+            except HoldfastError as error:
+                self._failed(self._begin(), error)
             unflushed = session.messages  # the proof is gone: what is still in context is flushed again
             if not unflushed:
                 lost = "The note of the last flush is no longer there; nothing was left in context to write it from."
@@ -111,8 +144,7 @@ class _Flush:
         last = session.last_receipt
         if last is not None and last.flush_id == flush_id:
             if self._still_stored(last):
-                self._clear_marker()
-                return evolve(last, repeated=True)
+                return self._repeat(last)
             at = last.at
 
         self.step = "daily note"
@@ -142,7 +174,7 @@ class _Flush:
         self.step = "on_flush"
         receipt = self._publish(payload, receipt)
         self.step = "journal"
-        session.record_flush(receipt, summary)
+        session.record_flush(receipt, summary, self.upto)
         self.step = "marker"
         safety.clear(services.state, session.id)
         logger.info("flushed session %s as %s", session.id, flush_id)
@@ -151,16 +183,19 @@ class _Flush:
     def _collect(self, marker: Marker, unflushed: Sequence[Any]) -> tuple[Marker, Payload, str, datetime]:
         """The complete, redacted payload; from the marker when this very flush had begun before."""
         given = json.dumps(unstructure(self.given), sort_keys=True) if self.given else ""
-        key = hashlib.sha256(f"{self.session.end_position}\n{given}".encode()).hexdigest()
+        key = hashlib.sha256(f"{self.position}\n{given}".encode()).hexdigest()
         pending = marker.pending
         if marker.key == key and pending is not None:
             try:
-                return (
+                begun = (
                     marker,
                     evolve(payload_from(pending["payload"]), derived=tuple(pending["derived"])),
                     str(pending["summary"]),
                     moment(pending["at"]).astimezone(self.services.config.tz),
                 )
+                # The heading tells the reason: another one would make another block of what is the same flush.
+                self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
+                return begun
             except (KeyError, TypeError, ValueError, HoldfastError):
                 logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
         at = self.services.now()
@@ -183,6 +218,8 @@ class _Flush:
             "derived": list(payload.derived),
             "summary": summary,
             "at": stamp(at),
+            "reason": self.reason,
+            "agent": self.agent,
         }
         marker = evolve(marker, key=key, pending=pending)
         safety.begin(self.services.state, marker)
@@ -195,7 +232,7 @@ class _Flush:
         results, failures = self.services.dispatch.on_extract(turns_of(unflushed))
         self.warnings += [str(failure) for failure in failures]
         summary = "\n\n".join(e.summary.strip() for _, e in results if e.summary.strip())
-        return [e for _, e in results], summary
+        return [e for _, e in results], summary or contract.digest(unflushed)
 
     def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         """Every text without this machine's paths, through the gate in one call."""
@@ -362,8 +399,20 @@ class _Flush:
             target=target,
         ) from error
 
-    def _clear_marker(self) -> None:
+    def _repeat(self, receipt: Receipt) -> Receipt:
+        """Answer an earlier flush that still stands; an agent that takes over is put into its handoff."""
+        if self.agent:
+            name = self.services.layout.name(Surface.HANDOFF)
+
+            def change(text: str | None) -> str:
+                entries = handoff.parse(text, name) if text else ()
+                mine = self.session.id
+                return handoff.render(evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
+
+            if any(w.surface == Surface.HANDOFF for w in receipt.written):
+                self.services.store.change(Surface.HANDOFF, name, change)
         safety.clear(self.services.state, self.session.id)
+        return evolve(receipt, repeated=True)
 
     # checks
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from holdfast import capture, safety
+from holdfast import capture, paths, safety
 from holdfast.errors import FlushRefused
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
@@ -30,7 +31,8 @@ class Session:
 
     ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
     :class:`~holdfast.errors.FlushRefused` when that fails; then nothing was dropped and the session is UNSAFE.
-    Several processes may use one session: each sees the others' messages when it flushes or drops.
+    Several processes may use one session: each sees the others' messages when it flushes or drops. Threads may share
+    one object.
     """
 
     def __init__(self, services: Services, session_id: str) -> None:
@@ -44,6 +46,9 @@ class Session:
         self.ended = False
         self.last_receipt: Receipt | None = None
         self.override_reason = ""
+        #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
+        self.unmarked = False
+        self._lock = threading.RLock()  # over what follows; never held while a hook runs
         self._log: list[tuple[int, Message]] = []  # what is in context or not yet flushed, with its offset
         self._ids: set[str] = set()
         self._flushed_to = 0
@@ -74,18 +79,13 @@ class Session:
     @property
     def state(self) -> State:
         """SAFE, DIRTY or UNSAFE. Reads the marker, so it is true across processes."""
-        if safety.read(self._services.state, self.id) is not None:
+        if self.unmarked or safety.read(self._services.state, self.id) is not None:
             return State.UNSAFE
         return State.DIRTY if self.unflushed else State.SAFE
 
     @property
     def unsafe(self) -> bool:
         return self.state is State.UNSAFE
-
-    @property
-    def end_position(self) -> int:
-        """The journal offset of the newest message, dropped or not; -1 when there was none."""
-        return self._last_message
 
     @property
     def unrecorded_overrides(self) -> tuple[str, ...]:
@@ -109,8 +109,6 @@ class Session:
         Raises: ValueError for an unknown role; Refused or PluginError from the gate; Unavailable when the journal
         cannot be written. Then the message is not in the session.
         """
-        if message_id is not None and message_id in self._ids:
-            return next((m for _, m in self._log if m.id == message_id), self._log[-1][1])
         record = capture.message_record(
             self._services.gate,
             self._services.root,
@@ -122,8 +120,10 @@ class Session:
             failed=failed,
             tokens=tokens,
         )
-        self._append(record)
-        return self._log[-1][1]
+        with self._lock:
+            if record["id"] not in self._ids:
+                self._append(record)
+            return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
 
     # the flush gate
 
@@ -156,27 +156,31 @@ class Session:
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
         if keep < 0:
             raise ValueError("keep_last must not be negative")
-        self._pass_gate(payload, reason, on_summary)
+        receipt = self._pass_gate(payload, reason, on_summary)
         messages = self.messages
         start = max(0, len(messages) - keep)
         while 0 < start < len(messages) and messages[start].role == "tool":
             start -= 1
-        return self._drop(start)
+        return self._drop(start, receipt)
 
     def trim(
         self, max_tokens: int, payload: Payload | None = None, *, on_summary: OnSummary | None = None
     ) -> list[Message]:
-        """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``."""
+        """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``,
+        but a tool result whose call has to go goes with it."""
         if max_tokens < 0:
             raise ValueError("max_tokens must not be negative")
-        self._pass_gate(payload, "trim", on_summary)
-        total, start = self.token_usage, 0
-        for message in self.messages:
+        receipt = self._pass_gate(payload, "trim", on_summary)
+        messages = self.messages
+        total, start = sum(m.tokens for m in messages), 0
+        for message in messages:
             if total <= max_tokens:
                 break
             total -= message.tokens
             start += 1
-        return self._drop(start)
+        while start and start < len(messages) and messages[start].role == "tool":
+            start += 1
+        return self._drop(start, receipt)
 
     def end(self, payload: Payload | None = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
         """Flush, drop everything and close the session; None when it holds nothing that could be flushed.
@@ -187,8 +191,8 @@ class Session:
             return self.last_receipt
         receipt = self._pass_gate(payload, "end", on_summary)
         if receipt is not None:
-            self.ended = True
-            self._drop(len(self.messages))
+            self.ended = bool(receipt.overridden) or not self.unflushed
+            self._drop(len(self.messages), receipt)
         return receipt
 
     def switch_provider(
@@ -212,12 +216,13 @@ class Session:
         """
         if not reason.strip():
             raise ValueError("an override needs a reason")
-        text = self._services.gate.admit(reason.strip(), surface="daily")
+        text = self._services.gate.admit(paths.rewrite(reason.strip(), self._services.root), surface="daily")
         self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
 
     def with_summary(self, summary: str | None = None) -> list[Message]:
         """The messages in context with ``summary`` (default: the running summary) put before the first user text.
 
+        It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
         Nothing is changed by itself: the caller decides what goes to the model. The summary is fenced as data.
         """
         text = self.summary if summary is None else summary
@@ -225,14 +230,16 @@ class Session:
         if not text.strip():
             return messages
         fenced = f"{RECALL_OPEN}\n{text.strip()}\n{RECALL_CLOSE}"
-        if messages and messages[0].role == "user":
-            first = messages[0]
+        at = next((n for n, m in enumerate(messages) if m.role != "system"), len(messages))
+        if at < len(messages) and messages[at].role == "user":
+            first = messages[at]
             joined = f"{fenced}\n\n{first.text}"
-            return [attrs.evolve(first, text=joined, tokens=self._services.count_tokens(joined)), *messages[1:]]
+            messages[at] = attrs.evolve(first, text=joined, tokens=self._services.count_tokens(joined))
+            return messages
         injected = Message(
             role="user", text=fenced, at=self._services.now(), id="recalled", tokens=self._services.count_tokens(fenced)
         )
-        return [injected, *messages]
+        return [*messages[:at], injected, *messages[at:]]
 
     def __enter__(self) -> Self:
         return self
@@ -254,18 +261,27 @@ class Session:
 
     def catch_up(self) -> None:
         """Read what other processes added to the journal. Raises: Corrupt; Unavailable."""
-        for entry in self.journal.entries(self._read_to):
-            self._apply(entry)
+        with self._lock:
+            for entry in self.journal.entries(self._read_to):
+                self._apply(entry)
 
-    def record_flush(self, receipt: Receipt, summary: str) -> None:
-        """Mark everything said so far as flushed. Called by the flush pipeline, once all is verified."""
-        if summary:
-            self._new_summaries.append(summary)
-        self._unrecorded, self.override_reason = [], ""
-        end = self._read_to
-        self._flushed_to = end
-        self.last_receipt = receipt
-        self._checkpoint()
+    def stretch(self) -> tuple[list[Message], int, int]:
+        """What a flush has to cover now, up to which offset of the journal that reaches, and the newest message's."""
+        with self._lock:
+            return self.unflushed, self._read_to, self._last_message
+
+    def record_flush(self, receipt: Receipt, summary: str, upto: int) -> None:
+        """Mark everything said before offset ``upto`` as flushed: what was added since then is not in the note.
+
+        Called by the flush pipeline, once all is verified.
+        """
+        with self._lock:
+            if summary:
+                self._new_summaries.append(summary)
+            self._unrecorded, self.override_reason = [], ""
+            self._flushed_to = upto
+            self.last_receipt = receipt
+            self._checkpoint()
 
     def _load(self) -> None:
         checkpoint = self.journal.last_checkpoint()
@@ -282,9 +298,10 @@ class Session:
         self.catch_up()
 
     def _append(self, record: dict[str, Any]) -> Entry:
-        entry = self.journal.append(record)[0]
-        self.catch_up()
-        return entry
+        with self._lock:
+            entry = self.journal.append(record)[0]
+            self.catch_up()
+            return entry
 
     def _apply(self, entry: Entry) -> None:
         record = entry.record
@@ -301,7 +318,7 @@ class Session:
         elif kind == "checkpoint":
             self._kept_from, self._flushed_to = record["kept_from"], record["flushed_to"]
             self.summary, self.provider = record["summary"], record["provider"]
-            self.ended, self.branch = record["ended"], record["branch"]
+            self.branch = record["branch"]
             self._last_message = max(self._last_message, record["last_message"])
             self._new_summaries = list(record["new_summaries"])
             self._unrecorded = list(record["unrecorded"])
@@ -309,6 +326,8 @@ class Session:
             self.last_receipt = receipt_from(record["receipt"]) if record["receipt"] else None
             first = min(self._kept_from, self._flushed_to)
             self._log = [item for item in self._log if item[0] >= first]
+            # Another process may have added a message just before this line was written.
+            self.ended = record["ended"] and self._last_message == record["last_message"]
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
@@ -328,11 +347,11 @@ class Session:
 
         A failed flush lets nothing pass but an operator's override, which is used up by it.
         """
-        self.catch_up()
-        if payload is None and not self._log and self.last_receipt is None:
+        if payload is None and not self._log and self.last_receipt is None and not self.journal.exists():
             return None
         try:
-            return self.flush(payload, reason=reason, on_summary=on_summary)
+            receipt = self.flush(payload, reason=reason, on_summary=on_summary)
+            return receipt if receipt.flush_id else None
         except FlushRefused as refused:
             overridden = self._use_override()
             if not overridden:
@@ -354,15 +373,21 @@ class Session:
             self._checkpoint()
         return reason
 
-    def _drop(self, count: int) -> list[Message]:
-        """Let the first ``count`` messages in context go, durably recorded."""
-        offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
-        if count or self.ended:
-            self._kept_from = offsets[count] if count < len(offsets) else self._read_to
-            self.summary = "\n\n".join(filter(None, [self.summary, *self._new_summaries]))
-            self._new_summaries = []
-            self._checkpoint()
-        return self.messages
+    def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
+        """Let the first ``count`` messages in context go, durably recorded.
+
+        Never one that the flush does not cover (others may have added it since), unless an operator overrode that.
+        """
+        with self._lock:
+            offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
+            if receipt is None or not receipt.overridden:
+                count = min(count, sum(offset < self._flushed_to for offset in offsets))
+            if count or self.ended:
+                self._kept_from = offsets[count] if count < len(offsets) else self._read_to
+                self.summary = "\n\n".join(filter(None, [self.summary, *self._new_summaries]))
+                self._new_summaries = []
+                self._checkpoint()
+            return self.messages
 
     def _checkpoint(self) -> None:
         self._append(

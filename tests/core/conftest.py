@@ -1,0 +1,91 @@
+"""What the core's tests share: projects opened with no plugin but the test's own, whole payloads, stores that break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Payload
+from holdfast.config import Config, PluginConfig
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction
+
+#: Core by itself: what these tests show must not depend on a plugin.
+NO_PLUGINS = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)}
+
+WHOLE: dict[str, Any] = {
+    "objective": "Fix the login test",
+    "facts": ["The token expires after 60 s"],
+    "decisions": ["Use a lock"],
+    "blockers": ["CI is red"],
+    "next_step": "Run the tests",
+    "artifacts": ["owner/repo#12"],
+    "follow_ups": ["Tell Ana"],
+    "state_mutations": [{"kind": "status", "target": "owner/repo#12", "summary": "in review"}],
+    "handoff": {
+        "active_task": "owner/repo#12",
+        "branch": "fix-login",
+        "blocker": "CI is red",
+        "next_action": "Run the tests",
+    },
+    "curated": "none",
+}
+
+
+@pytest.fixture
+def payload() -> Callable[..., Payload]:
+    """``payload(field=value)``: one that meets the whole contract, with changes; ``None`` drops a field."""
+    return lambda **changes: Payload(**{**WHOLE, **changes})
+
+
+@pytest.fixture
+def config() -> Callable[..., Config]:
+    """``config(**changes)``: UTC, no plugin enabled."""
+    return lambda **changes: Config(**{"zone": "UTC", "plugins": NO_PLUGINS, **changes})
+
+
+@pytest.fixture
+def opened(project: Path, clock: Callable[[], Any], config: Callable[..., Config]) -> Iterator[Callable[..., Holdfast]]:
+    """``opened(*plugins, **config changes)``: the project, as a new process would open it."""
+    made: list[Holdfast] = []
+
+    def open_project(*plugins: object, **changes: Any) -> Holdfast:
+        named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
+        made.append(Holdfast.open(project, config=config(**changes), clock=clock, plugins=named))
+        return made[-1]
+
+    yield open_project
+    for memory in made:
+        memory.close()
+
+
+@pytest.fixture
+def note(project: Path) -> Callable[..., str]:
+    """``note(day)``: the daily note as it lies on disk, empty when there is none."""
+
+    def read(day: str = "2026-11-21") -> str:
+        path = project / ".holdfast" / "memory" / f"{day}.md"
+        return path.read_text() if path.exists() else ""
+
+    return read
+
+
+class Summarizer:
+    """An ``on_extract`` that tells what it was asked: its summary lists the texts it got."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    @hookimpl
+    def on_extract(self, turns: Any) -> Extraction:
+        texts = [m.text for turn in turns for m in turn.messages]
+        self.asked.append(texts)
+        return Extraction(summary="They said " + ", ".join(texts))
+
+
+@pytest.fixture
+def summarizer() -> Summarizer:
+    return Summarizer()

@@ -1,0 +1,538 @@
+"""The context tier: messages, tokens, the running summary, and the ways out that all lead through the flush."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import FlushRefused
+from holdfast.hooks import hookimpl
+from holdfast.models import CuratedDecision
+from holdfast.safety import State
+from holdfast.tokens import estimate
+
+
+def files(project: Path) -> set[str]:
+    return {str(p.relative_to(project)) for p in project.rglob("*") if p.is_file()}
+
+
+def talk(session, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        session.add("assistant" if number % 2 else "user", text)
+
+
+# what it holds
+
+
+@pytest.mark.req("R001")
+def test_tiers__one_run_and_a_new_process__context_is_gone_daily_and_core_stay(opened, note, payload, project):
+    session = opened().session("s")
+    talk(session, "hello", "hi")
+    session.end(payload(curated={"memory": ["Python 3.11 is the minimum"]}))
+    again = opened()
+    assert again.session("s").messages == []
+    assert "## Session Notes (14:30)" in note()
+    assert again.load().memory == "# Memory\n\n- Python 3.11 is the minimum\n"
+
+
+@pytest.mark.req("R002")
+def test_session__messages_added__come_back_in_order_with_roles(opened):
+    session = opened().session("s")
+    session.add("user", "fix it")
+    session.add("assistant", "running", tool="bash")
+    session.add("tool", "boom", tool="bash", failed=True)
+    shown = [(m.role, m.text, m.tool, m.failed) for m in session.messages]
+    assert shown == [
+        ("user", "fix it", "", False),
+        ("assistant", "running", "bash", False),
+        ("tool", "boom", "bash", True),
+    ]
+    assert opened().session("s").messages == session.messages
+
+
+@pytest.mark.req("R003")
+def test_session__messages_added_and_trimmed__token_usage_is_the_counters_sum(opened):
+    session = opened().session("s")
+    seen = [0]
+    for text in ("a" * 40, "b" * 80, "c" * 8):
+        session.add("user", text)
+        seen.append(session.token_usage)
+    assert seen == [0, 10, 30, 32]
+    session.add("assistant", "counted elsewhere", tokens=7)
+    assert session.token_usage == 39
+    kept = session.trim(30)
+    assert session.token_usage == 29 == sum(m.tokens for m in kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("a", 1), ("abcde", 2), ("ключ", 2), ("記憶", 2), ("🙂", 1), ("a記", 2)]
+)
+def test_estimate__text_of_any_script__is_never_zero_for_some_text(text, tokens):
+    assert estimate(text) == tokens
+
+
+@pytest.mark.req("R004")
+def test_summary__two_trims__is_set_then_extended_and_no_message_is_sent_twice(opened, summarizer):
+    session = opened(summarizer).session("s")
+    talk(session, "one", "two", "three")
+    assert session.summary == ""
+    session.compact(keep_last=1)
+    assert session.summary == "They said one, two, three"
+    talk(session, "four", "five")
+    session.compact(keep_last=1)
+    assert session.summary == "They said one, two, three\n\nThey said four, five"
+    assert summarizer.asked == [["one", "two", "three"], ["four", "five"]]
+
+
+@pytest.mark.req("R004")
+def test_summary__flush_and_new_process_before_the_trim__is_not_lost(opened, summarizer):
+    first = opened(summarizer).session("s")
+    talk(first, "one", "two")
+    first.flush()
+    assert first.summary == ""
+    second = opened(summarizer).session("s")
+    second.compact(keep_last=0)
+    assert second.summary == opened().session("s").summary == "They said one, two"
+    assert summarizer.asked == [["one", "two"]]
+
+
+def test_add__same_id_again__adds_nothing(opened):
+    session = opened().session("s")
+    first = session.add("user", "once", message_id="m1")
+    other = session.add("user", "other")
+    assert session.add("user", "once", message_id="m1") == first
+    assert session.messages == [first, other]
+
+
+def test_add__id_of_a_message_that_was_dropped__adds_nothing(opened):
+    session = opened().session("s")
+    session.add("user", "once", message_id="m1")
+    session.end()
+    again = session.add("user", "once", message_id="m1")
+    assert (again.id, again.text) == ("m1", "once")
+    assert session.messages == []
+
+
+def test_add__another_process_added_in_between__returns_ones_own_message(opened):
+    mine, theirs = opened().session("s"), opened().session("s")
+    theirs.add("user", "theirs")
+    assert mine.add("user", "mine").text == "mine"
+    assert [m.text for m in mine.messages] == ["theirs", "mine"]
+
+
+def test_add__many_threads_on_one_session__every_message_once(opened):
+    session = opened().session("s")
+    threads = [
+        threading.Thread(target=lambda n=n: [session.add("user", f"{n}.{i}") for i in range(5)]) for n in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wanted = sorted(f"{n}.{i}" for n in range(6) for i in range(5))
+    assert sorted(m.text for m in session.messages) == wanted
+    assert sorted(m.text for m in opened().session("s").messages) == wanted
+
+
+@pytest.mark.parametrize("role", ["", "bot", "User"])
+def test_add__unknown_role__is_refused_and_nothing_is_journalled(opened, role, project):
+    session = opened().session("s")
+    with pytest.raises(ValueError, match="role"):
+        session.add(role, "x")
+    assert session.messages == []
+    assert files(project) == set()
+
+
+@pytest.mark.parametrize("session_id", ["", "  ", "\ud800"])
+def test_session__blank_or_unwritable_id__is_refused(opened, session_id):
+    with pytest.raises(ValueError, match="session"):
+        opened().session(session_id)
+
+
+# the ways out
+
+
+@pytest.mark.req("R005")
+def test_end__unflushed_messages__writes_exactly_one_block(opened, note):
+    session = opened().session("s")
+    talk(session, "hello", "hi")
+    session.end()
+    session.end()
+    assert note().count("<!-- holdfast:block id=") == 1
+    assert session.messages == []
+    assert session.ended
+    assert session.state is State.SAFE
+
+
+@pytest.mark.req("R006")
+def test_trim__over_budget__block_tells_the_discarded_and_context_keeps_the_rest(opened, note, summarizer):
+    session = opened(summarizer).session("s")
+    talk(session, "a" * 400, "b" * 40, "c" * 40)
+    kept = session.trim(20)
+    assert [m.text[0] for m in kept] == ["b", "c"]
+    assert [m.text[0] for m in session.messages] == ["b", "c"]
+    assert "## Trimmed Context (14:30)" in note()
+    assert "They said aaaa" in note()
+
+
+@pytest.mark.req("R006")
+def test_trim__nobody_summarises__block_still_tells_what_was_said(opened, note):
+    session = opened().session("s")
+    talk(session, "Please fix the login test", "It was the clock, I froze it")
+    session.trim(0)
+    assert "Please fix the login test" in note()
+    assert "It was the clock, I froze it" in note()
+    assert "It was the clock" in session.summary
+
+
+def test_compact__keep_last__keeps_so_many_and_all_of_them_when_there_are_fewer(opened):
+    session = opened().session("s")
+    talk(session, *"abcde")
+    assert [m.text for m in session.compact(keep_last=10)] == list("abcde")
+    assert [m.text for m in session.compact(keep_last=2)] == ["d", "e"]
+    assert session.compact(keep_last=0) == []
+    with pytest.raises(ValueError, match="keep_last"):
+        session.compact(keep_last=-1)
+    with pytest.raises(ValueError, match="max_tokens"):
+        session.trim(-1)
+
+
+def test_compact__configured_keep_last__is_the_default(opened):
+    session = opened().session("s")
+    talk(session, *"abcdefg")
+    assert [m.text for m in session.compact()] == ["d", "e", "f", "g"]
+
+
+def test_compact__kept_part_would_begin_with_a_tool_result__keeps_its_call_too(opened):
+    session = opened().session("s")
+    session.add("user", "go")
+    session.add("assistant", "ls", tool="bash")
+    session.add("tool", "a.py", tool="bash")
+    session.add("assistant", "done")
+    assert [m.text for m in session.compact(keep_last=2)] == ["ls", "a.py", "done"]
+
+
+def test_trim__kept_part_would_begin_with_a_tool_result__drops_it_with_its_call(opened):
+    session = opened().session("s")
+    session.add("user", "go")
+    session.add("assistant", "x" * 400, tool="bash")
+    session.add("tool", "a.py", tool="bash")
+    session.add("assistant", "done")
+    assert [m.text for m in session.trim(20)] == ["done"]
+
+
+@pytest.mark.req("R009")
+@pytest.mark.parametrize("way", ["end", "compact", "trim", "flush", "hand_over", "with"])
+def test_session__empty__no_way_out_writes_a_document(opened, project, way):
+    memory = opened()
+    session = memory.session("s")
+    {
+        "end": session.end,
+        "compact": session.compact,
+        "trim": lambda: session.trim(0),
+        "flush": session.flush,
+        "hand_over": lambda: session.hand_over("other"),
+        "with": lambda: session.__exit__(None, None, None),
+    }[way]()
+    assert memory.store.names() == []
+    assert not [f for f in files(project) if f.endswith(".md")]
+    assert session.state is State.SAFE
+
+
+def test_switch_provider__a_conversation__is_flushed_first_and_the_name_survives(opened, note):
+    session = opened().session("s")
+    talk(session, "hello")
+    session.switch_provider("other-model")
+    assert note().count("<!-- holdfast:block id=") == 1
+    assert [m.text for m in session.messages] == ["hello"]
+    assert opened().session("s").provider == "other-model"
+
+
+@pytest.mark.req("R085", "R093")
+def test_hand_over__a_conversation__handoff_names_the_other_agent(opened, payload):
+    session = opened().session("s")
+    talk(session, "hello")
+    session.hand_over("ezra", payload())
+    work = opened().load().work[0]
+    assert (work.agent, work.active_task, work.next_action) == ("ezra", "owner/repo#12", "Run the tests")
+
+
+@pytest.mark.req("R085", "R093")
+def test_hand_over__everything_is_flushed_already__still_names_the_other_agent(opened, payload, note):
+    session = opened().session("s")
+    talk(session, "hello")
+    session.flush(payload())
+    session.hand_over("ezra")
+    assert opened().load().work[0].agent == "ezra"
+    assert note().count("<!-- holdfast:block id=") == 1
+    session.hand_over("allegro", payload())
+    assert opened().load().work[0].agent == "allegro"
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize("way", ["compact", "trim", "end", "switch_provider", "hand_over"])
+def test_way_out__store_broken__is_refused_and_nothing_is_dropped(opened, project, way):
+    session = opened().session("s")
+    talk(session, "hello", "hi")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    arguments = {"compact": (0,), "trim": (0,), "end": (), "switch_provider": ("p",), "hand_over": ("a",)}[way]
+    with pytest.raises(FlushRefused) as refused:
+        getattr(session, way)(*arguments)
+    assert refused.value.next_step
+    assert [m.text for m in session.messages] == ["hello", "hi"]
+    assert session.state is State.UNSAFE
+    assert session.unsafe
+    assert (session.provider, session.ended) == ("", False)
+    again = opened()
+    assert [m.session for m in again.unsafe()] == ["s"]
+    assert [m.text for m in again.session("s").messages] == ["hello", "hi"]
+
+
+# leaving
+
+
+@pytest.mark.req("R005", "R084")
+def test_with__block_ends__session_is_flushed(opened, note):
+    with opened().session("s") as session:
+        session.add("user", "hello")
+    assert session.ended
+    assert "hello" in note()
+
+
+@pytest.mark.req("R084", "R184")
+def test_with__block_raises__session_is_flushed_and_the_error_goes_on(opened, note):
+    def work() -> None:
+        with opened().session("s") as session:
+            session.add("user", "hello")
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine") as raised:
+        work()
+    assert "hello" in note()
+    assert not getattr(raised.value, "__notes__", [])
+
+
+@pytest.mark.req("R088", "R184")
+@pytest.mark.parametrize("broken", ["memory", "state/unsafe", "state/sessions"])
+def test_with__block_raises_and_flush_fails__error_goes_on_with_a_note(opened, project, broken):
+    session = opened().session("s")
+
+    def work() -> None:
+        with session:
+            session.add("user", "hello")
+            _put_in_the_way(project / ".holdfast" / broken)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine") as raised:
+        work()
+    assert "UNSAFE" in raised.value.__notes__[0]
+    assert session.unsafe
+
+
+def _put_in_the_way(path: Path) -> None:
+    if path.is_dir():
+        path.rename(path.with_name("moved"))
+    path.write_text("in the way")
+
+
+@pytest.mark.req("R084", "R184")
+def test_with__early_return__session_is_flushed(opened, note):
+    def work() -> str:
+        with opened().session("s") as session:
+            session.add("user", "hello")
+            return "early"
+
+    assert work() == "early"
+    assert "hello" in note()
+
+
+def test_with__flush_fails__raises_flush_refused(opened, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    with pytest.raises(FlushRefused), session:
+        pass
+
+
+SCRIPT = """
+import sys
+from holdfast import Holdfast
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction
+
+class Plugin:
+    @hookimpl
+    def on_validate(self, subject):
+        return []
+    @hookimpl
+    def on_extract(self, turns):
+        return Extraction(summary="summed up")
+
+memory = Holdfast.open(sys.argv[1], plugins=[("mine", Plugin())])
+memory.session("s").add("user", "hello")
+"""
+
+
+@pytest.mark.req("R005")
+def test_process_exit__session_open__is_ended_with_its_plugins(project, opened, note):
+    (project / "holdfast.toml").write_text(
+        'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(project)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr == ""
+    memory = opened()
+    assert memory.session("s").ended
+    [name] = memory.store.backend.names("memory/")
+    assert "summed up" in memory.store.read(name).text
+
+
+@pytest.mark.req("R005")
+def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, note, project):
+    first = opened()
+    first.session("idle").add("user", "left alone")
+    journal = project / ".holdfast" / "state" / "sessions" / "idle.jsonl"
+    os.utime(journal, (clock().timestamp(), clock().timestamp()))
+    clock.tick(minutes=119)
+    opened().session("new")
+    assert note() == ""
+    clock.tick(minutes=2)
+    opened().session("new")
+    assert "left alone" in note()
+    assert opened().session("idle").ended
+
+
+def test_end_idle__one_session_cannot_be_ended__the_other_goes_on(opened, clock, project):
+    first = opened()
+    first.session("a").add("user", "x")
+    first.session("b").add("user", "y")
+    clock.tick(days=400)
+    (project / ".holdfast" / "state" / "sessions" / "a.jsonl").write_bytes(b"damage\n\nmore damage\n")
+    assert opened().end_idle() == ["b"]
+
+
+# injection
+
+
+@pytest.mark.req("R030")
+@pytest.mark.parametrize(
+    ("roles", "wanted"),
+    [
+        (["user", "assistant"], ["user", "assistant"]),
+        (["assistant", "user"], ["user", "assistant", "user"]),
+        (["system", "user", "assistant"], ["system", "user", "assistant"]),
+        (["system", "assistant"], ["system", "user", "assistant"]),
+        ([], ["user"]),
+    ],
+)
+def test_with_summary__kept_messages__are_all_there_and_roles_alternate(opened, roles, wanted):
+    session = opened().session("s")
+    for role in roles:
+        session.add(role, f"text of {role}")
+    got = session.with_summary("what came before")
+    assert [m.role for m in got] == wanted
+    joined = "\n".join(m.text for m in got)
+    assert all(f"text of {role}" in joined for role in roles)
+    [carrier] = [m for m in got if "what came before" in m.text]
+    assert carrier.role == "user"
+    assert carrier.text.startswith("<recalled-memory>")
+    assert carrier.tokens == estimate(carrier.text)
+
+
+@pytest.mark.req("R032")
+def test_on_summary__flushed__message_list_changes_only_when_the_caller_injects(opened):
+    session = opened().session("s")
+    session.add("user", "hello")
+    before = session.messages
+    heard = []
+    session.flush(on_summary=heard.append)
+    assert session.messages == before == session.with_summary()
+    assert heard[0] in session.with_summary(heard[0])[0].text
+
+
+@pytest.mark.req("R031")
+def test_on_summary__flushed__is_called_once_after_the_bytes_are_on_disk(opened, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    heard = []
+    session.compact(0, on_summary=lambda text: heard.append((text, text in note(), session.state)))
+    assert [(on_disk, state) for _, on_disk, state in heard] == [(True, State.SAFE)]
+    session.compact(0, on_summary=heard.append)
+    assert len(heard) == 1
+
+
+@pytest.mark.req("R031")
+def test_on_summary__failed_or_empty_flush__is_not_called(opened, project):
+    heard = []
+    session = opened().session("s")
+    session.flush(on_summary=heard.append)
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush(on_summary=heard.append)
+    session.override("the disk is gone")
+    session.compact(0, on_summary=heard.append)
+    assert heard == []
+
+
+@pytest.mark.req("R032")
+def test_on_summary__raises__is_reported_and_the_flush_stands(opened, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+
+    def callback(text: str) -> None:
+        raise RuntimeError("callback")
+
+    receipt = session.flush(on_summary=callback)
+    assert "RuntimeError('callback')" in receipt.warnings[-1]
+    assert session.state is State.SAFE
+    assert "hello" in note()
+
+
+# others at the same session
+
+
+def test_flush__another_thread_adds_meanwhile__what_was_added_is_not_taken_for_flushed(opened):
+    class AddsDuringFlush:
+        @hookimpl
+        def on_extract(self, turns):
+            thread = threading.Thread(target=session.add, args=("user", "came late"))
+            thread.start()
+            thread.join()
+            from holdfast.models import Extraction
+
+            return Extraction()
+
+    session = opened(AddsDuringFlush()).session("s")
+    session.add("user", "early")
+    session.flush()
+    assert [m.text for m in session.unflushed] == ["came late"]
+    assert session.state is State.DIRTY
+
+
+@pytest.mark.req("R127")
+@pytest.mark.parametrize("way", ["end", "compact"])
+def test_drop__another_process_adds_during_the_flush__what_was_added_stays(opened, way):
+    class AddsDuringFlush:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            if not other.messages[1:]:
+                other.add("user", "came late")
+
+    session = opened(AddsDuringFlush()).session("s")
+    session.add("user", "early")
+    other = opened().session("s")
+    session.end() if way == "end" else session.compact(keep_last=0)
+    assert [m.text for m in session.messages] == ["came late"]
+    assert not session.ended
+    assert session.state is State.DIRTY
+
+
+def test_decision__none_given__is_the_literal_none():
+    assert CuratedDecision().is_none
