@@ -21,7 +21,9 @@ from typing import NamedTuple
 from holdfast.errors import Refused
 from holdfast.models import Fact
 
-_CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?$')
+_CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?')
+_CRC_SIZE = len(b', "crc": "89abcdef"}\r')
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _FACT_KEYS = frozenset({"id", "content", "category", "confidence", "createdAt", "source"})
 _REQUIRED = _FACT_KEYS - {"source"}
 
@@ -54,7 +56,7 @@ def encode(operation: Operation) -> bytes:
         if operation.leaves:
             record["evicts"] = list(operation.leaves)
     try:
-        body = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8")[:-1]
+        body = _ENCODER.encode(record).encode("utf-8")[:-1]
     except UnicodeEncodeError as error:
         raise Refused("The fact holds a lone surrogate.", next_step="Remove it.") from error
     return body + b', "crc": "%08x"}\n' % zlib.crc32(body)
@@ -62,7 +64,8 @@ def encode(operation: Operation) -> bytes:
 
 def decode(line: bytes) -> Operation:
     """Read a line without its newline. Raises: ValueError saying what is wrong with it."""
-    crc = _CRC.search(line)
+    start = len(line) - _CRC_SIZE + (not line.endswith(b"\r"))
+    crc = _CRC.fullmatch(line, start) if start > 0 else None
     if crc and zlib.crc32(line[: crc.start()]) != int(crc[1], 16):
         raise ValueError('its "crc" does not fit; if it was edited on purpose, remove "crc" from the line')
     try:

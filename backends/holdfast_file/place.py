@@ -29,6 +29,7 @@ class Place:
         self.intent = os.path.join(self.private, "append.intent")
         self._lock = os.path.join(self.private, "store.lock")
         self._timeout_s = timeout_s
+        self._known = False  # whether the way to the private folder was looked at
         if os.path.commonpath((self.root, self.folder)) != self.root:
             raise Refused(
                 f"The store's folder {path!r} is outside of the project.",
@@ -78,12 +79,15 @@ class Place:
 
     def lock(self) -> durable.Lock:
         """The store's lock, as a context manager: one writer at a time, over all threads and processes."""
-        if not self.holds(os.path.realpath(self.private)):
-            raise Refused(
-                "A symbolic link takes the store's folder out of the project.",
-                next_step="Replace the link by a real folder.",
-            )
-        if not os.path.isdir(self.private):
+        there = os.path.isdir(self.private)
+        if not (self._known and there):
+            if not self.holds(os.path.realpath(self.private)):
+                raise Refused(
+                    "A symbolic link takes the store's folder out of the project.",
+                    next_step="Replace the link by a real folder.",
+                )
+            self._known = True
+        if not there:
             self.make_folder(self.private)
             durable.replace(os.path.join(self.private, ".gitignore"), b"*\n")
         return durable.lock(self._lock, timeout_s=self._timeout_s)
