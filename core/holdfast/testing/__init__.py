@@ -20,6 +20,8 @@ comes only with a minor release.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.testing.documents import DocumentContract as DocumentContract
@@ -38,13 +40,15 @@ _WHERE = {
 
 __all__ = ["DocumentContract", "FactContract", "ProcessContract", "StorageContract", "fact_machine"]
 
+if "pytest" in sys.modules:  # not in the worker processes, which do without
+    import pytest
+
+    pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in ("base", *_WHERE.values())))
+
 
 def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"module 'holdfast.testing' has no attribute {name!r}")
     import importlib
 
-    import pytest
-
-    pytest.register_assert_rewrite(*(f"holdfast.testing.{module}" for module in ("base", *_WHERE.values())))
     return getattr(importlib.import_module(f"holdfast.testing.{_WHERE[name]}"), name)
