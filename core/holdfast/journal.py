@@ -22,6 +22,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
+_OFFSETS = ("kept_from", "flushed_to", "last_message")  # what a checkpoint points to
 
 
 class Entry(NamedTuple):
@@ -39,8 +40,9 @@ def file_stem(session_id: str) -> str:
     import hashlib
     import re
 
+    # No plain id has a tilde, so none can be the name of another id's file.
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
-    return f"{slug or 'session'}-{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 def encode(record: dict[str, Any]) -> bytes:
@@ -134,6 +136,8 @@ class Journal:
                 if bad >= 0:
                     raise self._corrupt(bad)
                 if record is None:
+                    if not _may_be_torn(line):
+                        raise self._corrupt(start)
                     bad = start  # torn when it is the last line, damage when it is not
                 else:
                     yield Entry(start, end, record)
@@ -149,23 +153,21 @@ class Journal:
 
     def repair(self) -> int:
         """Keep the damaged file beside the journal and go on with the lines that are whole; returns how many bytes
-        were left out. Nothing is deleted."""
+        were left out. Nothing is deleted, and checkpoints point to the same messages as before."""
         with durable.lock(self._lock_path):
             try:
                 with open(self.path, "rb") as file:
                     data = file.read()
             except OSError as error:
                 raise durable.unavailable(error, self.path, "read") from error
-            whole = b"".join(
-                line for line in data.splitlines(keepends=True) if line.endswith(b"\n") and decode(line[:-1])
-            )
-            if whole == data:
+            whole, lost = _whole_lines(data, self.session_id)
+            if not lost:
                 return 0
             durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
             durable.replace(self.path, whole)
             durable.remove(self._hint_path)
             self._clean_size = -1
-            return len(data) - len(whole)
+            return lost
 
     def _corrupt(self, offset: int) -> Corrupt:
         return Corrupt(
@@ -179,9 +181,13 @@ class Journal:
         try:
             with open(self.path, "rb") as file:
                 cut = _whole_length(file, size)
+                file.seek(cut)
+                tail = file.read(size - cut)
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
-        if cut < size:
+        if tail:
+            if not _may_be_torn(tail):
+                raise self._corrupt(cut)
             durable.truncate(self.path, cut)
         return cut
 
@@ -202,9 +208,39 @@ class Journal:
             with open(self.path, "rb") as file:
                 file.seek(offset)
                 record = decode(file.readline().rstrip(b"\n"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, OverflowError):
             return 0
         return offset if record and record.get("kind") == "checkpoint" else 0
+
+
+def _may_be_torn(line: bytes) -> bool:
+    """Whether a last line that is not whole can come from a crash: its end is missing, or a power cut left zeros in it.
+    One that has its end was acknowledged; when that does not fit, it is damage."""
+    return not line.endswith(b"\n") or b"\0" in line
+
+
+def _whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
+    """The lines of a journal that are whole, with the offsets in its checkpoints moved to where these lines are now,
+    and how many bytes were left out."""
+    from bisect import bisect_right
+
+    out = bytearray()
+    old, new, lost = [0], [0], 0
+    for line in data.splitlines(keepends=True):
+        record = decode(line[:-1]) if line.endswith(b"\n") else None
+        if not out and (record is None or record["kind"] != "session"):
+            out += encode({"kind": "session", "id": session_id, "v": 1})
+            new[-1] = len(out)
+        old.append(old[-1] + len(line))
+        if record is None:
+            lost += len(line)
+        elif record["kind"] == "checkpoint":
+            moved = {k: new[bisect_right(old, record[k]) - 1] for k in _OFFSETS if record[k] >= 0}
+            out += encode({**record, **moved})
+        else:
+            out += line
+        new.append(len(out))
+    return bytes(out), lost
 
 
 def _whole_length(file: BinaryIO, size: int) -> int:

@@ -1,0 +1,242 @@
+"""The journal: torn tails are nobody's loss, damage is never silence, and any session id is a file of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import Corrupt, Unavailable
+from holdfast.journal import Journal, decode, encode, file_stem, session_files, session_id_of
+from holdfast.storage import check_name
+
+
+def message(text: str) -> dict:
+    return {"kind": "message", "id": text, "at": "2026-11-21T14:30:00+00:00", "role": "user", "text": text}
+
+
+def texts(journal: Journal) -> list[str]:
+    return [e.record["text"] for e in journal.entries() if e.record["kind"] == "message"]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(str(tmp_path), "s")
+
+
+def test_entries__written__come_back_with_their_offsets(journal):
+    [first], [second] = journal.append(message("one")), journal.append(message("two"))
+    assert texts(journal) == ["one", "two"]
+    assert [e for e in journal.entries(first.start) if e.start == first.end] == [second]
+    assert journal.size() == second.end
+    assert session_id_of(journal.path) == "s"
+    assert session_files(os.path.dirname(journal.folder)) == [journal.path]
+
+
+def test_journal__nothing_written__makes_no_file(journal, tmp_path):
+    assert texts(journal) == []
+    assert journal.last_checkpoint() is None
+    assert journal.size() == 0
+    assert not journal.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.req("R072")
+def test_append__tail_torn_at_any_byte__is_left_out_and_cut_by_the_next_writer(tmp_path):
+    whole = Journal(str(tmp_path), "s")
+    whole.append(message("one"))
+    [last] = whole.append(message("two é 🙂"))
+    data = Path(whole.path).read_bytes()
+    for cut in range(last.start, last.end):
+        Path(whole.path).write_bytes(data[:cut])
+        journal = Journal(str(tmp_path), "s")
+        assert texts(journal) == ["one"]
+        journal.append(message("three"))
+        assert texts(Journal(str(tmp_path), "s")) == ["one", "three"]
+
+
+def test_append__first_line_torn_at_any_byte__begins_anew(tmp_path):
+    Journal(str(tmp_path), "s").append(message("one"))
+    path = Path(Journal(str(tmp_path), "s").path)
+    first = path.read_bytes().split(b"\n")[0]
+    for cut in range(len(first)):
+        path.write_bytes(first[:cut])
+        assert session_id_of(str(path)) is None
+        Journal(str(tmp_path), "s").append(message("two"))
+        assert session_id_of(str(path)) == "s"
+        assert texts(Journal(str(tmp_path), "s")) == ["two"]
+
+
+def test_append__tail_of_zeros_after_a_power_cut__is_cut(journal):
+    journal.append(message("one"))
+    with open(journal.path, "ab") as file:
+        file.write(bytes(4096) + b"\n")
+    again = Journal(os.path.dirname(journal.folder), "s")
+    again.append(message("two"))
+    assert texts(again) == ["one", "two"]
+
+
+@pytest.mark.parametrize("where", ["first", "middle", "last"])
+def test_entries__byte_flipped_in_a_whole_line__is_corrupt_with_the_next_step(journal, where):
+    spans = [journal.append(message(t))[0] for t in ("one", "two", "three")]
+    at = {"first": 5, "middle": spans[1].start + 20, "last": spans[2].start + 20}[where]
+    data = bytearray(Path(journal.path).read_bytes())
+    data[at] ^= 1
+    Path(journal.path).write_bytes(data)
+    again = Journal(os.path.dirname(journal.folder), "s")
+    with pytest.raises(Corrupt, match=r"state/sessions/s\.jsonl is damaged at byte \d+") as corrupt:
+        texts(again)
+    assert "holdfast doctor --repair" in corrupt.value.next_step
+    if where == "last":  # a line that ended was acknowledged: it must not be cut as if nobody had been told of it
+        with pytest.raises(Corrupt):
+            again.append(message("four"))
+        assert Path(journal.path).read_bytes() == data
+
+
+@pytest.mark.parametrize("damage", ["flip", "lose newline", "insert"])
+@pytest.mark.parametrize("line", range(5))
+def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_was_flushed(
+    opened, project, note, damage, line
+):
+    session = opened().session("s")
+    session.add("user", "one " * 10)
+    session.flush()
+    session.add("user", "two " * 10)
+    session.compact(keep_last=1)
+    session.add("user", "three")
+    path = Path(session.journal.path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(lines) > 5
+    lines[line] = {
+        "flip": lines[line][:9] + b"\0" + lines[line][10:],
+        "lose newline": lines[line][:-1],
+        "insert": b"garbage\xff\n" + lines[line],
+    }[damage]
+    data = b"".join(lines)
+    path.write_bytes(data)
+    lost = Journal(str(project / ".holdfast" / "state"), "s").repair()
+    assert lost > 0
+    [copy] = path.parent.glob("s.jsonl.damaged-*")
+    assert copy.read_bytes() == data
+    again = opened()
+    assert again.sessions() == ["s"]
+    session = again.session("s")
+    assert session.messages[-1].text == "three"
+    assert session.unflushed[-1].text == "three"
+    before = note()
+    session.end()
+    assert note().startswith(before)
+    assert "three" in note()
+    assert opened().session("s").messages == []
+    assert session.journal.repair() == 0
+
+
+def test_journal__a_directory_in_its_place__is_corrupt(journal):
+    os.makedirs(journal.path)
+    with pytest.raises(Corrupt, match="is a directory"):
+        texts(journal)
+    with pytest.raises((Corrupt, Unavailable)):
+        journal.append(message("one"))
+
+
+@pytest.mark.parametrize(
+    "hint", [b"", b"0", b"-5", b"99", b"99999999999999999999", b"abc", "é".encode(), b"\xff", b"12\n34"]
+)
+def test_last_checkpoint__hint_wrong__is_found_all_the_same(journal, hint):
+    journal.append(message("one"))
+    journal.append({"kind": "checkpoint", "n": 1})
+    journal.append(message("two"))
+    [newest] = journal.append({"kind": "checkpoint", "n": 2})
+    Path(journal.path).with_suffix(".hint").write_bytes(hint)
+    assert Journal(os.path.dirname(journal.folder), "s").last_checkpoint() == newest
+
+
+def test_last_checkpoint__hint_stale_missing_or_a_directory__is_found_all_the_same(journal):
+    [old] = journal.append({"kind": "checkpoint", "n": 1})
+    hint = Path(journal.path).with_suffix(".hint")
+    stale = hint.read_bytes()
+    [newest] = journal.append({"kind": "checkpoint", "n": 2})
+    hint.write_bytes(stale)
+    assert journal.last_checkpoint() == newest != old
+    hint.unlink()
+    assert journal.last_checkpoint() == newest
+    hint.mkdir()
+    assert journal.last_checkpoint() == newest
+    journal.append({"kind": "checkpoint", "n": 3})
+    assert journal.last_checkpoint().record["n"] == 3
+
+
+@given(st.text(min_size=1, max_size=60), st.text(min_size=1, max_size=60))
+def test_file_stem__any_two_ids__are_safe_and_distinct_names(one, other):
+    for session_id in (one, other):
+        stem = file_stem(session_id)
+        assert check_name(f"{stem}.jsonl")
+        assert re.fullmatch(r"[a-z0-9_~-]{1,80}", stem)
+    assert (file_stem(one) == file_stem(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    "session_id",
+    ["../x", "/etc/passwd", "con", "NUL", "a/b", "A", "x" * 300, "..", ".", "~", "com1", "s.flush", "é", "a\\b", "s "],
+)
+def test_file_stem__hostile_id__stays_in_its_folder_and_is_nobody_elses(session_id, opened, project):
+    stem = file_stem(session_id)
+    with_tilde = file_stem(stem)
+    assert with_tilde != stem or stem == session_id
+    opened().session(session_id).add("user", "hello")
+    outside = [p for p in project.rglob("*") if p.is_file() and ".holdfast/state" not in p.as_posix()]
+    assert outside == []
+    assert opened().sessions() == [session_id]
+    assert [m.text for m in opened().session(session_id).messages] == ["hello"]
+
+
+WRITER = """
+import sys
+from holdfast.journal import Journal
+journal = Journal(sys.argv[1], "s")
+for n in range(25):
+    journal.append({"kind": "message", "id": f"{sys.argv[2]}{n}", "text": f"{sys.argv[2]}{n}"})
+"""
+
+
+@pytest.mark.req("R072")
+def test_append__two_writing_processes__no_record_is_lost_or_torn(tmp_path):
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in "ab"]
+    assert [w.wait(60) for w in writers] == [0, 0]
+    found = texts(Journal(str(tmp_path), "s"))
+    assert [t for t in found if t[0] == "a"] == [f"a{n}" for n in range(25)]
+    assert [t for t in found if t[0] == "b"] == [f"b{n}" for n in range(25)]
+    assert Path(tmp_path, "sessions", "s.jsonl").read_bytes().count(b'"kind":"session"') == 1
+
+
+def test_entries__journal_of_20_megabytes__memory_stays_flat(tmp_path):
+    journal = Journal(str(tmp_path), "s")
+    journal.append(message("one"))
+    line = encode(message("x" * 1000))
+    with open(journal.path, "ab") as file:
+        file.writelines(line * 1000 for _ in range(20))
+    tracemalloc.start()
+    count = sum(1 for _ in journal.entries())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 20_002
+    assert peak < 2_000_000
+
+
+@given(
+    st.dictionaries(st.text(max_size=5).filter(lambda k: k != "crc"), st.text(max_size=20) | st.integers(), max_size=4)
+)
+def test_decode__what_encode_made__is_identity_and_one_line(record):
+    try:
+        line = encode({"kind": "x", **record})
+    except UnicodeEncodeError:
+        return
+    assert line.count(b"\n") == 1
+    assert decode(line[:-1]) == {"kind": "x", **record}
