@@ -97,6 +97,7 @@ class Dispatch:
         """
         manager = self._manager
         problem = ""
+        taken = manager.has_plugin(name) or manager.is_registered(plugin)
         try:
             manager.register(plugin, name)
             manager.check_pending()
@@ -114,7 +115,7 @@ class Dispatch:
         except (pluggy.PluginValidationError, ValueError) as error:
             problem = str(error).replace("\n", " ")
         if problem:
-            if manager.get_plugin(name) is plugin:
+            if manager.get_plugin(name) is plugin and not taken:
                 manager.unregister(plugin)
             raise PluginLoadFailed(
                 f"The plugin {name!r} ({distribution}) cannot be used: {problem}.",

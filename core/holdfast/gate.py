@@ -8,10 +8,15 @@ from holdfast.errors import Refused
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.dispatch import Dispatch
     from holdfast.models import Finding
 
 _ROUNDS = 4
+#: A private-use character on a line of its own: no text of a caller can be taken for it.
+_BORDER_CHAR = "\ue000"
+_BORDER = f"\n{_BORDER_CHAR}\n"
 #: Control characters that no Markdown needs and that break readers; newline and tab stay. Lone surrogates cannot be
 #: written as UTF-8 at all.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
@@ -64,24 +69,43 @@ class Gate:
             found = self._dispatch.on_validate(Subject(surface, name, text, sources))
             if not found:
                 return text
-            refused = [f for f in found if f.severity == "error" and (f.span is None or f.replacement is None)]
+            refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
             refused = [f for f in refused if (f.rule, _line_of(text, f)) not in known]
             if refused:
                 raise _refusal(surface, name, refused)
             if notes is not None:
-                notes += [f for f in found if f.replacement is None]
-            masked = mask(text, found)
-            if masked == text:
+                notes += [f for f in found if f.replacement is None and f not in notes]
+            if not any(_can_mask(f, text) for f in found):
                 return text
-            text = masked
+            text = mask(text, found)
         raise Refused(
             f"Masking the text for {name or surface} does not come to rest.",
             next_step="A validator finds something in its own replacement: switch it off and report it to its author.",
         )
 
+    def admit_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
+        """:meth:`admit` for many short texts with one question to the validators. When a mask reaches over a border,
+        or something is refused, each text is asked for by itself. Raises: as :meth:`admit`."""
+        if not any(_BORDER_CHAR in text for text in texts):
+            try:
+                admitted = self.admit(_BORDER.join(texts), surface=surface).split(_BORDER)
+            except Refused:
+                admitted = []
+            if len(admitted) == len(texts):
+                return admitted
+        return [self.admit(text, surface=surface) for text in texts]
+
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._dispatch.on_validate(Subject(surface, name, previous))
         return frozenset((f.rule, _line_of(previous, f)) for f in found)
+
+
+def _can_mask(finding: Finding, text: str) -> bool:
+    """Whether the finding says what to put where. A span outside of the text or without length hides nothing."""
+    if finding.span is None or finding.replacement is None:
+        return False
+    start, end = finding.span
+    return 0 <= start < end and start < len(text)
 
 
 def _line_of(text: str, finding: Finding) -> str:
@@ -93,18 +117,18 @@ def mask(text: str, findings: list[Finding]) -> str:
     """Put each finding's replacement in place of its span. Of overlapping spans the first and then the longest wins,
     stretched over the others, so that no part of any span stays."""
     spans = sorted(
-        ((*f.span, f.replacement) for f in findings if f.span is not None and f.replacement is not None),
+        ((*f.span, f.replacement) for f in findings if f.span and f.replacement is not None and _can_mask(f, text)),
         key=lambda s: (s[0], -s[1]),
     )
     out: list[str] = []
     position = 0
     merged: list[tuple[int, int, str]] = []
     for start, end, replacement in spans:
-        start, end = max(0, start), min(len(text), end)
+        end = min(len(text), end)
         if merged and start < merged[-1][1]:
             first, last, chosen = merged[-1]
             merged[-1] = (first, max(last, end), chosen)
-        elif end >= start:
+        else:
             merged.append((start, end, replacement))
     for start, end, replacement in merged:
         out += (text[position:start], replacement)

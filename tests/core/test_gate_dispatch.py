@@ -1,0 +1,396 @@
+"""The gate and the guards: what a plugin gets wrong never opens a gate, and never goes unnamed."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import Holdfast
+from holdfast.config import Config, PluginConfig
+from holdfast.discovery import Found
+from holdfast.dispatch import Dispatch, PluginSettings
+from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, PluginNotFound, Refused
+from holdfast.gate import Gate, clean, mask
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, Finding, Turn
+from holdfast.storage import Document
+from holdfast.subject import Subject
+
+SUBJECT = Subject("daily", "n.md", "text")
+
+
+def validator(answer, **register):
+    """A gate with one validator that returns ``answer(subject)``."""
+
+    class Validator:
+        @hookimpl
+        def on_validate(self, subject):
+            return answer(subject)
+
+    dispatch = Dispatch()
+    dispatch.register(Validator(), "mine", "dist 1.0", **register)
+    return Gate(dispatch)
+
+
+def finding(start: int, end: int, replacement: str | None = "*", **more) -> Finding:
+    return Finding(rule="r", message="m", span=(start, end), replacement=replacement, **more)
+
+
+def explode(subject):
+    raise RuntimeError("boom")
+
+
+# guards
+
+
+@pytest.mark.req("R166")
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (explode, "RuntimeError: boom"),
+        (lambda s: exec("raise SystemExit(3)"), "SystemExit: 3"),
+        (lambda s: None, "NoneType"),
+        (lambda s: "fine", "str"),
+        (lambda s: ["fine"], "list"),
+        (lambda s: (f for f in ()), "generator"),
+        (lambda s: 0, "int"),
+    ],
+)
+def test_validator__raises_or_returns_a_wrong_type__refuses_and_is_named(answer, reason):
+    with pytest.raises(HookFailed, match=reason) as failed:
+        validator(answer).admit("text", surface="daily")
+    assert (failed.value.plugin, failed.value.distribution, failed.value.hook) == ("mine", "dist 1.0", "on_validate")
+    assert "[plugins.mine] enabled = false" in failed.value.next_step
+
+
+@pytest.mark.req("R166")
+def test_validator__hangs__refuses_at_its_deadline():
+    began = time.monotonic()
+    with pytest.raises(HookFailed, match=r"longer than 0\.05 s"):
+        validator(lambda s: time.sleep(3), deadline_s=0.05).admit("text", surface="daily")
+    assert time.monotonic() - began < 2
+
+
+def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
+    class Good:
+        @hookimpl
+        def on_extract(self, turns):
+            return Extraction(summary="good")
+
+    class Bad:
+        @hookimpl
+        def on_extract(self, turns):
+            raise RuntimeError("boom")
+
+    class Wrong:
+        @hookimpl
+        def on_extract(self, turns):
+            return {"summary": "a dict"}
+
+    session = opened(Bad(), Good(), Wrong()).session("s")
+    session.add("user", "hello")
+    receipt = session.flush()
+    assert "### Summary\n\ngood" in receipt.summary
+    warnings = "\n".join(receipt.warnings)
+    assert "'test0' (this process) failed in on_extract: RuntimeError: boom" in warnings
+    assert "'test2' (this process) failed in on_extract: it returned dict" in warnings
+
+
+def test_dispatch__several_extractors__answers_are_in_order_of_name():
+    class Named:
+        @hookimpl
+        def on_extract(self, turns):
+            return Extraction(summary="x")
+
+    dispatch = Dispatch()
+    for name in ("b", "c", "a"):
+        dispatch.register(Named(), name)
+    results, failures = dispatch.on_extract([Turn(messages=())])
+    assert [name for name, _ in results] == ["a", "b", "c"]
+    assert failures == []
+
+
+def test_dispatch__implementation_takes_a_subset_of_arguments__is_called_with_it(opened, payload):
+    heard = []
+
+    class Subset:
+        @hookimpl
+        def on_flush(self, receipt):
+            heard.append(receipt.flush_id)
+
+        @hookimpl
+        def on_validate(self):
+            return ()
+
+    session = opened(Subset()).session("s")
+    assert heard == []
+    assert session.flush(payload()).flush_id == heard[0]
+
+
+# registering
+
+
+def _misspelt():
+    class P:
+        @hookimpl
+        def on_validat(self, subject): ...
+
+    return P()
+
+
+def _extra_argument():
+    class P:
+        @hookimpl
+        def on_validate(self, subject, mood): ...
+
+    return P()
+
+
+def _wrapper():
+    class P:
+        @hookimpl(wrapper=True)
+        def on_flush(self):
+            return (yield)
+
+    return P()
+
+
+def _old_wrapper():
+    class P:
+        @hookimpl(hookwrapper=True)
+        def on_flush(self):
+            yield
+
+    return P()
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [
+        (_misspelt(), "on_validat"),
+        (_extra_argument(), "mood"),
+        (_wrapper(), "wraps on_flush"),
+        (_old_wrapper(), "wraps on_flush"),
+        (object(), "none of the hooks"),
+    ],
+)
+def test_register__plugin_that_cannot_be_used__is_refused_and_leaves_nothing(plugin, reason):
+    dispatch = Dispatch()
+    with pytest.raises(PluginLoadFailed, match=reason) as refused:
+        dispatch.register(plugin, "mine", "dist 1.0")
+    assert "'mine' (dist 1.0)" in refused.value.message
+    assert "on_validate" in refused.value.next_step
+    assert dispatch.on_validate(SUBJECT) == []
+
+
+def test_register__name_twice__is_refused_and_the_first_stays(tmp_path):
+    class P:
+        @hookimpl
+        def on_validate(self, subject):
+            return [finding(0, 1)]
+
+    dispatch, first = Dispatch(), P()
+    dispatch.register(first, "mine")
+    for again in (P(), first):
+        with pytest.raises(PluginLoadFailed):
+            dispatch.register(again, "mine")
+    assert len(dispatch.on_validate(SUBJECT)) == 1
+    with pytest.raises(PluginLoadFailed):
+        Holdfast.open(tmp_path, plugins=[("a", P()), ("a", P())])
+
+
+def _found(name: str, value: str, distribution: str = "dist") -> Found:
+    return Found("holdfast.plugins", name, value, distribution, "1.0")
+
+
+MODULE = """
+from holdfast.hooks import hookimpl
+class Plugin:
+    def __init__(self, *, context):
+        self.context = context
+        if context.settings.get("fail"):
+            raise ValueError("no key")
+    @hookimpl
+    def on_validate(self, subject):
+        from holdfast.models import Finding
+        return [Finding(rule=str(self.context.settings["rule"]), message=self.context.name, severity="warning")]
+"""
+
+
+def test_load__plugin_is_a_class__is_made_with_its_context(tmp_path, monkeypatch):
+    (tmp_path / "a_plugin_for_this_test.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = [_found("good", "a_plugin_for_this_test:Plugin"), _found("bad", "a_plugin_for_this_test:Plugin")]
+    dispatch = Dispatch()
+    dispatch.load([PluginSettings("good", None, {"rule": "r1"})], found, root="/r", state="/s")
+    assert [(f.rule, f.message) for f in dispatch.on_validate(SUBJECT)] == [("r1", "good")]
+    assert dispatch.statuses[0].hooks == ("on_validate",)
+    dispatch.load([PluginSettings("bad", None, {"fail": True})], found, root="/r", state="/s")
+    with pytest.raises(PluginLoadFailed, match="no key"):
+        dispatch.on_validate(SUBJECT)
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "reason", "kind"),
+    [
+        ([], "missing", "not installed", PluginNotFound),
+        ([_found("p", "no_such_module_at_all")], "failed", "no_such_module_at_all", PluginLoadFailed),
+        ([_found("p", "json:nothing")], "failed", "nothing", PluginLoadFailed),
+        ([_found("p", "json")], "failed", "none of the hooks", PluginLoadFailed),
+        ([_found("p", "json", "one"), _found("p", "json", "two")], "failed", "one and two", PluginLoadFailed),
+    ],
+)
+def test_load__enabled_plugin_does_not_work__is_recorded_and_the_gate_is_closed(found, status, reason, kind):
+    dispatch = Dispatch()
+    dispatch.load([PluginSettings("p")], found, root="/r", state="/s")
+    assert dispatch.statuses[0].status == status
+    assert reason in dispatch.statuses[0].reason
+    with pytest.raises(kind, match="nothing can be stored") as closed:
+        Gate(dispatch).admit("text", surface="daily")
+    assert "[plugins.p] enabled = false" in closed.value.next_step
+
+
+@pytest.mark.req("R166", "R162")
+def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(opened, project, clock, config, payload):
+    session = opened().session("s")
+    session.add("user", "before")
+    session.flush(payload())
+    session.add("user", "unflushed")
+    broken = Config(zone="UTC", plugins={**config().plugins, "gone": PluginConfig()})
+    with Holdfast.open(project, config=broken, clock=clock) as memory:
+        with pytest.raises(PluginError):
+            memory.session("s").add("user", "after")
+        with pytest.raises(FlushRefused, match="gone"):
+            memory.session("s").compact(0, payload())
+        assert [m.text for m in memory.session("s").messages] == ["before", "unflushed"]
+        assert memory.load().next_step == "Run the tests"
+        assert "What happened" in str(memory.report())
+        assert memory.unsafe()[0].session == "s"
+        assert [s.status for s in memory.plugin_statuses() if s.name == "gone"] == ["missing"]
+        assert isinstance(memory.store.read("memory/2026-11-21.md"), Document)
+
+
+# masking
+
+
+@pytest.mark.parametrize(
+    ("findings", "wanted"),
+    [
+        ([finding(0, 3)], "*defghij"),
+        ([finding(0, 3, "1"), finding(3, 6, "2")], "12ghij"),
+        ([finding(0, 5, "long"), finding(3, 8, "other")], "longij"),
+        ([finding(0, 8, "outer"), finding(2, 4, "inner")], "outerij"),
+        ([finding(2, 4, "inner"), finding(0, 8, "outer")], "outerij"),
+        ([finding(0, 2, "short"), finding(0, 4, "longer")], "longerefghij"),
+        ([finding(8, 99)], "abcdefgh*"),
+        ([finding(0, 10, "")], ""),
+    ],
+)
+def test_mask__spans__are_replaced_and_of_overlapping_ones_nothing_stays(findings, wanted):
+    assert mask("abcdefghij", findings) == wanted
+
+
+@given(
+    st.text(alphabet="abc", max_size=30),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)).map(sorted), max_size=6),
+)
+def test_mask__any_spans__no_character_of_any_span_is_left(text, spans):
+    marked = [finding(start, end, "") for start, end in spans]
+    kept = [c for n, c in enumerate(text) if not any(start <= n < end for start, end in spans)]
+    assert mask(text, marked) == "".join(kept)
+
+
+@pytest.mark.req("R166")
+def test_gate__secret_is_masked__is_nowhere_on_disk(opened, project):
+    class Masks:
+        @hookimpl
+        def on_validate(self, subject):
+            at = subject.text.find("hunter2")
+            return [finding(at, at + 7, "[secret]")] if at >= 0 else []
+
+    session = opened(Masks()).session("s")
+    assert session.add("user", "the password is hunter2, hunter2").text == "the password is [secret], [secret]"
+    session.end()
+    assert not [p for p in project.rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()]
+
+
+@pytest.mark.parametrize("replacement", ["bad bad", "bad"])
+def test_gate__masking_does_not_come_to_rest__refuses(replacement):
+    def answer(subject):
+        at = subject.text.find("bad")
+        return [finding(at, at + 3, replacement)] if at >= 0 else []
+
+    with pytest.raises(Refused, match="come to rest"):
+        validator(answer).admit("bad", surface="daily")
+
+
+@pytest.mark.parametrize("span", [(10, 12), (3, 3), (2, 1), (-5, -2)])
+def test_gate__error_whose_span_masks_nothing__refuses(span):
+    with pytest.raises(Refused):
+        validator(lambda s: [finding(*span)]).admit("text", surface="daily")
+
+
+def test_gate__error_without_a_replacement__refuses_naming_rule_line_and_fix():
+    bad = Finding(rule="no-x", message="an x", line=2, fix="Remove the x.")
+    with pytest.raises(Refused, match=r"n\.md was refused: line 2: an x \(no-x\)\.") as refused:
+        validator(lambda s: [bad]).admit("a\nx", surface="daily", name="n.md")
+    assert refused.value.next_step == "Remove the x."
+    assert refused.value.findings == (bad,)
+
+
+def test_gate__warning__lets_pass_and_is_noted_once():
+    warning = Finding(rule="w", message="hm", severity="warning")
+
+    def answer(subject):
+        return [warning, *([finding(0, 1, "-")] if subject.text.startswith("s") else [])]
+
+    notes: list[Finding] = []
+    assert validator(answer).admit("sxt", surface="daily", notes=notes) == "-xt"
+    assert notes == [warning]
+
+
+def test_gate__error_that_stood_there_before__does_not_refuse_and_a_new_one_does():
+    def answer(subject):
+        lines = subject.text.splitlines()
+        return [Finding(rule="no-x", message="x", line=n) for n, line in enumerate(lines, 1) if line.startswith("x")]
+
+    gate = validator(answer)
+    assert gate.admit("x by hand\nnew", surface="memory", previous="x by hand\n") == "x by hand\nnew"
+    with pytest.raises(Refused):
+        gate.admit("x by hand\nx new", surface="memory", previous="x by hand\n")
+
+
+# what texts may hold
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("a\0b", "a�b"),
+        ("a\x1b[31mb\x7f", "a�[31mb�"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("tab\tnewline\n", "tab\tnewline\n"),
+        ("lone \ud800 surrogate", "lone � surrogate"),
+        ("pair \ud83d\ude42", "pair 🙂"),
+        ("🙂 é 記", "🙂 é 記"),
+    ],
+)
+def test_clean__any_text__can_be_stored(text, stored, opened):
+    assert clean(text) == stored
+    assert clean(stored) == stored
+    session = opened().session("s")
+    session.add("user", text)
+    session.flush()
+    assert opened().session("s").messages[0].text == stored
+
+
+def test_add__message_of_10_megabytes__is_kept_whole_and_the_note_stays_small(opened, note):
+    text = "one long line " * 750_000
+    session = opened().session("s")
+    session.add("user", text)
+    session.flush()
+    assert opened().session("s").messages[0].text == text
+    assert len(note()) < 10_000
