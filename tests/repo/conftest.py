@@ -52,7 +52,9 @@ class Environment:
         self, program: str, *arguments: str, cwd: Path | None = None, text: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run to the end; the result holds exit code, output and error text."""
-        environ: Mapping[str, str] = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HOLDFAST_"))}
+        environ: Mapping[str, str] = {
+            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST_", "HOLDFAST_"))
+        }
         return subprocess.run(
             [self.bin / program, *arguments],
             cwd=cwd,
