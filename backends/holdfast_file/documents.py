@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast import durable
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
-from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast.storage import ABSENT, Document, block_marker, sha256
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, read_bytes
@@ -86,8 +86,8 @@ class Documents:
         folder = prefix.rpartition("/")[0]
         if folder:
             try:
-                self._place.document(f"{folder}/x")
-            except (Refused, Corrupt):
+                self._place.check(folder)
+            except Refused:
                 return []
         found = self._walk(folder, frozenset())
         return sorted(name for name in found if name.startswith(prefix))
@@ -101,7 +101,7 @@ class Documents:
             with os.scandir(path) as entries:
                 for entry in entries:
                     name = f"{folder}/{entry.name}" if folder else entry.name
-                    if not self._is_document(name, entry.name):
+                    if not self._is_document(name):
                         continue
                     if entry.is_dir():
                         yield from self._walk(name, above | {real})
@@ -112,11 +112,9 @@ class Documents:
         except OSError as error:
             raise durable.unavailable(error, folder or self._place.folder, "list the folder") from error
 
-    def _is_document(self, name: str, last: str) -> bool:
-        if last.startswith(".") or name == self._place.facts:
-            return False
+    def _is_document(self, name: str) -> bool:
         try:
-            check_name(name)
+            self._place.check(name)
         except Refused:
             return False
         return True

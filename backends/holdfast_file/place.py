@@ -39,6 +39,11 @@ class Place:
 
     def document(self, name: str) -> str:
         """The path of a document. Raises: Refused; Corrupt when something that is no file is in its place."""
+        self.check(name)
+        return self.inside(name)
+
+    def check(self, name: str) -> None:
+        """Raises: Refused when there can be no document of this name."""
         check_name(name)
         if any(part.startswith(".") for part in name.split("/")):
             raise Refused(
@@ -49,7 +54,6 @@ class Place:
             raise Refused(
                 f"{name!r} holds the facts and is not a document.", next_step="Use `holdfast facts` to read them."
             )
-        return self.inside(name)
 
     def inside(self, name: str) -> str:
         """The path of ``name`` once it is known to stay under the root, whatever symbolic links there are."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,8 +42,20 @@ class OnFiles:
             lock.rmdir()
 
 
+class InMemory(OnFiles):
+    """Hundreds of examples need files, and no disk's flush; crashes and processes have tests on the real one."""
+
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Iterator[Path]:
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tmp_path
+        with tempfile.TemporaryDirectory(dir=memory, prefix="holdfast-") as folder:
+            project = Path(folder) / "project"
+            project.mkdir()
+            yield project
+
+
 @pytest.mark.req("R013", "R014", "R015", "R016", "R096", "R142")
-class TestDocuments(OnFiles, DocumentContract):
+class TestDocuments(InMemory, DocumentContract):
     """D1-D9, A1-A6, E1-E3."""
 
 
@@ -49,7 +63,7 @@ class TestDocuments(OnFiles, DocumentContract):
     "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051", "R052", "R053", "R054", "R056",
     "R057", "R058", "R059", "R060", "R061",
 )  # fmt: skip
-class TestFacts(OnFiles, FactContract):
+class TestFacts(InMemory, FactContract):
     """F1-F12, E1-E3."""
 
 

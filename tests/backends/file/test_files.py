@@ -87,6 +87,13 @@ def test_names__temporary_dot_and_odd_files__not_listed(store: FileBackend, home
         store.write("facts.jsonl", "x")
 
 
+@pytest.mark.parametrize("prefix", ["../", "/etc/", "state/", ".hidden/", "a//", "a\0/", "no/such/"])
+def test_names__hostile_prefix__nothing(store: FileBackend, prefix: str) -> None:
+    store.write("a/x/y.md", "y")
+    assert store.names(prefix) == []
+    assert store.names("a/") == store.names("a/x") == store.names("a/x/y") == ["a/x/y.md"]
+
+
 # --- hostile surroundings
 
 
