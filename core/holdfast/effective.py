@@ -84,7 +84,14 @@ def change(root: str, key: str, value: object) -> str:
     from holdfast.serde import config_from
 
     path = settings.config_file(root)
-    name = "holdfast.toml" if path is None else os.path.relpath(path, root).replace(os.sep, "/")
+    if path is None:  # the environment may name the layout, or this very change
+        intended: dict[str, Any] = {}
+        settings.apply_overrides(intended)
+        if key == "layout.preset":
+            intended = {"layout": {"preset": value}}
+        name = settings.new_config_file(intended)
+    else:
+        name = os.path.relpath(path, root).replace(os.sep, "/")
     keys = key.split(".")
     if not all(_BARE_KEY.fullmatch(part) for part in keys):
         raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
@@ -105,6 +112,8 @@ def change(root: str, key: str, value: object) -> str:
         )
     if new != old or path is None:
         target = os.path.join(root, name)
+        if not os.path.isdir(os.path.dirname(target)):
+            durable.make_private_dir(os.path.dirname(target))
         durable.replace(target, new.encode("utf-8"), mode=0o644 if path is None else os.stat(target).st_mode & 0o777)
     return name
 

@@ -27,6 +27,10 @@ class Surface(StrEnum):
     JOURNAL = "journal"
     HEARTBEAT = "heartbeat"
     BRIEFING = "briefing"
+    # Document 004: the three-file memory.
+    ACTIVE_CONTEXT = "active_context"
+    PATTERNS = "patterns"
+    PROGRESS = "progress"
 
 
 SURFACES: Final = tuple(Surface)
@@ -46,9 +50,11 @@ class Layer:
 
 @frozen(kw_only=True)
 class Preset:
-    """``path`` is the store's folder under the project; ``roots`` names the logical roots."""
+    """``path`` is the store's folder under the project; ``roots`` names the logical roots. Where others keep files in
+    that folder too, it is ``shared``, and only the folders of the preset's documents are looked at."""
 
     path: str
+    shared: bool = False
     roots: Mapping[str, str] = field(factory=dict)
     documents: Mapping[Surface, str]
     facts: str = "facts.jsonl"
@@ -68,6 +74,9 @@ PRESETS: Final[Mapping[str, Preset]] = {
             Surface.REPORT: "memory/reports/{date}.md",
             Surface.HEARTBEAT: "heartbeat/",
             Surface.BRIEFING: "briefings/",
+            Surface.ACTIVE_CONTEXT: "context/active_context.md",
+            Surface.PATTERNS: "context/patterns.md",
+            Surface.PROGRESS: "context/progress.md",
         },
     ),
     # Document 003: one root owns what is curated, another what was lived.
@@ -85,8 +94,32 @@ PRESETS: Final[Mapping[str, Preset]] = {
             Surface.REPORT: "{home}/reports/{date}.md",
             Surface.HEARTBEAT: "{home}/heartbeat/",
             Surface.BRIEFING: "{home}/briefings/",
+            Surface.ACTIVE_CONTEXT: "{home}/context/active_context.md",
+            Surface.PATTERNS: "{home}/context/patterns.md",
+            Surface.PROGRESS: "{home}/context/progress.md",
         },
         facts="{curated}/memories/facts.jsonl",
+    ),
+    # Document 004: everything under .opencode/, the settings too; the rest of that folder belongs to others.
+    "opencode": Preset(
+        path=".opencode",
+        shared=True,
+        documents={
+            Surface.MEMORY: "holdfast/MEMORY.md",
+            Surface.USER: "holdfast/USER.md",
+            Surface.PROFILE: "holdfast/profile.md",
+            Surface.DAILY: "holdfast/memory/{date}.md",
+            Surface.DIARY: "holdfast/memory/dreams/{date}.md",
+            Surface.HANDOFF: "holdfast/continuity/active.md",
+            Surface.TRAIL: "holdfast/memory/summaries/{date}.md",
+            Surface.REPORT: "holdfast/memory/reports/{date}.md",
+            Surface.HEARTBEAT: "holdfast/heartbeat/",
+            Surface.BRIEFING: "holdfast/briefings/",
+            Surface.ACTIVE_CONTEXT: "context/01_memory/active_context.md",
+            Surface.PATTERNS: "context/01_memory/patterns.md",
+            Surface.PROGRESS: "context/01_memory/progress.md",
+        },
+        facts="holdfast/facts.jsonl",
     ),
 }
 
@@ -229,7 +262,12 @@ class Layout:
         return None
 
     def prefixes(self) -> list[str]:
-        """Where to look for documents: ``[""]`` when the store's folder is holdfast's own."""
+        """What the names of documents begin with: ``[""]`` when the store's folder is holdfast's own."""
+        if self.base.shared:
+            folders = {
+                head + "/" if (head := p.rpartition("/")[0]) else p for p in map(self.prefix, self.base.documents)
+            }
+            return sorted(f for f in folders if not any(f != g and f.startswith(g) for g in folders))
         if self.base.path != ".":
             return [""]
         return sorted({self.prefix(s).split("/", 1)[0] + "/" for s in self.base.documents})

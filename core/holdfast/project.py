@@ -37,7 +37,7 @@ def place(named: str | None) -> str:
 
 
 def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:
-    """Write holdfast.toml with what differs from the defaults, and make the private folder.
+    """Write the settings file with what differs from the defaults, and make the private folder.
 
     Raises: ConfigError for an unknown layout or zone; Refused when the project is set up in another way already;
     Unavailable. Settings that are there are never changed.
@@ -59,8 +59,12 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     if existing is None:
         settled: Mapping[str, Any] = wanted
         body = ("\n" + tomli_w.dumps(wanted)) if wanted else ""
-        durable.replace(os.path.join(root, "holdfast.toml"), (HEADER + body).encode("utf-8"), mode=0o644)
-        made.append("holdfast.toml")
+        name = settings.new_config_file(wanted)
+        path = os.path.join(root, *name.split("/"))
+        if not os.path.isdir(os.path.dirname(path)):
+            durable.make_private_dir(os.path.dirname(path))
+        durable.replace(path, (HEADER + body).encode("utf-8"), mode=0o644)
+        made.append(name)
     else:
         settled = settings.raw(root)[0]
         settings.load(root)  # an invalid file is said to be so, not built upon

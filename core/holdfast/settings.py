@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
 #: Plugins of this distribution that are on unless switched off. Others are off until a ``[plugins.NAME]`` table
 #: names them: installed is not enabled.
-DEFAULT_PLUGINS = ("curated", "offline")
+DEFAULT_PLUGINS = ("anchors", "curated", "offline")
 #: The private folder of each layout preset, under the project.
-STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state"}
+STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
+#: Where new settings of a layout are written; nothing of ``opencode`` may lie outside of its folder (R230).
+NEW_CONFIG_FILES = {"default": "holdfast.toml", "timmy": "holdfast.toml", "opencode": ".opencode/holdfast.toml"}
 _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
 
@@ -96,8 +98,17 @@ def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) 
 
 def state_folder(data: Mapping[str, Any]) -> str:
     """The private folder that goes with the layout that ``data`` names."""
-    preset = data.get("layout", {}).get("preset", "default")
-    return STATE_FOLDERS.get(preset, STATE_FOLDERS["default"])
+    return STATE_FOLDERS.get(_preset(data), STATE_FOLDERS["default"])
+
+
+def new_config_file(data: Mapping[str, Any]) -> str:
+    """Where a settings file that says ``data`` is made, relative to the project."""
+    return NEW_CONFIG_FILES.get(_preset(data), NEW_CONFIG_FILES["default"])
+
+
+def _preset(data: Mapping[str, Any]) -> str:
+    layout = data.get("layout", {})
+    return str(layout.get("preset", "default")) if isinstance(layout, Mapping) else "default"
 
 
 def raw(root: str) -> tuple[dict[str, Any], str]:

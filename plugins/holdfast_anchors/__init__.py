@@ -1,0 +1,68 @@
+"""Keeps the structure of documents: required anchors, each once, none empty. An ``on_validate`` plugin.
+
+By default it judges the three files of document 004 (:data:`holdfast.three.ANCHORS`). ``[plugins.anchors.required]``
+gives any other document anchors of its own, by name: ``"MEMORY.md" = ["## Tools", "## Rules"]``; an empty list frees
+one of the three files from its anchors. What is found is told in :mod:`holdfast_anchors.check`.
+
+This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
+there is something to check. Besides the framework it uses the standard library only (R232).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+    from holdfast.subject import Subject
+
+_SURFACES = ("active_context", "patterns", "progress")
+
+
+class _Context(Protocol):
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+
+class Anchors:
+    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+
+    def __init__(self, *, context: _Context) -> None:
+        self.required = _required(context.settings)
+
+    @hookimpl
+    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+        """Findings for whole documents that have anchors, in order of line; nothing for any other text.
+
+        A text without a document's name is a fragment (an entry that is about to be put under an anchor).
+        """
+        if not subject.name or (subject.surface not in _SURFACES and subject.name not in self.required):
+            return ()
+        from holdfast_anchors.check import check
+
+        return check(subject, self.required.get(subject.name))
+
+
+def _required(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    table = settings.get("required", {})
+    unknown = sorted(set(settings) - {"required"})
+    if unknown or not isinstance(table, Mapping):
+        raise _bad(f"plugins.anchors.{unknown[0]} is not known" if unknown else "plugins.anchors.required is no table")
+    for name, anchors in table.items():
+        if not isinstance(anchors, list) or not all(isinstance(a, str) and _is_heading(a) for a in anchors):
+            raise _bad(f"plugins.anchors.required.{name} is not a list of headings")
+    return {name: tuple(anchors) for name, anchors in table.items()}
+
+
+def _is_heading(text: str) -> bool:
+    hashes, _, title = text.partition(" ")
+    return 1 <= len(hashes) <= 6 and not hashes.strip("#") and bool(title.strip())
+
+
+def _bad(problem: str) -> Exception:
+    from holdfast.errors import ConfigError
+
+    return ConfigError(f"{problem}.", next_step='Write it like: required = { "MEMORY.md" = ["## Tools"] }.')
