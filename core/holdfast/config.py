@@ -55,10 +55,41 @@ class SessionConfig:
 
 @frozen(kw_only=True)
 class FactsConfig:
-    """Rules of the fact store. Source: R040, R058."""
+    """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
+
+    ``rank_union``: at the cap a newcomer weaker than all stored facts stays out. ``reserved_corrections``: so many
+    corrections are not evicted for facts of another category. ``supersede``: what is evicted or overwritten keeps its
+    content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: what becomes of an extracted
+    fact of an unknown category: ``drop``, or ``context``, which files it there.
+    """
 
     max_facts: int = field(default=500, validator=validators.ge(1))
     threshold: float = field(default=0.5, validator=[validators.ge(0.0), validators.le(1.0)])
+    rank_union: bool = False
+    reserved_corrections: int = field(default=0, validator=validators.ge(0))
+    supersede: bool = False
+    strict: bool = False
+    bad_category: str = field(default="drop", validator=validators.in_(("drop", "context")))
+
+
+@frozen(kw_only=True)
+class ExtractConfig:
+    """What happens to turns whose extraction failed: tried again, at most ``max_attempts`` times in all, first after
+    ``backoff_minutes`` and then after twice as long each time; given up after ``max_wait_hours``. Source: reading A19.
+    """
+
+    max_attempts: int = field(default=5, validator=validators.ge(1))
+    backoff_minutes: float = field(default=1.0, validator=validators.ge(0))
+    max_wait_hours: float = field(default=72.0, validator=validators.gt(0))
+
+
+@frozen(kw_only=True)
+class PromptConfig:
+    """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
+    with the extra ``holdfast[tiktoken]`` (reading A17)."""
+
+    max_tokens: int = field(default=2000, validator=validators.ge(0))
+    counter: str = "estimate"
 
 
 def _check_zone(_: object, __: Attribute[str], value: str) -> None:
@@ -82,6 +113,8 @@ class Config:
     flush: FlushConfig = field(factory=FlushConfig)
     session: SessionConfig = field(factory=SessionConfig)
     facts: FactsConfig = field(factory=FactsConfig)
+    extract: ExtractConfig = field(factory=ExtractConfig)
+    prompt: PromptConfig = field(factory=PromptConfig)
 
     def plugin(self, name: str) -> PluginConfig:
         """The settings of a plugin; the default ones of this distribution are on without a table."""

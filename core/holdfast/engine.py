@@ -21,6 +21,7 @@ from holdfast.store import Store
 
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
+    from holdfast.facts import Facts
     from holdfast.report import Report
     from holdfast.safety import Marker
     from holdfast.transcripts import Transcript
@@ -99,6 +100,13 @@ class Holdfast:
     @property
     def store(self) -> Store:
         return self.services.store
+
+    @property
+    def facts(self) -> Facts:
+        """The facts: create, get, update, delete, list, import and export."""
+        from holdfast.facts import Facts
+
+        return Facts(self.services)
 
     # sessions
 

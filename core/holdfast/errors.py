@@ -30,6 +30,16 @@ class ConfigError(HoldfastError, ValueError):
     exit_code = 2
 
 
+class BadValue(HoldfastError, ValueError):
+    """A caller's value cannot be used; ``field`` names it, and the message begins with the name."""
+
+    exit_code = 2
+
+    def __init__(self, field: str, problem: str, *, next_step: str = "") -> None:
+        super().__init__(f"{field} {problem}.", next_step=next_step)
+        self.field = field
+
+
 class PluginError(HoldfastError):
     """A plugin or backend could not be found, loaded or called."""
 

@@ -1,8 +1,38 @@
-"""The life of a fact."""
+"""The life of a fact: what makes two the same, how one comes in, changes and leaves."""
 
 from __future__ import annotations
 
+import logging
+import re
 import unicodedata
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+    from typing import TypeAlias
+
+    from holdfast.factfile import ImportReport
+    from holdfast.facttrail import FactTrail
+    from holdfast.models import AddResult, Fact, FactCandidate
+    from holdfast.services import Services
+    from holdfast.storage import FactOrder
+
+    FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
+
+logger = logging.getLogger(__name__)
+
+CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
+#: What somebody says outright is taken for nearly certain; only a correction should be surer.
+DEFAULT_CATEGORY, DEFAULT_CONFIDENCE = "context", 0.9
+SURFACE = "fact"
+
+_ID = re.compile(r"fact_[0-9a-f]{8}")
+_DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_DRAWS = 100
 
 
 def duplicate_key(content: str) -> str:
@@ -12,3 +42,264 @@ def duplicate_key(content: str) -> str:
     Source: R052, R056, reading A06.
     """
     return unicodedata.normalize("NFC", content.strip()).casefold()
+
+
+def draw_id() -> str:
+    """A new id: ``fact_`` and the first 8 hex digits of a uuid4. 32 bits collide; a store says so. Source: R043."""
+    import uuid
+
+    return "fact_" + uuid.uuid4().hex[:8]
+
+
+def is_id(text: object) -> bool:
+    """Whether ``text`` has the form of an id."""
+    return isinstance(text, str) and _ID.fullmatch(text) is not None
+
+
+# --- what may be stored; checked in this order: content, category, confidence (reading A09) --------------------
+
+
+def check_content(value: object) -> str:
+    """The text without space around it. Raises: BadValue when it is blank or not a text."""
+    if not isinstance(value, str) or not value.strip():
+        raise BadValue(
+            "content", "is blank" if isinstance(value, str) else "is not a text", next_step="Say what to keep."
+        )
+    return value.strip()
+
+
+def check_category(value: object) -> str:
+    """One of the six; case and space around it do not matter. Raises: BadValue. Source: R037, R038, reading A08."""
+    name = value.strip().casefold() if isinstance(value, str) else None
+    if name not in CATEGORIES:
+        raise BadValue("category", f"cannot be {_short(value)}", next_step=f"Use one of: {', '.join(CATEGORIES)}.")
+    return name
+
+
+def check_confidence(value: object) -> float:
+    """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and texts too. Source: R036, reading A07."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadValue("confidence", f"cannot be {_short(value)}", next_step="Use a number from 0.0 to 1.0.")
+    return float(value) + 0.0  # -0.0 becomes 0.0
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+class Facts:
+    """The facts of one project. Every text passes the gate before it is stored; ``trail`` tells what left and why.
+
+    ``new_id`` draws ids. All methods may raise Unavailable and Corrupt from the store.
+    """
+
+    def __init__(self, services: Services, *, new_id: Callable[[], str] = draw_id) -> None:
+        self._services = services
+        self._new_id = new_id
+
+    @property
+    def trail(self) -> FactTrail:
+        """What left the store, or changed, and why."""
+        from holdfast.facttrail import FactTrail
+
+        return FactTrail(self._services.state)
+
+    # reading
+
+    def get(self, fact_id: str) -> Fact:
+        """Raises: NotFound, which is a KeyError, carrying the id."""
+        if not isinstance(fact_id, str) or not fact_id:
+            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
+        return self._services.store.backend.get_fact(fact_id)
+
+    def list(
+        self, *, order: FactOrder | str = "created", limit: int | None = None, category: str | None = None
+    ) -> FactList:
+        """Facts in order of insertion (``created``) or by ``confidence``, highest first, equals as inserted.
+
+        Raises: BadValue for an unknown order, a negative limit or an unknown category.
+        """
+        from itertools import islice
+
+        from holdfast.storage import FactOrder
+
+        if order not in tuple(FactOrder):
+            raise BadValue("order", f"cannot be {_short(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
+        if limit is not None and limit < 0:
+            raise BadValue("limit", "cannot be negative")
+        backend, order = self._services.store.backend, FactOrder(order)
+        if category is None:
+            return list(backend.facts(order, limit))
+        wanted = check_category(category)
+        return list(islice((f for f in backend.facts(order) if f.category == wanted), limit))
+
+    def count(self) -> int:
+        """How many facts are stored."""
+        return self._services.store.backend.count_facts()
+
+    def export(self) -> Iterator[dict[str, object]]:
+        """Every fact in its published form, in order of insertion, lazily: what :meth:`import_` reads."""
+        from holdfast.serde import fact_out
+
+        return map(fact_out, self._services.store.backend.facts())
+
+    # coming in
+
+    def create(
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        source: str = "",
+    ) -> AddResult:
+        """Store a fact that somebody states. The threshold does not apply; a duplicate changes nothing.
+
+        The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the id of the fact that is there.
+        Raises: BadValue (a ValueError) for content, category or confidence, checked in this order; Refused and
+        PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
+        """
+        content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
+        content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        source = self._services.gate.admit(source.strip(), surface=SURFACE) if source.strip() else ""
+        result = self.add(content, category, confidence, source)
+        if result.duplicate_of is not None and self._services.config.facts.strict:
+            raise DuplicateFact(
+                f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
+            )
+        return result
+
+    def offer(self, candidate: FactCandidate) -> AddResult:
+        """Judge what an extractor proposes and store it if it is good. What is wrong with a candidate becomes its
+        outcome, so that the others of its batch are not held up; each skip is logged without its content.
+
+        Raises: PluginError when a validator is broken.
+        """
+        from holdfast.models import AddOutcome, AddResult
+
+        rules = self._services.config.facts
+        try:
+            content = check_content(candidate.content)
+            category = self._proposed_category(candidate.category)
+            confidence = check_confidence(_as_number(candidate.confidence))
+            if confidence < rules.threshold:
+                reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
+                logger.info("a fact was skipped: %s", reason)
+                return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
+            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+            source = self._services.gate.admit(candidate.source, surface=SURFACE) if candidate.source else ""
+        except (BadValue, Refused) as error:
+            reason = error.message.rstrip(".")
+            logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
+            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
+        return self.add(content, category, confidence, source)
+
+    def _proposed_category(self, value: object) -> str:
+        try:
+            return check_category(value)
+        except BadValue:
+            if self._services.config.facts.bad_category == "context":
+                return "context"
+            raise
+
+    def add(
+        self,
+        content: str,
+        category: str,
+        confidence: float,
+        source: str = "",
+        *,
+        fact_id: str | None = None,
+        created_at: datetime | None = None,
+    ) -> AddResult:
+        """Store values that are checked and admitted already. A new id is drawn when there is none or it is taken."""
+        from holdfast import eviction
+        from holdfast.models import AddOutcome, Fact
+
+        services = self._services
+        fact = Fact(
+            id=fact_id or self._new_id(),
+            content=content,
+            category=category,
+            confidence=confidence,
+            created_at=created_at or services.clock().astimezone(UTC),
+            source=source,
+        )
+        for _ in range(_DRAWS):
+            try:
+                result = eviction.add(services, self.trail, fact)
+                break
+            except Conflict:
+                from attrs import evolve
+
+                fact = evolve(fact, id=self._new_id())
+        else:
+            raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
+        if result.outcome is AddOutcome.DUPLICATE:
+            logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
+        elif result.outcome is AddOutcome.ADDED:
+            logger.debug("fact %s was added", fact.id)
+        else:
+            logger.info("a fact was skipped: %s", result.reason)
+        return result
+
+    def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
+        """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
+        left out and reported by number; the threshold does not apply. ``progress`` is told how many rows are done.
+        """
+        from holdfast.factfile import import_rows
+
+        return import_rows(self._services, self, rows, progress=progress)
+
+    # changing and leaving
+
+    def update(
+        self,
+        fact_id: str,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        """Change the fields given (0.0 is given, None is not) and no other; ``created_at`` stays. Returns the fact.
+
+        Everything is checked before anything changes. Raises: NotFound (a KeyError) first, carrying the id; BadValue
+        for content, category or confidence; Refused and PluginError from the gate; DuplicateFact (a ValueError) when
+        another fact has that content.
+        """
+        old = self.get(fact_id)
+        if content is not None:
+            content = check_content(content)
+        if category is not None:
+            category = check_category(category)
+        if confidence is not None:
+            confidence = check_confidence(confidence)
+        if content is not None:
+            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        keep = self._services.config.facts.supersede
+        if keep:  # first, so that a crash cannot lose the old text
+            self.trail.changed(old, self._services.clock(), keep=True)
+        new = self._services.store.backend.update_fact(
+            fact_id, content=content, category=category, confidence=confidence
+        )
+        if new != old and not keep:
+            self.trail.changed(old, self._services.clock(), keep=False)
+        logger.info("fact %s was updated", fact_id)
+        return new
+
+    def delete(self, fact_id: str) -> Fact:
+        """Forget the fact; returns it. The trail keeps its id, never its content.
+
+        Raises: NotFound (a KeyError) carrying the id; then nothing changed.
+        """
+        self.get(fact_id)
+        fact = self._services.store.backend.delete_fact(fact_id)
+        self.trail.deleted(fact, self._services.clock())
+        logger.info("fact %s was deleted", fact_id)
+        return fact
+
+
+def _as_number(value: object) -> object:
+    """A model often writes numbers as texts; those are taken for what they say. Source: reading A07."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        return float(value)
+    return value

@@ -108,6 +108,18 @@ class FactCandidate:
     source: str = ""
 
 
+@frozen(kw_only=True)
+class Profile:
+    """Who the user is and what went on, a few sentences each; empty where nothing is known. Source: R063, R064."""
+
+    work: str = ""
+    personal: str = ""
+    top_of_mind: str = ""
+    recent: str = ""
+    earlier: str = ""
+    background: str = ""
+
+
 class AddOutcome(StrEnum):
     """What became of a new fact."""
 
@@ -247,11 +259,15 @@ def _candidates(value: Iterable[FactCandidate]) -> tuple[FactCandidate, ...]:
 
 @frozen(kw_only=True)
 class Extraction:
-    """What ``on_extract`` returns: a summary, candidate facts, and payload fields it could tell (others None)."""
+    """What ``on_extract`` returns: a summary, candidate facts, and payload fields it could tell (others None).
+
+    ``profile`` holds what the turns newly say of the user; core merges it into what is known.
+    """
 
     summary: str = ""
     facts: tuple[FactCandidate, ...] = field(default=(), converter=_candidates)
     draft: Payload = field(factory=Payload)
+    profile: Profile = field(factory=Profile)
 
 
 @frozen(kw_only=True)

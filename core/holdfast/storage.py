@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -179,6 +180,12 @@ class StorageBackend(ABC):
         """How many facts are stored."""
 
     # derived
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Facts added inside the block may become durable together, at its end, where the backend is quicker so: an
+        error inside, or a crash, may then undo all of them. Nothing else changes; by default each is durable at once.
+        """
+        return nullcontext()
 
     def close(self) -> None:  # noqa: B027 - most backends hold nothing
         """Release what is held. Using the backend afterwards is an error."""

@@ -1,0 +1,102 @@
+"""What left the fact store, or was overwritten, and why: ``state/facts.log.jsonl``, one line an event.
+
+Lines hold no content, so that what was forgotten is forgotten; ``[facts] supersede`` keeps the content of what was
+evicted or overwritten (it passed the gate when it was stored), never of what was deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import frozen
+
+from holdfast import durable, private
+from holdfast.models import Fact
+from holdfast.serde import moment, stamp
+
+_FILE = "facts.log.jsonl"
+
+
+@frozen(kw_only=True)
+class Departure:
+    """``event`` is evicted, deleted or updated. ``by`` is the id of the fact that took the place of an evicted one."""
+
+    at: datetime
+    event: str
+    id: str
+    why: str
+    by: str = ""
+    category: str = ""
+    confidence: float | None = None
+    content: str | None = None
+
+
+class FactTrail:
+    """The trail of one project. Appended without a flush of the disk, except where it holds the only copy of a text."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._path = os.path.join(state, _FILE)
+
+    def evicted(self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = ()) -> None:
+        """Facts left because the store was full. ``kept`` are those whose content stays here."""
+        known = {fact.id: _whole(fact, keep=True) for fact in kept}
+        why = "the store was full"
+        self._write(
+            [{"at": _utc(at), "event": "evicted", "id": i, "why": why, "by": by, **known.get(i, {})} for i in ids],
+            durably=bool(kept),
+        )
+
+    def changed(self, old: Fact, at: datetime, *, keep: bool) -> None:
+        """``old`` was overwritten."""
+        row = {"at": _utc(at), "event": "updated", "id": old.id, "why": "updated by hand", **_whole(old, keep=keep)}
+        self._write([row], durably=keep)
+
+    def deleted(self, fact: Fact, at: datetime) -> None:
+        """Somebody wanted it gone."""
+        row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
+        self._write([row], durably=False)
+
+    def entries(self) -> Iterator[Departure]:
+        """The events, oldest first. Lines that cannot be read (a crash cut one) are passed over."""
+        try:
+            with open(self._path, encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    try:
+                        row = json.loads(line)
+                        yield Departure(**{**row, "at": moment(row["at"])})
+                    except (ValueError, TypeError, KeyError):
+                        continue
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self._path, "read") from error
+
+    def _write(self, rows: Sequence[dict[str, Any]], *, durably: bool) -> None:
+        """Raises: Unavailable."""
+        private.make(self._state)
+        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
+        if durably:
+            durable.append(self._path, b"\n" + data)  # a line that a crash cut must not take this one with it
+            return
+        try:
+            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(fd, data)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise durable.unavailable(error, self._path, "append to") from error
+
+
+def _utc(at: datetime) -> str:
+    return stamp(at.astimezone(UTC))
+
+
+def _whole(fact: Fact, *, keep: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"category": str(fact.category), "confidence": fact.confidence}
+    return {**row, "content": fact.content} if keep else row

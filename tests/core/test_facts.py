@@ -1,0 +1,611 @@
+"""The life of a fact over every backend: coming in, changing, leaving, and what the trail tells of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, discovery
+from holdfast.config import Config, FactsConfig, StorageConfig
+from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, PluginError, Refused
+from holdfast.factfile import BadRow, read_rows
+from holdfast.facts import CATEGORIES, Facts, draw_id, is_id
+from holdfast.hooks import hookimpl
+from holdfast.models import AddOutcome, FactCandidate, Finding
+
+BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
+Open = Callable[..., Holdfast]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def opened(project: Path, backend: str, clock: Any) -> Iterator[Open]:
+    """``opened(max_facts=3)`` opens the project with these ``[facts]`` settings."""
+    stores: list[Holdfast] = []
+
+    def open_(*, plugins: Any = (), **rules: Any) -> Holdfast:
+        config = Config(storage=StorageConfig(backend=backend), facts=FactsConfig(**rules))
+        stores.append(Holdfast.open(project, config=config, clock=clock, plugins=plugins))
+        return stores[-1]
+
+    yield open_
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def facts(opened: Open) -> Facts:
+    return opened().facts
+
+
+def contents(facts: Facts) -> list[str]:
+    return [f.content for f in facts.list()]
+
+
+class Masker:
+    """Masks the word ``hunter2`` and refuses the word ``forbidden``."""
+
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        found = [
+            Finding(rule="secret", message="a secret", span=m.span(), replacement="[SECRET]")
+            for m in re.finditer("hunter2", subject.text)
+        ]
+        if "forbidden" in subject.text:
+            found.append(Finding(rule="no", message="not here"))
+        return found
+
+
+# --- coming in
+
+
+@pytest.mark.req("R042", "R043", "R044")
+def test_create__plain_fact__has_id_utc_time_and_every_field(facts: Facts, clock: Any) -> None:
+    result = facts.create("  User prefers tabs\n", "preference", 0.9, "chat")
+    assert result.outcome is AddOutcome.ADDED
+    fact = result.fact
+    assert fact is not None
+    assert re.fullmatch(r"fact_[0-9a-f]{8}", fact.id)
+    assert (fact.content, fact.category, fact.confidence, fact.source) == (
+        "User prefers tabs",
+        "preference",
+        0.9,
+        "chat",
+    )
+    assert fact.created_at == clock.now
+    assert fact.created_at.utcoffset() == timedelta(0)
+    assert facts.get(fact.id) == fact
+
+
+@pytest.mark.req("R044")
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Kolkata"])
+def test_create__local_zone__time_is_the_same_instant_in_utc(
+    facts: Facts, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    facts.create("a", "goal", 0.5)
+    (row,) = facts.export()
+    assert row["createdAt"] == "2026-11-21T14:30:00Z"
+
+
+@pytest.mark.req("R043")
+def test_create__id_collides__another_is_drawn(opened: Open) -> None:
+    ids = iter(["fact_00000001", "fact_00000001", "fact_00000001", "fact_00000002"])
+    facts = Facts(opened().services, new_id=lambda: next(ids))
+    facts.create("one")
+    second = facts.create("two").fact
+    assert second is not None
+    assert second.id == "fact_00000002"
+    assert contents(facts) == ["one", "two"]
+
+
+def test_draw_id__many__have_the_form() -> None:
+    assert all(is_id(draw_id()) for _ in range(100))
+
+
+@pytest.mark.req("R037")
+def test_create__each_of_the_six_categories__stored_verbatim(facts: Facts) -> None:
+    for category in CATEGORIES:
+        facts.create(f"about {category}", category)
+    assert [f.category for f in facts.list()] == list(CATEGORIES)
+
+
+@pytest.mark.req("R038")
+def test_create__category_in_other_case_with_spaces__normalised(facts: Facts) -> None:
+    fact = facts.create("a", " Preference ").fact
+    assert fact is not None
+    assert fact.category == "preference"
+
+
+@pytest.mark.req("R036", "R038")
+@pytest.mark.parametrize(
+    ("content", "category", "confidence", "field"),
+    [
+        ("", "nope", 7, "content"),
+        (" \n\t", "goal", 0.5, "content"),
+        (None, "goal", 0.5, "content"),
+        (3, "goal", 0.5, "content"),
+        ("a", "workflow", 7, "category"),
+        ("a", "", 0.5, "category"),
+        ("a", None, 0.5, "category"),
+        ("a", "goal", 1.2, "confidence"),
+        ("a", "goal", -0.1, "confidence"),
+        ("a", "goal", float("nan"), "confidence"),
+        ("a", "goal", float("inf"), "confidence"),
+        ("a", "goal", True, "confidence"),
+        ("a", "goal", "0.9", "confidence"),
+        ("a", "goal", None, "confidence"),
+        ("a", "goal", 10**400, "confidence"),
+    ],
+)
+def test_create__bad_value__value_error_names_the_first_bad_field(
+    facts: Facts, content: Any, category: Any, confidence: Any, field: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{field} ") as caught:
+        facts.create(content, category, confidence)
+    assert isinstance(caught.value, BadValue)
+    assert caught.value.field == field
+    assert facts.count() == 0
+
+
+@pytest.mark.req("R039")
+def test_create__below_threshold__kept_because_somebody_says_so(facts: Facts) -> None:
+    assert facts.create("a", "goal", 0.0).outcome is AddOutcome.ADDED
+
+
+@pytest.mark.req("R053", "R054", "R055", "R056", "R057")
+def test_create__same_content_in_other_case__skipped_logged_and_unchanged(
+    facts: Facts, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = facts.create("Straße in Köln", "knowledge", 0.6).fact
+    assert first is not None
+    with caplog.at_level(logging.INFO, "holdfast"):
+        second = facts.create(" STRASSE IN KO\u0308LN ", "goal", 1.0, "elsewhere")
+    assert (second.outcome, second.duplicate_of, second.fact) == (AddOutcome.DUPLICATE, first.id, first)
+    assert list(facts.list()) == [first]
+    assert f"duplicate of {first.id}" in caplog.text
+    assert "Straße" not in caplog.text
+
+
+@pytest.mark.req("R053")
+def test_create__duplicate_in_strict_mode__raises(opened: Open) -> None:
+    facts = opened(strict=True).facts
+    facts.create("a")
+    with pytest.raises(DuplicateFact):
+        facts.create("A")
+    assert facts.count() == 1
+
+
+def test_create__secret__stored_masked_and_key_taken_after_masking(opened: Open) -> None:
+    facts = opened(plugins=[("masker", Masker())]).facts
+    assert facts.create("the password is hunter2").outcome is AddOutcome.ADDED
+    assert facts.create("the password is [SECRET]").outcome is AddOutcome.DUPLICATE
+    assert contents(facts) == ["the password is [SECRET]"]
+
+
+def test_create__refused_by_a_validator__raises_and_stores_nothing(opened: Open) -> None:
+    facts = opened(plugins=[("masker", Masker())]).facts
+    with pytest.raises(Refused):
+        facts.create("a forbidden word")
+    assert facts.count() == 0
+
+
+def test_create__broken_validator__raises_and_stores_nothing(opened: Open) -> None:
+    class Broken:
+        @hookimpl
+        def on_validate(self, subject: Any) -> list[Finding]:
+            raise RuntimeError("no")
+
+    facts = opened(plugins=[("broken", Broken())]).facts
+    with pytest.raises(PluginError):
+        facts.create("a")
+    assert facts.count() == 0
+
+
+@pytest.mark.req("R045", "R047", "R051")
+def test_store__other_process__sees_creation_update_and_deletion(project: Path, backend: str) -> None:
+    script = f"""
+import json, sys
+from holdfast import Holdfast
+from holdfast.config import Config, StorageConfig
+memory = Holdfast.open(sys.argv[1], config=Config(storage=StorageConfig(backend={backend!r})))
+exec(sys.argv[2])
+print(json.dumps([[f.content, f.confidence] for f in memory.facts.list()]))
+"""
+
+    def run(code: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(project), code], capture_output=True, text=True, timeout=30, check=True
+        )
+        return json.loads(done.stdout)
+
+    run("memory.facts.create('kept', 'goal', 0.5); memory.facts.create('gone', 'goal', 0.5)")
+    assert run("") == [["kept", 0.5], ["gone", 0.5]]
+    run("a, b = memory.facts.list(); memory.facts.update(a.id, confidence=0.0); memory.facts.delete(b.id)")
+    assert run("") == [["kept", 0.0]]
+
+
+# --- what extraction proposes
+
+
+@pytest.mark.req("R039", "R040", "R041")
+def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(
+    facts: Facts, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "holdfast"):
+        below = facts.offer(FactCandidate(content="secret content", category="goal", confidence=0.49))
+        equal = facts.offer(FactCandidate(content="b", category="goal", confidence=0.5))
+    assert (below.outcome, equal.outcome) == (AddOutcome.BELOW_THRESHOLD, AddOutcome.ADDED)
+    assert "0.49 is below the threshold 0.50" in below.reason
+    assert "below the threshold" in caplog.text
+    assert "secret content" not in caplog.text
+
+
+@pytest.mark.req("R040", "R058")
+def test_config__defaults__threshold_a_half_and_five_hundred_facts() -> None:
+    assert (Config().facts.threshold, Config().facts.max_facts) == (0.5, 500)
+
+
+@pytest.mark.req("R040")
+def test_offer__higher_threshold__drops_more(opened: Open) -> None:
+    facts = opened(threshold=0.8).facts
+    assert (
+        facts.offer(FactCandidate(content="a", category="goal", confidence=0.7)).outcome is AddOutcome.BELOW_THRESHOLD
+    )
+
+
+@pytest.mark.req("R036", "R038")
+@pytest.mark.parametrize(
+    ("content", "category", "confidence", "outcome"),
+    [
+        ("a", "goal", float("nan"), "refused"),
+        ("a", "goal", 1.2, "refused"),
+        ("a", "goal", 95, "refused"),
+        ("a", "goal", True, "refused"),
+        ("a", "goal", None, "refused"),
+        ("a", "goal", "high", "refused"),
+        ("a", "goal", "1.2", "refused"),
+        ("a", "goal", " 0.9 ", "added"),
+        ("a", "goal", "1", "added"),
+        ("a", " Goal", 1, "added"),
+        ("a", "workflow", 0.9, "refused"),
+        ("a", None, 0.9, "refused"),
+        (" ", "goal", 0.9, "refused"),
+        (None, "goal", 0.9, "refused"),
+    ],
+)
+def test_offer__hard_values__refused_with_a_reason_or_taken(
+    facts: Facts, content: Any, category: Any, confidence: Any, outcome: str
+) -> None:
+    result = facts.offer(FactCandidate(content=content, category=category, confidence=confidence))
+    assert result.outcome == outcome
+    assert bool(result.reason) is (outcome == "refused")
+    assert facts.count() == (outcome == "added")
+
+
+@pytest.mark.req("R038")
+def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open) -> None:
+    facts = opened(bad_category="context").facts
+    result = facts.offer(FactCandidate(content="a", category="workflow", confidence=0.9))
+    assert result.fact is not None
+    assert result.fact.category == "context"
+
+
+def test_offer__refused_by_a_validator__is_an_outcome(opened: Open) -> None:
+    facts = opened(plugins=[("masker", Masker())]).facts
+    result = facts.offer(FactCandidate(content="forbidden", category="goal", confidence=0.9))
+    assert result.outcome is AddOutcome.REFUSED
+    assert "not here" in result.reason
+
+
+# --- changing
+
+
+@pytest.mark.req("R049", "R050")
+@pytest.mark.parametrize(
+    "changes",
+    [{"content": "new"}, {"category": "goal"}, {"confidence": 0.0}, {"content": "new", "confidence": 1.0}, {}],
+)
+def test_update__some_fields__only_those_change(facts: Facts, clock: Any, changes: dict[str, Any]) -> None:
+    facts.create("before")
+    old = facts.create("old", "preference", 0.7, "chat").fact
+    facts.create("after")
+    assert old is not None
+    clock.tick(days=1)
+    new = facts.update(old.id, **changes)
+    expected = {"content": "old", "category": "preference", "confidence": 0.7, **changes}
+    assert {k: getattr(new, k) for k in expected} == expected
+    assert (new.id, new.created_at, new.source) == (old.id, old.created_at, old.source)
+    assert facts.get(old.id) == new
+    assert contents(facts) == ["before", expected["content"], "after"]
+
+
+@pytest.mark.req("R049")
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"content": " ", "category": "x", "confidence": 3}, "content"),
+        ({"content": "fine", "category": "x", "confidence": 3}, "category"),
+        ({"content": "fine", "category": "goal", "confidence": 3}, "confidence"),
+    ],
+)
+def test_update__bad_value__nothing_changes(facts: Facts, changes: dict[str, Any], field: str) -> None:
+    fact = facts.create("a").fact
+    assert fact is not None
+    with pytest.raises(ValueError, match=f"^{field} "):
+        facts.update(fact.id, **changes)
+    assert list(facts.list()) == [fact]
+
+
+def test_update__unknown_id_and_bad_value__key_error_comes_first(facts: Facts) -> None:
+    with pytest.raises(KeyError, match="fact_deadbeef"):
+        facts.update("fact_deadbeef", content="")
+
+
+@pytest.mark.req("R052")
+def test_update__to_the_content_of_another__refused(facts: Facts) -> None:
+    one, two = facts.create("one").fact, facts.create("two").fact
+    assert one
+    assert two
+    with pytest.raises(ValueError, match=one.id):
+        facts.update(two.id, content="ONE")
+    assert list(facts.list()) == [one, two]
+    assert facts.update(one.id, content="ONE").content == "ONE"
+
+
+# --- leaving
+
+
+@pytest.mark.req("R046")
+def test_delete__known_id__gone_and_others_in_order(facts: Facts) -> None:
+    made = [facts.create(c).fact for c in "abc"]
+    assert made[1]
+    assert facts.delete(made[1].id) == made[1]
+    assert contents(facts) == ["a", "c"]
+
+
+@pytest.mark.req("R048")
+@pytest.mark.parametrize("fact_id", ["fact_deadbeef", "", None, "x" * 1000, "fact_DEADBEEF"])
+@pytest.mark.parametrize("call", ["get", "delete", "update"])
+def test_unknown_id__any_call__key_error_carrying_it(facts: Facts, call: str, fact_id: Any) -> None:
+    facts.create("a")
+    with pytest.raises(KeyError) as caught:
+        getattr(facts, call)(fact_id)
+    assert isinstance(caught.value, NotFound)
+    assert repr(fact_id) in str(caught.value)
+    assert contents(facts) == ["a"]
+
+
+@pytest.mark.req("R058", "R059", "R060", "R061")
+def test_create__store_full__weakest_leaves_newcomer_enters(
+    opened: Open, clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    facts = opened(max_facts=3).facts
+    made = []
+    for content, confidence in (("a", 0.9), ("b", 0.2), ("c", 0.5)):
+        clock.tick(seconds=1)
+        made.append(facts.create(content, "goal", confidence).fact)
+    with caplog.at_level(logging.INFO, "holdfast"):
+        result = facts.create("d", "goal", 0.1)
+    assert made[1]
+    assert result.fact
+    assert result.evicted == (made[1].id,)
+    assert contents(facts) == ["a", "c", "d"]
+    assert f"evicted for {result.fact.id}: {made[1].id}" in caplog.text
+    (left,) = facts.trail.entries()
+    assert (left.event, left.id, left.by, left.content) == ("evicted", made[1].id, result.fact.id, None)
+
+
+@pytest.mark.req("R058")
+def test_create__cap_lowered__comes_down_at_the_next_addition(opened: Open) -> None:
+    facts = opened(max_facts=5).facts
+    for content in "abcde":
+        facts.create(content)
+    assert len(opened(max_facts=2).facts.create("f").evicted) == 4
+    assert contents(facts) == ["e", "f"]
+
+
+def test_rank_union__newcomer_weaker_than_all__stays_out(opened: Open) -> None:
+    facts = opened(max_facts=2, rank_union=True).facts
+    facts.create("a", "goal", 0.5)
+    facts.create("b", "goal", 0.6)
+    assert facts.create("c", "goal", 0.4).outcome is AddOutcome.REFUSED
+    assert facts.create("d", "goal", 0.5).outcome is AddOutcome.ADDED
+    assert contents(facts) == ["b", "d"]
+
+
+def test_reserved_corrections__weak_correction__outlives_stronger_facts(opened: Open) -> None:
+    facts = opened(max_facts=2, reserved_corrections=1).facts
+    facts.create("no, tabs", "correction", 0.1)
+    facts.create("a", "goal", 0.9)
+    facts.create("b", "goal", 0.5)
+    assert contents(facts) == ["no, tabs", "b"]
+    facts.create("no, spaces", "correction", 0.2)
+    assert contents(facts) == ["b", "no, spaces"]
+
+
+def test_reserved_corrections__every_place_reserved__other_facts_stay_out(opened: Open) -> None:
+    facts = opened(max_facts=1, reserved_corrections=3).facts
+    facts.create("no, tabs", "correction", 0.1)
+    assert facts.create("a", "goal", 0.9).outcome is AddOutcome.REFUSED
+    assert contents(facts) == ["no, tabs"]
+
+
+def test_supersede__evicted_and_updated__content_stays_in_the_trail(opened: Open) -> None:
+    facts = opened(max_facts=1, supersede=True).facts
+    facts.create("first", "goal", 0.5)
+    second = facts.create("second", "goal", 0.5).fact
+    assert second
+    facts.update(second.id, content="third")
+    facts.create("third")  # a duplicate: nothing leaves for it
+    facts.delete(second.id)
+    assert [(e.event, e.content) for e in facts.trail.entries()] == [
+        ("evicted", "first"),
+        ("updated", "second"),
+        ("deleted", None),
+    ]
+
+
+def test_trail__update_and_delete__told_without_content(facts: Facts, project: Path, clock: Any) -> None:
+    fact = facts.create("private words", "goal", 0.5).fact
+    assert fact
+    facts.update(fact.id, confidence=0.5)  # nothing changes, nothing to tell
+    facts.update(fact.id, content="other words")
+    facts.delete(fact.id)
+    assert [(e.event, e.id, e.category, e.confidence, e.at) for e in facts.trail.entries()] == [
+        ("updated", fact.id, "goal", 0.5, clock.now),
+        ("deleted", fact.id, "goal", 0.5, clock.now),
+    ]
+    path = project / ".holdfast" / "state" / "facts.log.jsonl"
+    assert "words" not in path.read_text(encoding="utf-8")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_trail__line_cut_by_a_crash__passed_over(facts: Facts, project: Path) -> None:
+    facts.delete(facts.create("a").fact.id)  # type: ignore[union-attr]
+    with (project / ".holdfast" / "state" / "facts.log.jsonl").open("ab") as file:
+        file.write(b'{"at": "2026\n[1]\n')
+    facts.delete(facts.create("b").fact.id)  # type: ignore[union-attr]
+    assert [e.event for e in facts.trail.entries()] == ["deleted", "deleted"]
+
+
+# --- reading
+
+
+@pytest.mark.req("R042")
+def test_list__order_limit_and_category__as_asked(facts: Facts) -> None:
+    for content, category, confidence in (("a", "goal", 0.5), ("b", "context", 0.9), ("c", "goal", 0.5)):
+        facts.create(content, category, confidence)
+    assert contents(facts) == ["a", "b", "c"]
+    assert [f.content for f in facts.list(order="confidence")] == ["b", "a", "c"]
+    assert [f.content for f in facts.list(order="confidence", limit=2)] == ["b", "a"]
+    assert [f.content for f in facts.list(category=" GOAL", limit=1)] == ["a"]
+    assert facts.list(limit=0) == []
+
+
+@pytest.mark.parametrize("bad", [{"order": "size"}, {"limit": -1}, {"category": "x"}])
+def test_list__bad_argument__value_error_names_it(facts: Facts, bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        facts.list(**bad)
+
+
+# --- files
+
+
+def test_export_then_import__other_project__identity(opened: Open, tmp_path: Path, backend: str, clock: Any) -> None:
+    facts = opened().facts
+    for number in range(20):
+        clock.tick(seconds=number)
+        facts.create(f"fact {number}\nwith ünïcode \u2028", CATEGORIES[number % 6], number / 20, "chat")
+    exported = list(facts.export())
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in exported)
+    other = tmp_path / "other"
+    other.mkdir()
+    with Holdfast.open(other, config=Config(storage=StorageConfig(backend=backend))) as memory:
+        report = memory.facts.import_(read_rows(text))
+        assert (report.added, report.duplicates, report.bad) == (20, 0, ())
+        assert list(memory.facts.export()) == exported
+        again = memory.facts.import_(read_rows(json.dumps({"facts": exported})))
+        assert (again.added, again.duplicates) == (0, 20)
+
+
+def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened: Open) -> None:
+    facts = opened(plugins=[("masker", Masker())]).facts
+    good = '{"content": "a", "category": "goal", "confidence": 0.1, "createdAt": "2020-01-01T00:00:00"}'
+    lines = [
+        good,
+        "",
+        "{not json",
+        "[]",
+        '{"content": " ", "category": "goal", "confidence": 0.5}',
+        '{"content": "b", "category": "workflow", "confidence": 0.5}',
+        '{"content": "c", "category": "goal", "confidence": "0.5"}',
+        '{"content": "d", "category": "goal", "confidence": 0.5, "id": "7"}',
+        '{"content": "e", "category": "goal", "confidence": 0.5, "createdAt": "yesterday"}',
+        '{"content": "forbidden", "category": "goal", "confidence": 0.5}',
+        '{"content": "the password is hunter2", "category": "goal", "confidence": 0.5}',
+        '{"content": "A", "category": "goal", "confidence": 0.5}',
+    ]
+    told: list[int] = []
+    report = facts.import_(read_rows("\n".join(lines)), progress=told.append)
+    assert contents(facts) == ["a", "the password is [SECRET]"]
+    assert facts.list()[0].created_at == datetime(2020, 1, 1, tzinfo=UTC)
+    assert (report.added, report.duplicates) == (2, 1)
+    assert [row.number for row in report.bad] == [3, 4, 5, 6, 7, 8, 9, 10]
+    words = [row.why for row in report.bad]
+    assert words[0] == "the row cannot be read: it is not JSON"
+    assert [w.split()[0] for w in words[2:7]] == ["content", "category", "confidence", "id", "createdAt"]
+    assert told == [11]
+
+
+@pytest.mark.req("R043", "R058")
+def test_import__taken_ids_and_more_rows_than_fit__new_ids_and_never_above_the_cap(opened: Open) -> None:
+    facts = opened(max_facts=3).facts
+    first = facts.create("first", "goal", 1.0).fact
+    assert first
+    rows = [{"id": first.id, "content": f"n{i}", "category": "goal", "confidence": 0.5} for i in range(10)]
+    report = facts.import_(rows)
+    assert (report.added, report.evicted) == (10, 8)
+    assert contents(facts) == ["first", "n8", "n9"]
+    assert len({f.id for f in facts.list()}) == 3
+
+
+@pytest.mark.parametrize("text", ['[{"content": "a"', '{\n"facts": [}', '{"facts": 3}'])
+def test_read_rows__broken_document__config_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"JSON|list"):
+        list(read_rows(text))
+
+
+def test_read_rows__one_object_on_several_lines__one_row() -> None:
+    assert [r.value for r in read_rows('\ufeff{\n "content": "a"\n}\n')] == [{"content": "a"}]
+    assert BadRow(1, "x").why == "x"
+
+
+def test_corrupt_store__any_call__raises_and_leaves_the_bytes(project: Path) -> None:
+    path = project / ".holdfast" / "facts.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b'{"id": 3}\n{"id": 4}\n')
+    with Holdfast.open(project) as memory:
+        for call in (lambda: memory.facts.create("a"), memory.facts.list, memory.facts.count):
+            with pytest.raises(Corrupt):
+                call()
+    assert path.read_bytes() == b'{"id": 3}\n{"id": 4}\n'
+
+
+@pytest.mark.req("R052", "R053")
+def test_create__two_processes_the_same_facts_at_once__each_once(project: Path, backend: str) -> None:
+    script = f"""
+import sys
+from holdfast import Holdfast
+from holdfast.config import Config, StorageConfig
+memory = Holdfast.open(sys.argv[1], config=Config(storage=StorageConfig(backend={backend!r})))
+sys.stdin.readline()
+print(sum(memory.facts.create(f"fact {{n}}").outcome == "added" for n in range(20)))
+"""
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(project)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for run in runs:
+        assert run.stdin
+        run.stdin.write("\n")
+        run.stdin.flush()
+    added = [int(run.communicate(timeout=30)[0]) for run in runs]
+    assert sum(added) == 20
+    with Holdfast.open(project, config=Config(storage=StorageConfig(backend=backend))) as memory:
+        assert memory.facts.count() == 20
