@@ -41,15 +41,14 @@ class Store:
         """Read, change and write a document by compare-and-swap, then read it back.
 
         ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again
-        when somebody else wrote in between. Raises: Conflict after five tries; Unavailable when the text read back
+        when somebody else wrote in between. The same text is written too: that it can be read does not prove that an
+        earlier, killed try had made it durable (storage contract, C1). Raises: Conflict after five tries; Unavailable when the text read back
         is not the text written and nobody else wrote.
         """
         check_name(name)
         for _ in range(_TRIES):
             before = self.backend.read(name)
             text = change(before.text if before else None)
-            if before is not None and text == before.text:
-                return _written(surface, before, text)
             try:
                 revision = self.backend.write(name, text, expected=before.revision if before else ABSENT)
             except Conflict:
