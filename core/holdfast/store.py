@@ -42,8 +42,9 @@ class Store:
 
         ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again
         when somebody else wrote in between. The same text is written too: that it can be read does not prove that an
-        earlier, killed try had made it durable (storage contract, C1). Raises: Conflict after five tries; Unavailable when the text read back
-        is not the text written and nobody else wrote.
+        earlier, killed try had made it durable (storage contract, C1).
+        Raises: Conflict after five tries; Unavailable when the text read back is not the one written, and nobody else
+        wrote.
         """
         check_name(name)
         for _ in range(_TRIES):
