@@ -240,7 +240,6 @@ class _Flush:
         texts = contract.texts(payload)
         clean = [paths.rewrite(t, root).replace("\ue000", "�") for t in texts]
         payload = contract.map_texts(payload, dict(zip(texts, clean, strict=True)))
-        contract.check_pointers(payload)
         texts = contract.texts(payload)
         whole = [*texts, paths.rewrite(summary, root).replace("\ue000", "�")]
         found: list[Finding] = []
@@ -250,7 +249,9 @@ class _Flush:
         if len(admitted) != len(whole):  # a mask reached over a border: ask for each text by itself
             admitted = [self.services.gate.admit(t, surface=Surface.DAILY) for t in whole]
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
-        return contract.map_texts(payload, dict(zip(texts, admitted, strict=False))), admitted[-1]
+        payload = contract.map_texts(payload, dict(zip(texts, admitted, strict=False)))
+        contract.check_pointers(payload)  # now, because a refusal quotes the pointer and is written into the marker
+        return payload, admitted[-1]
 
     def _block(
         self, payload: Payload, summary: str, flush_id: str, name: str, stored: Document | None, at: datetime
