@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import holdfast
+from holdfast.settings import DEFAULT_PLUGINS
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
@@ -57,24 +59,53 @@ def test_wheel__sources__holds_every_package_of_the_three_roots(root: Path) -> N
     assert found == set(packages(root))
 
 
+def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: Path) -> None:
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    names = {Path(package).name for package in packages(root)}
+    contracts = {c["name"]: c for c in table["tool"]["importlinter"]["contracts"]}
+    assert set(table["tool"]["mypy"]["packages"]) == names
+    assert set(table["tool"]["importlinter"]["root_packages"]) == names
+    assert set(contracts["core imports no plugin and no backend"]["forbidden_modules"]) == names - {"holdfast"}
+    assert set(contracts["plugins and backends know nothing of each other"]["modules"]) == names - {"holdfast"}
+
+
+SCRIPT = """
+from holdfast import Holdfast
+with Holdfast.open() as memory:
+    with memory.session('s') as session:
+        session.add('user', 'Fix the login')
+    assert 'Fix the login' in str(memory.load())
+    print(*sorted(s.name for s in memory.plugin_statuses() if s.status == 'loaded'))
+"""
+
+
 def test_wheel__installed_alone__opens_flushes_and_loads(
     wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "pluggy", "tomli-w")
     made.install(wheel)
-    script = (
-        "from holdfast import Holdfast, Payload\n"
-        "with Holdfast.open() as memory:\n"
-        "    with memory.session('s') as session:\n"
-        "        session.add('user', 'Fix the login')\n"
-        "    assert 'Fix the login' in str(memory.load())\n"
-        "    print(*sorted(s.name for s in memory.plugin_statuses() if s.status == 'loaded'))\n"
-    )
     (project / "holdfast.toml").touch()
-    done = made.run("python", "-I", "-c", script, cwd=project)
+    done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == ["curated", "file", "offline"]
+    assert done.stdout.split() == sorted(["file", *DEFAULT_PLUGINS])
+
+
+def test_core__with_no_plugin_installed__opens_flushes_and_loads(
+    root: Path, make_environment: type[Environment], project: Path, tmp_path: Path
+) -> None:
+    made = make_environment(tmp_path / "environment")
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w")
+    shutil.copytree(root / "core" / "holdfast", made.site / "holdfast")
+    shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
+    info = made.site / "holdfast-0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[holdfast.backends]\nfile = holdfast_file\n", encoding="utf-8")
+    settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in DEFAULT_PLUGINS)
+    (project / "holdfast.toml").write_text(settings, encoding="utf-8")
+    done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["file"]
 
 
 def test_all__public_names__resolve() -> None:
