@@ -53,10 +53,10 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks = [_config(root)]
     if checks[0].outcome is Outcome.FAIL:
         return checks
-    checks += _plugins(root)
+    checks += _guard("plugins", lambda: _plugins(root))
     state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
-    checks += _folders(root, state)
-    checks += _journals(state, repair=repair)
+    checks += _guard("folders", lambda: _folders(root, state))
+    checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
@@ -67,7 +67,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         checks.append(_bad("backend", error))
     checks += _guard("sessions", lambda: _unsafe(state))
     checks += _guard("leftovers", lambda: _leftovers(root, state, repair=repair))
-    checks += _guard("permissions", lambda: _permissions(state, repair=repair))
+    checks += _guard("privacy", lambda: _privacy(state, repair=repair))
     return checks
 
 
@@ -80,7 +80,8 @@ def _warn(name: str, message: str, next_step: str) -> Check:
 
 
 def _bad(name: str, error: HoldfastError) -> Check:
-    return Check(name=name, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+    step = error.next_step or "Correct it, then try again."
+    return Check(name=name, outcome=Outcome.FAIL, message=error.message, next_step=step)
 
 
 def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
@@ -127,9 +128,12 @@ def _folders(root: str, state: str) -> Iterator[Check]:
         folder = os.path.dirname(state)
         while not os.path.lexists(folder):
             folder = os.path.dirname(folder)
-        yield from _probe("folder", folder, f"{_shown(root, state)} is not there yet; it can be made")
-        return
-    yield from _probe("folder", state, f"{_shown(root, state)} can be written")
+        yield from _probe("folders", folder, f"{_shown(root, state)} is not there yet; it can be made")
+    else:
+        yield from _probe("folders", state, f"{_shown(root, state)} can be written")
+    store = os.path.join(root, settings.load(root).storage.path)
+    if os.path.isdir(store):
+        yield from _probe("folders", store, f"{_shown(root, store)} can be written")
 
 
 def _probe(name: str, folder: str, good: str) -> Iterator[Check]:
@@ -252,30 +256,29 @@ def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
         yield _good("leftovers", "none")
 
 
-def _permissions(state: str, *, repair: bool) -> Iterator[Check]:
+def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
     if not os.path.isdir(state):
         return
-    if not private.ignores_itself(state):
-        if repair:
-            private.ignore(state)
-            yield _good("privacy", "the private folder ignores itself in git again", repaired=True)
-        else:
-            step = "`holdfast doctor --repair` writes its .gitignore."
-            yield _warn("privacy", "Git would take the private folder in.", step)
-    if sys.platform == "win32":
-        return  # access follows the user's folder there
+    exposed = not private.ignores_itself(state)
     loose = []
-    for folder, _, names in os.walk(state):
-        loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
-    if loose and repair:
+    if sys.platform != "win32":  # access follows the user's own folder there
+        for folder, _, names in os.walk(state):
+            loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
+    if repair:
+        if exposed:
+            private.ignore(state)
         for path in loose:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
-        yield _good("privacy", f"{len(loose)} private files closed to other users", repaired=True)
-    elif loose:
+        yield _good("privacy", "the private folder is for this user and this machine", repaired=exposed or bool(loose))
+        return
+    if exposed:
+        step = "`holdfast doctor --repair` writes its .gitignore."
+        yield _warn("privacy", "Git would take the private folder in.", step)
+    if loose:
         message = f"{len(loose)} private files can be read by other users of this machine."
         yield _warn("privacy", message, "`holdfast doctor --repair` closes them.")
-    else:
-        yield _good("privacy", "private files are for this user only")
+    if not exposed and not loose:
+        yield _good("privacy", "the private folder is for this user and this machine")
 
 
 def _open_to_others(path: str) -> bool:

@@ -34,7 +34,9 @@ def positive(name: str) -> Callable[[str], int]:
         except ValueError:
             number = 0
         if number < 1:
-            raise UsageError(f"--{name} takes a whole number from 1 up, not {text!a}.")
+            raise UsageError(
+                f"--{name} takes a whole number from 1 up, not {text!a}.", next_step=f"Write it like `--{name} 7`."
+            )
         return number
 
     return parse

@@ -1,4 +1,4 @@
-"""``holdfast completion``: a script that completes commands and options. Made from the command table; it runs nothing."""
+"""``holdfast completion``: a script that completes commands and options, made from the command table."""
 
 from __future__ import annotations
 

@@ -22,8 +22,11 @@ _CHUNK = 250
 
 
 def configure(parser: ArgumentParser) -> None:
+    parser.usage = "holdfast flush [--session ID] [--reason WHY] [--transcript FILE] [--payload FILE] [FIELDS] [--json]"
     add_session(parser)
-    parser.add_argument("--reason", choices=REASONS, default="manual", help=f"why: {', '.join(REASONS)}")
+    parser.add_argument(
+        "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
+    )
     parser.add_argument(
         "--transcript", metavar="FILE", help="first journal what a client recorded (Claude Code, Codex, opencode)"
     )
@@ -34,12 +37,12 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast flush --session fix-login --reason compaction",
             "holdfast flush --transcript session.jsonl",
             "holdfast flush --session fix-login --payload payload.json",
-            'echo \'{"objective": "Fix login", "next_step": "run the tests"}\' | holdfast flush',
-            'holdfast flush --objective "Fix login" --fact "the clock was mocked" --blocker none \\',
+            'echo \'{"objective": "Fix login", "next_step": "test"}\' | holdfast flush --session fix-login',
+            'holdfast flush --session fix-login --objective "Fix login" --fact "the clock is mocked" --blocker none \\',
             '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
         )
         + "\n\nWhat the payload leaves out is derived from what was said, and marked so."
-        "\nExit code 0: all of it is written and read back (or an operator has overridden the refusal)."
+        "\nExit code 0: all of it is written and read back."
         "\nExit code 1: refused; nothing may be dropped, and the session is UNSAFE until a flush succeeds."
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_if_any, read_text
+from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -78,7 +79,11 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     data = _parse(text, source) if text is not None else {}
     if not isinstance(data, dict):
         return payload_from(data, source)  # says what is wrong with it
-    return payload_from(_merged(data, flags), source if text is not None else "The payload")
+    try:
+        return payload_from(_merged(data, flags), source if text is not None else "The payload")
+    except ConfigError as error:
+        error.next_step = error.next_step or "The fields and their form: `holdfast flush --help`."
+        raise
 
 
 def _flags(args: Namespace) -> dict[str, Any]:

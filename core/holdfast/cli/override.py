@@ -16,7 +16,7 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples('holdfast override --session fix-login --reason "the disk is being replaced"')
-        + "\n\nIt holds for one flush that fails: context may then be dropped although it is not saved."
+        + "\n\nIt lets context go once although the flush fails. The session stays UNSAFE until a flush succeeds."
     )
 
 
@@ -32,6 +32,10 @@ def run(args: Namespace) -> int:
     if args.json:
         out.json({"ok": True, "session": args.session, "reason": args.reason})
     else:
-        out.say(f"{out.mark('warn')} the next flush of {out.bold(args.session)} may fail once without blocking")
-        out.say(out.wrapped("what it cannot save is lost when context is dropped; the reason is kept", first="  "))
+        out.say(f"{out.mark('warn')} context of {out.bold(args.session)} may go once although its flush fails")
+        out.say(
+            out.wrapped(
+                "what the flush cannot save stays in the journal; the reason goes into the next daily note", first="  "
+            )
+        )
     return 0

@@ -30,9 +30,18 @@ def tell(error: HoldfastError, *, as_json: bool) -> int:
     err = Term(sys.stderr)
     # The name first and unstyled: people and programs search logs for it.
     err.say(f"holdfast: {err.red(err.plain(error.message), bold=True)}")
-    if error.next_step:
-        err.say(f"  {err.dim('next:')} {err.plain(error.next_step)}")
+    err.say(f"  {err.dim('next:')} {err.plain(_next_step(error))}")
     return error.exit_code
+
+
+def _next_step(error: HoldfastError) -> str:
+    if error.next_step:
+        return error.next_step
+    return (
+        "Correct it, then try again."
+        if error.exit_code == UsageError.exit_code
+        else "`holdfast doctor` looks for the cause."
+    )
 
 
 def as_table(error: HoldfastError) -> dict[str, Any]:
@@ -40,7 +49,7 @@ def as_table(error: HoldfastError) -> dict[str, Any]:
     table: dict[str, Any] = {
         "kind": type(error).__name__,
         "message": error.message,
-        "next_step": error.next_step,
+        "next_step": _next_step(error),
         "exit_code": error.exit_code,
     }
     for name in ("target", "missing"):

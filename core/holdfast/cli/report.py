@@ -41,9 +41,10 @@ def run(args: Namespace) -> int:
         out.say(out.bold(str(report).split("\n", 1)[0].lstrip("# ")))
         for title, lines in report.sections.items():
             out.say(f"\n{out.style(title, 'bold', 'cyan')}")
-            for line in lines:
+            for at, line in enumerate(lines):
                 out.say(out.wrapped(line.text, first=f"  {out.mark('dot')} ", rest="    "))
-                if line.pointer:
+                last_of_source = at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
+                if line.pointer and last_of_source:
                     out.say(f"    {out.dim(out.clip(line.pointer, out.width - 4))}")
             if not lines:
                 out.say(f"  {out.dim('nothing')}")

@@ -13,7 +13,7 @@ from holdfast.cli.term import Term
 from holdfast.cli.words import nearest
 
 _AFTER_HELP = (
-    "`holdfast COMMAND --help` tells more, with examples. All take --root DIR and --debug; what prints data takes --json.",
+    "`holdfast COMMAND --help` tells more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
 

@@ -1,0 +1,88 @@
+"""Running the command line in this process, in a project of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from holdfast.cli import main
+
+
+class Result(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """``run("flush", "--json", stdin="...")`` in the project's folder, without a terminal."""
+    monkeypatch.chdir(project)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words: str, stdin: str | bytes = b"") -> Result:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+        capsys.readouterr()
+        code = main(words)
+        captured = capsys.readouterr()
+        return Result(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def talked(run: Run) -> Run:
+    """A project in which session ``s1`` has one turn that is not flushed."""
+    assert run("add", "user", "Fix the flaky login test", "--session", "s1").code == 0
+    assert run("add", "assistant", "I will look at tests/test_login.py", "--session", "s1").code == 0
+    return run
+
+
+@pytest.fixture
+def flushed(talked: Run) -> Run:
+    """As ``talked``, and flushed with a payload that answers everything."""
+    fields = {
+        "--objective": "Fix login",
+        "--fact": "Größe 漢字",
+        "--decision": "use a lock",
+        "--blocker": "no staging",
+        "--artifact": "acme/app#12",
+        "--follow-up": "tell Ana",
+        "--next-step": "run the tests",
+        "--mutation": "status:acme/app#12:in review",
+        "--branch": "fix/login",
+        "--memory": "Python 3.11 is the minimum",
+    }
+    result = talked("flush", "--session", "s1", *(word for pair in fields.items() for word in pair))
+    assert result.code == 0, result.err
+    return talked
+
+
+@pytest.fixture
+def unwritable(talked: Run, project: Path) -> Run:
+    """As ``talked``, and today's note cannot be written: a folder is in its place."""
+    from holdfast import Holdfast
+    from holdfast.layout import Surface
+
+    with Holdfast.open(project) as memory:
+        today = memory.services.now().date()
+        name = memory.services.layout.name(Surface.DAILY, today)
+    (project / ".holdfast" / name).mkdir(parents=True)
+    return talked

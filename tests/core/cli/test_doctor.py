@@ -1,0 +1,136 @@
+"""``holdfast doctor``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import pytest
+
+
+def outcomes(result) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for check in result.json["checks"]:
+        found.setdefault(check["name"], set()).add(check["outcome"])
+    return found
+
+
+def test_doctor__healthy_project__all_is_well(talked):
+    talked("init")
+    talked("flush", "--session", "s1")
+    result = talked("doctor")
+    assert result.code == 0
+    assert result.out.endswith("all is well\n")
+
+
+def test_doctor__bad_settings__fails_with_the_next_step(run, project):
+    (project / "holdfast.toml").write_text("zone = 3\n")
+    result = run("doctor")
+    assert result.code == 1
+    assert "zone" in result.out
+
+
+def test_doctor__broken_plugin__fails(run, project):
+    (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    result = run("doctor", "--json")
+    assert result.code == 1
+    assert outcomes(result)["plugins"] == {"fail"}
+
+
+def test_doctor__missing_backend__fails(run, project):
+    (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
+    result = run("doctor", "--json")
+    assert result.code == 1
+    assert outcomes(result)["backend"] == {"fail"}
+
+
+def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(talked, project):
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged = lines[0] + b"garbage\n" + b"".join(lines[1:])
+    path.write_bytes(damaged)
+    result = talked("doctor")
+    assert result.code == 1
+    assert "damaged at byte" in result.out
+    assert "doctor --repair" in result.out
+    repaired = talked("doctor", "--repair")
+    assert repaired.code == 0
+    assert "8 damaged bytes" in repaired.out
+    assert path.read_bytes() == b"".join(lines)
+    assert damaged in [p.read_bytes() for p in path.parent.iterdir()]
+    assert talked("doctor").code == 0
+
+
+def test_doctor__torn_last_line__is_no_damage(talked, project):
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"kind":"mess')
+    assert talked("doctor").code == 0
+
+
+def test_doctor__directory_in_place_of_a_journal__fails(talked, project):
+    (project / ".holdfast/state/sessions/s2.jsonl").mkdir()
+    result = talked("doctor", "--json")
+    assert result.code == 1
+    assert outcomes(result)["journals"] == {"fail"}
+
+
+def test_doctor__file_in_place_of_the_private_folder__fails(run, project):
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast/state").write_text("x")
+    result = run("doctor", "--json")
+    assert result.code == 1
+
+
+def test_doctor__handoff_that_is_none__fails(talked, project):
+    folder = project / ".holdfast/continuity"
+    folder.mkdir()
+    (folder / "active.md").write_text("scribbles")
+    result = talked("doctor", "--json")
+    assert result.code == 1
+    assert outcomes(result)["handoff"] == {"fail"}
+
+
+def test_doctor__note_that_is_not_utf8__fails(talked, project):
+    folder = project / ".holdfast/memory"
+    folder.mkdir()
+    (folder / "2026-01-01.md").write_bytes(b"\xff\xfe")
+    result = talked("doctor", "--json")
+    assert result.code == 1
+    assert outcomes(result)["documents"] == {"fail"}
+
+
+def test_doctor__old_temporary_file__a_remark_and_removed_by_repair(talked, project):
+    talked("init")
+    path = project / ".holdfast/.holdfast-1-abc.tmp"
+    path.write_text("half")
+    os.utime(path, (time.time() - 7200, time.time() - 7200))
+    result = talked("doctor", "--json")
+    assert result.code == 0
+    assert outcomes(result)["leftovers"] == {"warn"}
+    assert talked("doctor", "--repair").code == 0
+    assert not path.exists()
+
+
+def test_doctor__new_temporary_file__is_left_alone(talked, project):
+    path = project / ".holdfast/.holdfast-1-abc.tmp"
+    path.write_text("being written")
+    talked("doctor", "--repair")
+    assert path.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")
+def test_doctor__private_file_open_to_others__closed_by_repair(talked, project):
+    talked("init")
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    path.chmod(0o644)
+    assert outcomes(talked("doctor", "--json"))["privacy"] == {"warn"}
+    assert talked("doctor", "--repair").code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert outcomes(talked("doctor", "--json"))["privacy"] == {"ok"}
+
+
+def test_doctor__journal_from_the_future__a_remark_about_the_clock(talked, project):
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    os.utime(path, (time.time() + 86400, time.time() + 86400))
+    assert outcomes(talked("doctor", "--json"))["clock"] == {"warn"}

@@ -1,0 +1,305 @@
+"""``holdfast add``, ``flush``, ``end`` and ``override``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+PAYLOAD = {
+    "objective": "Fix the login test",
+    "facts": ["the clock was mocked"],
+    "decisions": ["use a lock"],
+    "blockers": [],
+    "next_step": "run the tests",
+    "artifacts": ["tests/test_login.py"],
+    "follow_ups": [],
+    "state_mutations": [],
+    "work_open": True,
+    "handoff": {"active_task": "login", "branch": "main", "blocker": "none", "next_action": "run the tests"},
+    "curated": "none",
+}
+
+
+def stored(project: Path, pattern: str = "memory/*.md") -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in sorted((project / ".holdfast").glob(pattern)))
+
+
+# add
+
+
+def test_add__plain__says_nothing_and_journals(run, project):
+    result = run("add", "user", "hello")
+    assert result == (0, "", "")
+    assert "hello" in stored(project, "state/sessions/default.jsonl")
+
+
+def test_add__dash__reads_stdin(run, project):
+    assert run("add", "tool", "-", "--session", "s1", stdin="from a pipe\n").code == 0
+    assert "from a pipe" in stored(project, "state/sessions/s1.jsonl")
+
+
+def test_add__after_two_dashes__takes_what_looks_like_an_option(run, project):
+    assert run("add", "user", "--", "--debug me").code == 0
+    assert "--debug me" in stored(project, "state/sessions/default.jsonl")
+
+
+def test_add__same_id_twice__counts_once(run):
+    for _ in range(2):
+        assert run("add", "user", "hello", "--id", "m1").code == 0
+    assert run("sessions", "--json").json["sessions"][0]["context_messages"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["add"],
+        ["add", "user"],
+        ["add", "robot", "hello"],
+        ["add", "user", "a", "b"],
+        ["add", "user", "hello", "--session"],
+        ["add", "user", "   "],
+        ["add", "user", "-"],
+        ["add", "user", "hello", "--id", " "],
+    ],
+)
+def test_add__bad_words__exit_2_and_nothing_is_written(run, project, words):
+    result = run(*words)
+    assert result.code == 2
+    assert result.err.startswith("holdfast: ")
+    assert "\n  next: " in result.err
+    assert not list(project.iterdir())
+
+
+@pytest.mark.parametrize("command", [["add", "user", "x"], ["flush"], ["end"]])
+@pytest.mark.parametrize("session", ["", "  ", "a\nb", "a\x00b", "\x1b[31m", "x" * 201, "\udcff"])
+def test_session_id__that_cannot_be_shown__exit_2(run, project, command, session):
+    result = run(*command, "--session", session)
+    assert result.code == 2
+    assert "is not a session id" in result.err
+    assert "\x1b" not in result.err
+    assert not list(project.iterdir())
+
+
+@pytest.mark.parametrize(
+    "session", ["../../escape", "/etc/passwd", "CON", "a/b", "Größe 漢字", "..", "C:\\x", "x" * 200]
+)
+def test_session_id__hostile_as_a_file_name__stays_inside(run, project, tmp_path, session):
+    assert run("add", "user", "hello", "--session", session).code == 0
+    assert run("flush", "--session", session).code == 0
+    assert [s["id"] for s in run("sessions", "--json").json["sessions"]] == [session]
+    assert {path.name for path in tmp_path.iterdir()} == {"project"}
+    assert {path.name for path in project.iterdir()} == {".holdfast"}
+
+
+# flush
+
+
+@pytest.mark.req("R083", "R087")
+def test_flush__what_was_said__receipt_with_a_digest_of_every_document(talked, project):
+    result = talked("flush", "--session", "s1", "--reason", "compaction")
+    assert result.code == 0
+    assert "session s1 is flushed (compaction)" in result.out
+    table = talked("flush", "--session", "s1", "--json").json
+    assert table["repeated"] is True
+    for written in table["written"]:
+        assert written["name"] in result.out
+        assert written["sha256"][:12] in result.out
+    assert table["flush_id"] in stored(project)
+
+
+def test_flush__payload_on_stdin__is_what_is_written(run, project):
+    result = run("flush", "--session", "s1", "--json", stdin=json.dumps(PAYLOAD))
+    assert result.code == 0
+    assert result.json["derived"] == []
+    assert "the clock was mocked" in stored(project)
+
+
+def test_flush__payload_file_with_byte_order_mark__is_read(run, project):
+    (project / "p.json").write_text(json.dumps(PAYLOAD), encoding="utf-8-sig")
+    assert run("flush", "--payload", "p.json").code == 0
+    assert "use a lock" in stored(project)
+
+
+def test_flush__payload_dash__reads_stdin(run, project):
+    assert run("flush", "--payload", "-", stdin=json.dumps(PAYLOAD)).code == 0
+    assert "use a lock" in stored(project)
+
+
+def test_flush__flags__win_over_the_file_field_by_field(run, project):
+    (project / "p.json").write_text(json.dumps(PAYLOAD))
+    words = ["--fact", "one", "--fact", "two", "--decision", "none", "--branch", "fix/login"]
+    assert run("flush", "--payload", "p.json", *words).code == 0
+    note = stored(project)
+    assert "one\n" in note
+    assert "two\n" in note
+    assert "use a lock" not in note
+    assert "Fix the login test" in note
+    handoff = stored(project, "continuity/active.md")
+    assert 'branch = "fix/login"' in handoff
+    assert 'active_task = "login"' in handoff
+
+
+def test_flush__a_flag_for_every_field__needs_nothing_derived(run, project):
+    result = run(
+        *("flush", "--json", "--objective", "Fix login", "--fact", "a", "--decision", "b", "--blocker", "c"),
+        *("--artifact", "#12", "--follow-up", "d", "--next-step", "e", "--open", "--active-task", "f"),
+        *("--branch", "g", "--handoff-blocker", "h", "--next-action", "i"),
+        *(
+            "--mutation",
+            "status:acme/app#12:in review",
+            "--mutation",
+            "review:https://forge.test:8443/a/pulls/3:approved",
+        ),
+        *("--memory", "Python 3.11 is the minimum", "--user", "prefers tabs"),
+    )
+    assert result.code == 0
+    assert result.json["derived"] == []
+    assert {w["surface"] for w in result.json["written"]} == {"daily", "trail", "handoff", "memory", "user"}
+    trail = stored(project, "memory/summaries/*.md")
+    assert "**status** acme/app#12: in review" in trail
+    assert "**review** https://forge.test:8443/a/pulls/3: approved" in trail
+    assert "prefers tabs" in stored(project, "USER.md")
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "named"),
+    [
+        (["--payload", "missing.json"], "", "No such file"),
+        (["--payload", "."], "", "cannot be read"),
+        (["--payload", "a\x00b"], "", "cannot be read"),
+        (["--payload", "-"], "", "not valid JSON"),
+        ([], "{", "not valid JSON"),
+        ([], "[" * 100_000, "not valid JSON"),
+        ([], "[]", "not a JSON object"),
+        ([], "null", "not a JSON object"),
+        ([], '{"objetive": "x"}', "objetive: unknown key"),
+        ([], '{"facts": "one"}', "facts: expected a list"),
+        ([], '{"objective": 3}', "objective: expected str"),
+        ([], '{"handoff": {"branch": "x"}}', "handoff.active_task: missing"),
+        ([], '{"curated": "later"}', "curated"),
+        ([], b'{"objective": "\xff"}', "not UTF-8"),
+        (["--mutation", "status"], "", "KIND:TARGET:SUMMARY"),
+        (["--mutation", "status::x"], "", "KIND:TARGET:SUMMARY"),
+        (["--mutation", "mood:acme/app#1:bad"], "", "mood"),
+        (["--curated", "none", "--memory", "x"], "", "contradict"),
+        (["--curated", "maybe"], "", "maybe"),
+        (["--reason", "boredom"], "", "boredom"),
+        (["--open", "--closed"], "", "not allowed with"),
+        (["--transcript", "missing.jsonl"], "", "cannot be read"),
+        (["--transcript", "."], "", "not a regular file"),
+    ],
+)
+def test_flush__bad_input__exit_2_names_it_and_nothing_is_written(run, project, words, stdin, named):
+    result = run("flush", *words, stdin=stdin)
+    assert result.code == 2
+    assert named in result.err
+    assert "\n  next: " in result.err
+    assert not list(project.iterdir())
+
+
+def test_flush__empty_transcript__exit_1(run, project):
+    (project / "empty.jsonl").write_text("")
+    result = run("flush", "--transcript", "empty.jsonl")
+    assert result.code == 1
+    assert "is empty" in result.err
+
+
+def test_flush__transcript_of_a_client__is_journalled_and_flushed_once(run, project):
+    rows = [
+        {"role": "user", "content": "Fix the login test", "id": "m1"},
+        {"role": "assistant", "content": "Done.", "id": "m2"},
+    ]
+    (project / "dump.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = run("flush", "--transcript", "dump.jsonl", "--session", "s1")
+    assert result.code == 0
+    assert "read 2 messages" in result.out
+    again = run("flush", "--transcript", "dump.jsonl", "--session", "s1", "--json")
+    assert again.json["repeated"] is True
+    assert stored(project).count("## Session Notes") == 1
+
+
+def test_flush__unknown_session__exit_1_and_names_the_near_one(talked):
+    result = talked("flush", "--session", "s11")
+    assert result.code == 1
+    assert "There is no session 's11'" in result.err
+    assert "Did you mean `--session s1`?" in result.err
+
+
+def test_flush__nothing_said_here__says_which_session_may_be_meant(talked):
+    result = talked("flush")
+    assert result.code == 0
+    assert "nothing to flush" in result.out
+    assert "not flushed yet: s1" in result.out
+
+
+@pytest.mark.req("R088")
+def test_flush__store_cannot_be_written__exit_1_names_target_and_next_step(unwritable, project):
+    result = unwritable("flush", "--session", "s1", "--reason", "compaction")
+    assert result.code == 1
+    assert result.out == ""
+    assert "blocked: compaction; session s1 is UNSAFE" in result.err
+    assert "memory/" in result.err
+    assert "\n  next: " in result.err
+    table = unwritable("flush", "--session", "s1", "--json").json
+    assert table["error"]["kind"] == "FlushRefused"
+    assert table["error"]["target"]
+    assert "Fix the flaky login test" in stored(project, "state/sessions/s1.jsonl")
+
+
+@pytest.mark.req("R088")
+def test_flush__after_the_store_is_repaired__succeeds_and_nothing_is_lost(unwritable, project):
+    assert unwritable("flush", "--session", "s1").code == 1
+    for folder in (project / ".holdfast/memory").iterdir():
+        folder.rmdir()
+    assert unwritable("flush", "--session", "s1").code == 0
+    assert unwritable("status").code == 0
+    assert "Fix the flaky login test" in stored(project)
+
+
+def test_flush__strict__names_what_is_missing(run, project):
+    assert run("init", "--strict").code == 0
+    run("add", "user", "hello", "--session", "s1")
+    result = run("flush", "--session", "s1", "--json")
+    assert result.code == 1
+    assert "objective" in result.json["error"]["missing"]
+
+
+# end and override
+
+
+def test_end__flushes_and_closes(talked, project):
+    result = talked("end", "--session", "s1")
+    assert result.code == 0
+    assert "session s1 is closed" in result.out
+    assert talked("sessions", "--json").json["sessions"][0]["ended"] is True
+    assert talked("end", "--session", "s1").code == 0
+
+
+def test_end__unknown_session__exit_1(run, project):
+    result = run("end", "--session", "nobody")
+    assert result.code == 1
+    assert "no session 'nobody'" in result.err
+    assert not list(project.iterdir())
+
+
+def test_override__lets_one_drop_pass_and_keeps_the_reason(unwritable, project):
+    assert unwritable("end", "--session", "s1").code == 1
+    result = unwritable("override", "--session", "s1", "--reason", "the disk is being replaced")
+    assert result.code == 0
+    ended = unwritable("end", "--session", "s1")
+    assert ended.code == 0
+    assert "not saved" in ended.out
+    assert "the disk is being replaced" in ended.out
+    assert unwritable("status").code == 1
+
+
+@pytest.mark.parametrize("reason", ["", "  "])
+def test_override__without_a_reason__exit_2(talked, reason):
+    assert talked("override", "--session", "s1", "--reason", reason).code == 2
+    assert talked("override", "--session", "s1").code == 2
+
+
+def test_override__unknown_session__exit_1(talked):
+    assert talked("override", "--session", "nobody", "--reason", "x").code == 1

@@ -1,0 +1,229 @@
+"""Commands that only look: they tell the truth and write nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.commands import COMMANDS
+
+LOOKING = [
+    ["status"],
+    ["sessions"],
+    ["show"],
+    ["load"],
+    ["report"],
+    ["plugins"],
+    ["layers"],
+    ["config"],
+    ["doctor"],
+    ["route", "--horizon", "today"],
+    ["--help"],
+    ["--version"],
+    [],
+]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize("words", LOOKING, ids=" ".join)
+def test_looking__in_an_empty_folder__works_and_writes_nothing(run, project, words):
+    result = run(*words)
+    assert result.code == 0
+    assert result.out
+    assert result.err == ""
+    assert not list(project.iterdir())
+
+
+@pytest.mark.parametrize("words", LOOKING, ids=" ".join)
+def test_looking__at_a_project_in_use__changes_no_byte(talked, project, words):
+    assert talked("flush", "--session", "s1").code == 0
+    before = files(project)
+    talked(*words)
+    assert files(project) == before
+
+
+def test_overview__newcomer__is_told_three_commands(run, project):
+    out = run().out
+    assert project.name in out
+    assert "none yet" in out
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("  holdfast ")] == [
+        "demo",
+        "init",
+        "--help",
+    ]
+    assert "demo" in COMMANDS
+
+
+@pytest.mark.req("R171", "R175")
+def test_overview__work_is_open__says_where_to_go_on(flushed):
+    out = flushed().out
+    assert "Where to go on" in out
+    assert "Fix login" in out
+    assert "next: run the tests" in out
+
+
+@pytest.mark.req("R088")
+@pytest.mark.parametrize("words", [[], ["status"], ["doctor"]], ids=["overview", "status", "doctor"])
+def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
+    unwritable("flush", "--session", "s1")
+    result = unwritable(*words)
+    assert result.code == 1
+    assert "UNSAFE" in result.out
+    assert "next: " in result.out
+
+
+def test_status__states_and_counts(talked):
+    talked("add", "user", "other", "--session", "s2")
+    talked("flush", "--session", "s2")
+    rows = {s["id"]: s for s in talked("status", "--json").json["sessions"]}
+    assert rows["s1"]["state"] == "dirty"
+    assert rows["s1"]["unflushed_turns"] == 1
+    assert rows["s1"]["unflushed_tokens"] > 0
+    assert rows["s1"]["last_flush_at"] is None
+    assert rows["s2"]["state"] == "safe"
+    assert rows["s2"]["last_flush_id"].startswith("flush_")
+    out = talked("status").out
+    assert "1 turn" in out
+    assert "never" in out
+    assert "just now" in out
+
+
+@pytest.mark.req("R088")
+def test_status__damaged_journal__is_unsafe_and_the_others_are_shown(talked, project):
+    talked("add", "user", "other", "--session", "s2")
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"garbage\n" + lines[2])
+    result = talked("status", "--json")
+    assert result.code == 1
+    assert result.json["ok"] is False
+    assert result.json["unsafe"] == ["s1"]
+    assert "doctor --repair" in result.json["sessions"][0]["next_step"]
+    assert "s2" in talked("status").out
+
+
+def test_show__one_document__byte_for_byte(flushed, project):
+    run = flushed
+    name = next(d["name"] for d in run("show", "--json").json["documents"] if d["surface"] == "daily")
+    result = run("show", name)
+    assert result.out == (project / ".holdfast" / name).read_text(encoding="utf-8")
+    assert "Größe 漢字" in result.out
+    assert result.err == ""
+
+
+def test_show__several__documents_on_stdout_and_their_names_on_stderr(flushed, project):
+    run = flushed
+    names = ["MEMORY.md", "continuity/active.md"]
+    result = run("show", *names)
+    assert result.out == "".join((project / ".holdfast" / name).read_text(encoding="utf-8") for name in names)
+    assert result.err.splitlines() == [f"== {name}" for name in names]
+
+
+@pytest.mark.parametrize("name", ["nothing.md", "../escape.md", "/etc/passwd", "state/sessions/s1.jsonl", "a\\b", ""])
+def test_show__name_that_is_not_there_or_not_allowed__exit_1(talked, name):
+    result = talked("show", name)
+    assert result.code == 1
+    assert result.out == ""
+    assert "\n  next: " in result.err
+
+
+@pytest.mark.req("R171", "R175", "R179")
+def test_load__from_files_alone__returns_where_to_go_on(flushed, project):
+    run = flushed
+    shutil.rmtree(project / ".holdfast/state")  # no journal, no transcript: nothing but the documents
+    table = run("load", "--json").json
+    assert table["objective"] == "Fix login"
+    assert table["next_step"] == "run the tests"
+    assert table["blockers"] == ["no staging"]
+    assert table["pointers"]
+    text = run("load").out
+    assert "run the tests" in text
+    assert table["text"] == text.rstrip("\n")
+
+
+@pytest.mark.req("R171")
+@pytest.mark.parametrize("limit", [1, 50, 400, 4000])
+def test_load__with_a_budget__keeps_it(talked, limit):
+    talked("flush", "--session", "s1")
+    assert len(talked("load", "--max-chars", str(limit)).out.rstrip("\n")) <= limit
+
+
+@pytest.mark.parametrize(
+    "words", [["load", "--max-chars", "0"], ["load", "--max-chars", "x"], ["report", "--days", "-1"]]
+)
+def test_number__out_of_range__exit_2(run, words):
+    result = run(*words)
+    assert result.code == 2
+    assert "whole number" in result.err
+
+
+@pytest.mark.req("R110", "R111", "R112", "R113", "R114")
+def test_report__answers_the_five_questions(flushed):
+    run = flushed
+    parts = dict(part.split("\n", 1) for part in run("report").out.split("## ")[1:])
+    assert "Fix login" in parts["What happened"]
+    assert "use a lock" in parts["What changed"]
+    assert "acme/app#12" in parts["What changed"]
+    assert "no staging" in parts["What is blocked"]
+    assert "tell Ana" in parts["What is needed from you"]
+    assert "acme/app#12" in parts["Where the proof lives"]
+    table = run("report", "--json").json
+    names = ["what_happened", "what_changed", "what_is_blocked", "what_is_needed_from_you", "where_the_proof_lives"]
+    assert all(table[name] for name in names)
+    assert all({"text", "pointer"} == set(line) for name in names for line in table[name])
+
+
+def test_plugins__table__has_every_column(run):
+    rows = {(r["kind"], r["name"]): r for r in run("plugins", "--json").json["plugins"]}
+    assert rows["backend", "file"]["status"] == "loaded"
+    assert set(rows["backend", "file"]) == {"name", "kind", "distribution", "version", "hooks", "status", "reason"}
+    assert "storage_backend" in run("plugins").out
+
+
+def test_plugins__one_is_missing__says_so_and_lists_the_rest(run, project):
+    (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    result = run("plugins")
+    assert result.code == 0
+    assert "missing" in result.out
+    assert "'acme' is not installed" in result.out
+    assert "curated" in result.out
+
+
+def test_plugins__backend_is_missing__still_lists_them(run, project):
+    (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
+    rows = {r["name"]: r for r in run("plugins", "--json").json["plugins"]}
+    assert rows["nowhere"]["status"] == "missing"
+    assert rows["file"]["status"] == "off"
+
+
+def test_layers__every_row_of_the_doctrine(run):
+    rows = run("layers", "--json").json["layers"]
+    assert {"memory", "user", "daily", "handoff", "trail"} <= {row["surface"] for row in rows}
+    assert all(row["owner"] and row["audience"] and row["role"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "surface"),
+    [
+        (["--horizon", "unsure"], "daily"),
+        (["--horizon", "standing", "--category", "preference"], "daily"),
+        (["--horizon", "standing", "--category", "preference", "--validated"], "user"),
+        (["--horizon", "standing", "--validated"], "memory"),
+    ],
+)
+def test_route__follows_the_doctrine(run, words, surface):
+    assert run("route", *words, "--json").json["surface"] == surface
+
+
+def test_hostile_text__stored_by_others__does_not_steer_the_terminal(talked):
+    run = talked
+    table = {"objective": "o\u001b]0;owned\u0007", "next_step": "n\u009b31m", "curated": "none"}
+    assert run("flush", "--session", "s1", stdin=json.dumps(table)).code == 0
+    for words in ([], ["status"], ["report"]):
+        assert not {"\x1b", "\x07"} & set(run(*words).out)

@@ -1,0 +1,134 @@
+"""The command line as a process: exit codes, pipes, and what the hot command imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli import stdin
+
+COMMAND = [sys.executable, "-m", "holdfast"]
+
+
+def start(*words: str, cwd: Path, **options) -> subprocess.CompletedProcess[str]:
+    options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
+    return subprocess.run(
+        [*COMMAND, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+def test_process__payload_on_stdin__exit_0_and_a_receipt(project):
+    start("add", "user", "Fix the login test", "--session", "s1", cwd=project)
+    payload = {"objective": "Fix login", "next_step": "run the tests", "curated": "none"}
+    done = start("flush", "--session", "s1", "--json", cwd=project, input=json.dumps(payload))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ok"] is True
+
+
+@pytest.mark.parametrize(("words", "code"), [(["xyzzy"], 2), (["flush", "--session", "s9"], 1), (["status"], 0)])
+def test_process__exit_codes(project, words, code):
+    assert start(*words, cwd=project).returncode == code
+
+
+def test_process__reader_goes_away__ends_quietly(project):
+    command = [*COMMAND, "completion", "fish"]
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            command,
+            cwd=project,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(write)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closing a descriptor is done by a POSIX shell")
+def test_process__stdin_closed__flush_does_not_wait(project):
+    assert start("add", "user", "hello", cwd=project).returncode == 0
+    command = f"'{sys.executable}' -m holdfast flush <&-"
+    done = subprocess.run(["sh", "-c", command], cwd=project, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_process__killed_after_add__is_there_in_the_next(project):
+    assert start("add", "user", "remember me", "--session", "s1", cwd=project).returncode == 0
+    table = json.loads(start("status", "--json", cwd=project).stdout)
+    assert table["sessions"][0]["unflushed_turns"] == 1
+
+
+@pytest.mark.req("R179")
+def test_add__as_a_process__imports_nothing_heavy(project):
+    script = (
+        "import sys\nfrom holdfast.cli import main\n"
+        "assert main(['add', 'user', 'hello', '--session', 's1']) == 0\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=project, capture_output=True, text=True, timeout=60, check=True
+    )
+    heavy = {"argparse", "attr", "attrs", "cattrs", "logging", "email", "pathlib", "tomli_w", "shutil", "subprocess"}
+    assert not heavy & set(eval(done.stdout))
+
+
+def test_process__ascii_output__every_mark_has_a_fallback(project):
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    start("add", "user", "Größe 漢字", "--session", "s1", cwd=project)
+    for words in ([], ["status"], ["flush", "--session", "s1"], ["load"], ["report"], ["doctor"]):
+        done = start(*words, cwd=project, env=env)
+        assert done.returncode == 0, done.stderr
+        assert "UnicodeEncodeError" not in done.stderr
+
+
+@pytest.fixture
+def silent_pipe(monkeypatch):
+    """Stdin is a pipe that somebody keeps open, and writes into only if the test does."""
+    read, write = os.pipe()
+    with os.fdopen(read, encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        yield write
+        os.close(write)
+
+
+def test_stdin__open_and_silent__is_given_up(silent_pipe, monkeypatch, capsys):
+    monkeypatch.setattr(stdin, "_FIRST_BYTE_S", 0.05)
+    assert stdin.read_if_any() is None
+    assert "nothing came on stdin" in capsys.readouterr().err
+
+
+def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, monkeypatch):
+    monkeypatch.setattr(stdin, "_FIRST_BYTE_S", 0.05)
+    copy = os.dup(silent_pipe)
+    os.write(copy, b"first")
+
+    def rest() -> None:
+        time.sleep(0.2)
+        os.write(copy, b" and last")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), silent_pipe)
+        os.close(copy)
+
+    writer = threading.Thread(target=rest)
+    writer.start()
+    assert stdin.read_if_any() == "first and last"
+    writer.join()

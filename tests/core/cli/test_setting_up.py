@@ -1,0 +1,185 @@
+"""``holdfast init`` and ``holdfast config``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from holdfast import effective, private
+
+
+def test_init__new_project__small_settings_and_a_private_folder(run, project):
+    result = run("init")
+    assert result.code == 0
+    assert "next: holdfast doctor" in result.out
+    text = (project / "holdfast.toml").read_text()
+    assert tomllib.loads(text) == {}
+    assert "docs/configuration.md" in text
+    assert (project / ".holdfast/state/.gitignore").read_text() == "*\n"
+
+
+def test_init__again__changes_nothing(run, project):
+    run("init", "--zone", "UTC")
+    before = {p: p.stat().st_mtime_ns for p in project.rglob("*")}
+    result = run("init")
+    assert result.code == 0
+    assert "nothing was changed" in result.out
+    assert {p: p.stat().st_mtime_ns for p in project.rglob("*")} == before
+    assert run("init", "--zone", "UTC").code == 0
+
+
+def test_init__wanted_otherwise_than_it_is__refused_with_the_command(run, project):
+    run("init")
+    result = run("init", "--layout", "timmy")
+    assert result.code == 1
+    assert "holdfast config layout.preset timmy" in result.err
+
+
+def test_init__options__stand_in_the_file(run, project):
+    assert run("init", "--layout", "timmy", "--zone", "Europe/Berlin", "--strict").code == 0
+    table = tomllib.loads((project / "holdfast.toml").read_text())
+    assert table == {"zone": "Europe/Berlin", "layout": {"preset": "timmy"}, "flush": {"policy": "strict"}}
+
+
+@pytest.mark.parametrize("words", [["--zone", "Mars/Olympus"], ["--layout", "round"]])
+def test_init__bad_option__exit_2_and_nothing_is_written(run, project, words):
+    assert run("init", *words).code == 2
+    assert not list(project.iterdir())
+
+
+def test_init__in_a_git_repository__private_folder_is_not_seen_by_git(run, project, monkeypatch):
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    below = project / "src"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert run("init", "--json").json["root"] == str(project)
+    run("add", "user", "a secret thought")
+    seen = subprocess.run(["git", "status", "--porcelain", "-uall"], capture_output=True, text=True, check=True).stdout
+    assert seen.split() == ["??", "../holdfast.toml"] or seen.split() == ["??", "holdfast.toml"]
+
+
+def test_init__settings_in_pyproject__are_left_there(run, project):
+    (project / "pyproject.toml").write_text("[tool.holdfast]\nzone = 'UTC'\n")
+    assert run("init", "--json").json["kept"] == ["pyproject.toml"]
+    assert not (project / "holdfast.toml").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are a POSIX matter")
+def test_private_folder__made__for_this_user_only(tmp_path):
+    state = str(tmp_path / "a/state")
+    private.make(state, "sessions")
+    assert os.stat(state).st_mode & 0o777 == 0o700
+    assert os.stat(os.path.join(state, ".gitignore")).st_mode & 0o777 == 0o600
+    assert private.ignores_itself(state)
+
+
+# config
+
+
+def test_config__every_setting__with_where_it_comes_from(run, project, monkeypatch):
+    (project / "holdfast.toml").write_text("zone = 'UTC'\n[plugins.offline]\nenabled = false\n")
+    monkeypatch.setenv("HOLDFAST_FLUSH__POLICY", "strict")
+    rows = {r["key"]: (r["value"], r["source"]) for r in run("config", "--json").json["settings"]}
+    assert rows["zone"] == ("UTC", "holdfast.toml")
+    assert rows["flush.policy"] == ("strict", "HOLDFAST_FLUSH__POLICY")
+    assert rows["flush.strict_blocks"] == (3, "default")
+    assert rows["plugins.offline.enabled"] == (False, "holdfast.toml")
+    assert rows["plugins.curated.enabled"] == (True, "default")
+
+
+def test_config__one_key__prints_the_bare_value(run):
+    assert run("config", "flush.policy").out == "lenient\n"
+    assert run("config", "flush.strict_blocks").out == "3\n"
+    assert "flush.policy" in run("config", "flush").out
+
+
+def test_config__unknown_key__exit_2_and_names_the_near_one(run):
+    result = run("config", "flush.polcy")
+    assert result.code == 2
+    assert "Did you mean `flush.policy`?" in result.err
+
+
+def test_config__set__keeps_comments_and_everything_else(run, project):
+    before = (
+        "# mine\nzone = 'UTC'  # where I live\n\n[flush]\n# why not\nstrict_blocks = 2\n\n[session]\nkeep_last = 6\n"
+    )
+    (project / "holdfast.toml").write_text(before)
+    assert run("config", "flush.strict_blocks", "5").code == 0
+    assert run("config", "flush.policy", "strict").code == 0
+    assert run("config", "zone", "Europe/Berlin").code == 0
+    assert run("config", "facts.max_facts", "99").code == 0
+    assert (project / "holdfast.toml").read_text() == (
+        '# mine\nzone = "Europe/Berlin"  # where I live\n\n[flush]\n# why not\nstrict_blocks = 5\npolicy = "strict"\n\n'
+        "[session]\nkeep_last = 6\n\n[facts]\nmax_facts = 99\n"
+    )
+
+
+def test_config__set_in_pyproject__in_its_table(run, project):
+    (project / "pyproject.toml").write_text("[project]\nname = 'x' # name\n[tool.holdfast]\nzone = 'UTC'\n")
+    assert run("config", "flush.policy", "strict").code == 0
+    text = (project / "pyproject.toml").read_text()
+    assert text.startswith("[project]\nname = 'x' # name\n[tool.holdfast]\nzone = 'UTC'\n")
+    assert tomllib.loads(text)["tool"]["holdfast"] == {"zone": "UTC", "flush": {"policy": "strict"}}
+
+
+def test_config__set_without_a_file__makes_one(run, project):
+    assert run("config", "zone", "UTC").code == 0
+    assert tomllib.loads((project / "holdfast.toml").read_text()) == {"zone": "UTC"}
+    assert run("config", "zone").out == "UTC\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("flush.policy", "sometimes"),
+        ("flush.strict_blocks", "many"),
+        ("flush.strict_blocks", "0"),
+        ("zone", "Mars/Olympus"),
+        ("zone", '1\nflush = "x"'),
+        ("zoen", "UTC"),
+        ("zone.deeper", "UTC"),
+        ("flush", "{}"),
+        ("", "x"),
+        ("a b", "x"),
+        ("layout.preset", "round"),
+    ],
+)
+def test_config__set_to_nonsense__exit_2_and_the_file_stays(run, project, key, value):
+    before = "# mine\nzone = 'UTC'\n"
+    (project / "holdfast.toml").write_text(before)
+    assert run("config", key, value).code == 2
+    assert (project / "holdfast.toml").read_text() == before
+
+
+def test_config__file_written_in_a_way_it_cannot_change__refused_with_the_line(run, project):
+    before = "flush = { policy = 'lenient' } # inline\n"
+    (project / "holdfast.toml").write_text(before)
+    result = run("config", "flush.policy", "strict")
+    assert result.code == 1
+    assert 'policy = "strict"' in result.err
+    assert (project / "holdfast.toml").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("zone = 'a # b' # c\n", 'zone = "UTC" # c\n'),
+        ("zone='x'", 'zone="UTC"'),
+        ("", 'zone = "UTC"\n'),
+        ("[flush]\r\npolicy = 'strict'\r\n", "zone = \"UTC\"\r\n[flush]\r\npolicy = 'strict'\r\n"),
+        ("# only a comment", '# only a comment\nzone = "UTC"\n'),
+    ],
+)
+def test_edit__text_around_the_value__stays(before, after):
+    assert effective._edited(before, ["zone"], "UTC") == after
+
+
+def test_config__overridden_by_the_environment__says_so(run, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_FLUSH__POLICY", "strict")
+    result = run("config", "flush.policy", "lenient")
+    assert result.code == 0
+    assert "HOLDFAST_FLUSH__POLICY overrides it" in result.out
