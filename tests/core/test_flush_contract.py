@@ -1,0 +1,794 @@
+"""The flush contract: what a payload must answer, in which order it is written, and what may never pass for a yes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Payload
+from holdfast.config import FlushConfig
+from holdfast.contract import REQUIRED, missing
+from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
+from holdfast.hooks import hookimpl
+from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields
+from holdfast.safety import State
+
+STRICT = FlushConfig(policy="strict", strict_blocks=3)
+
+
+def blocks(text: str) -> int:
+    return text.count("<!-- holdfast:block id=")
+
+
+# what must be in it
+
+
+@pytest.mark.req("R127", "R144", "R145", "R146", "R147", "R148", "R128", "R129", "R130", "R131", "R132", "R133", "R166")
+@pytest.mark.parametrize("field", [*REQUIRED, "handoff"])
+def test_payload__one_field_dropped__is_refused_naming_it_and_nothing_is_written(opened, payload, note, field):
+    session = opened().session("s")
+    with pytest.raises(FlushRefused, match=f"`{field}`") as refused:
+        session.flush(payload(**{field: None}))
+    assert refused.value.missing == (field,)
+    assert field in refused.value.next_step
+    assert refused.value.target == "payload"
+    assert note() == ""
+    assert session.state is State.UNSAFE
+
+
+@pytest.mark.req("R127", "R144", "R145", "R146", "R147", "R148", "R149")
+@pytest.mark.parametrize("field", [*REQUIRED, "handoff"])
+def test_strict_policy__one_field_dropped__compaction_is_blocked_and_context_kept(opened, payload, note, field):
+    session = opened(flush=STRICT).session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload(**{field: None}))
+    assert refused.value.missing == (field,)
+    assert [m.text for m in session.messages] == ["hello"]
+    assert note() == ""
+
+
+@pytest.mark.req("R128", "R132", "R135", "R136", "R137", "R138")
+@pytest.mark.parametrize(
+    "field",
+    [
+        "objective",
+        "next_step",
+        "handoff.active_task",
+        "handoff.branch",
+        "handoff.blocker",
+        "handoff.next_action",
+    ],
+)
+@pytest.mark.parametrize("blank", ["", "  \n"])
+def test_payload__text_that_must_not_be_blank__is_refused_naming_it(payload, field, blank):
+    head, _, part = field.partition(".")
+    given = payload(**{head: blank}) if not part else payload()
+    if part:
+        values = {n: getattr(given.handoff, n) for n in ("active_task", "branch", "blocker", "next_action")}
+        given = given.evolve(handoff=HandoffFields(**{**values, part: blank}))
+    assert missing(given) == (field,)
+
+
+def test_payload__several_fields_missing__all_are_named_in_order():
+    assert missing(Payload(decisions=[], work_open=True)) == (
+        "objective",
+        "facts",
+        "blockers",
+        "next_step",
+        "artifacts",
+        "follow_ups",
+        "state_mutations",
+        "curated",
+        "handoff",
+    )
+
+
+@pytest.mark.req("R128", "R129", "R130", "R131", "R132", "R133")
+def test_flush__lists_empty_and_next_step_none__is_accepted_and_says_none(opened, payload, note):
+    empty = dict.fromkeys(("facts", "decisions", "blockers", "artifacts", "follow_ups", "state_mutations"), ())
+    opened().session("s").flush(payload(**empty, next_step="none", handoff=None))
+    for line in ("- Facts: none", "- Decisions: none", "- State changes: none", "- Blockers: none"):
+        assert line in note()
+    for line in ("- Promised follow-ups: none", "- Artifacts: none", "Work is closed."):
+        assert line in note()
+
+
+@pytest.mark.req("R128", "R129", "R130", "R131", "R132", "R133", "R147", "R149")
+def test_flush__whole_payload__every_field_is_in_the_daily_block(opened, payload, note):
+    opened().session("s").flush(payload())
+    for line in (
+        "**Objective:** Fix the login test",
+        "- Fact: The token expires after 60 s",
+        "- Decision: Use a lock",
+        "- State: status of owner/repo#12: in review",
+        "- Blocker: CI is red",
+        "- Next step: Run the tests",
+        "- Promised: Tell Ana",
+        "- Artifact: owner/repo#12",
+        "Work is open.",
+        "curated memory changes: none",
+    ):
+        assert f"\n{line}\n" in note()
+
+
+@pytest.mark.req("R150")
+def test_compact__payload_is_only_a_commit__is_refused(opened, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, Payload(artifacts=["commit 3f9c2ab"]))
+    assert refused.value.missing == ("curated",)
+    assert note() == ""
+    with pytest.raises(FlushRefused) as refused:
+        opened().session("without-messages").flush(Payload(artifacts=["commit 3f9c2ab"]))
+    assert set(refused.value.missing) == set(REQUIRED) - {"artifacts"}
+
+
+@pytest.mark.req("R140", "R169")
+def test_compact__no_curated_decision__is_blocked_and_a_decision_passes(opened, payload, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused, match="curated") as refused:
+        session.compact(0, payload(curated=None))
+    assert '"curated": "none"' in refused.value.next_step
+    assert session.messages
+    session.compact(0, payload(curated="none"))
+    assert "\ncurated memory changes: none\n" in note()
+    assert not session.messages
+
+
+@pytest.mark.req("R078")
+def test_flush__only_heartbeat_data__is_incomplete(opened, project):
+    heartbeat = project / ".holdfast" / "heartbeat"
+    heartbeat.mkdir(parents=True)
+    (heartbeat / "2026-11-21.md").write_text("# Heartbeat: all well\n")
+    with pytest.raises(FlushRefused) as refused:
+        opened().session("s").flush(Payload(facts=["heartbeat: all well"], artifacts=["heartbeat/2026-11-21.md"]))
+    assert "objective" in refused.value.missing
+    assert (heartbeat / "2026-11-21.md").read_text() == "# Heartbeat: all well\n"
+
+
+def test_flush__no_payload__is_derived_and_marked_so(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test\nplease")
+    session.add("assistant", "On it.")
+    receipt = session.flush()
+    assert "**Objective:** Fix the login test\n" in note()
+    assert "- Next step: Go on from the last request: Fix the login test\n" in note()
+    assert set(receipt.derived) == {*REQUIRED, "handoff"}
+    assert "_Derived from the session, not stated by it: objective" in note()
+
+
+def test_flush__extractor_knows_a_field__what_the_caller_said_wins_and_the_rest_is_taken(opened, payload, note):
+    class Knows:
+        @hookimpl
+        def on_extract(self, turns):
+            return Extraction(draft=Payload(objective="extracted", next_step="extracted step", facts=["f1"]))
+
+    session = opened(Knows()).session("s")
+    session.add("user", "hello")
+    receipt = session.flush(payload(next_step=None, facts=None))
+    assert "**Objective:** Fix the login test" in note()
+    assert "- Next step: extracted step" in note()
+    assert "- Fact: f1" in note()
+    assert receipt.derived == ("facts", "next_step")
+
+
+# strict is bounded
+
+
+@pytest.mark.req("R166")
+def test_strict_policy__no_payload__blocks_so_often_and_then_derives(opened, note):
+    session = opened(flush=STRICT).session("s")
+    session.add("user", "hello")
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            opened(flush=STRICT).session("s").compact(0)
+    assert note() == ""
+    session = opened(flush=STRICT).session("s")
+    assert session.compact(0) == []
+    assert session.last_receipt.derived
+    assert session.state is State.SAFE
+    session.add("user", "again")
+    with pytest.raises(FlushRefused):
+        session.compact(0)
+
+
+# order
+
+
+class Probe:
+    """Records what lies on disk, and what is in context, whenever core asks it something."""
+
+    def __init__(self, project: Path) -> None:
+        self.project, self.session, self.seen = project, None, []
+
+    def look(self, what: str) -> None:
+        root = self.project / ".holdfast"
+        self.seen.append(
+            {
+                "what": what,
+                "unsafe": [p.name for p in (root / "state" / "unsafe").glob("*.json")],
+                "note": any(root.glob("memory/*.md")),
+                "trail": any(root.glob("memory/summaries/*.md")),
+                "handoff": (root / "continuity" / "active.md").exists(),
+                "curated": (root / "MEMORY.md").exists(),
+                "context": len(self.session.messages) if self.session else 0,
+            }
+        )
+
+    @hookimpl
+    def on_validate(self, subject):
+        self.look(subject.surface)
+        return []
+
+    @hookimpl
+    def on_flush(self, payload, receipt):
+        self.look("on_flush")
+        assert [w.surface for w in receipt.written] == ["daily", "trail", "handoff", "memory"]
+
+
+@pytest.mark.req("R083", "R084", "R085", "R086", "R087", "R127", "R180", "R184")
+@pytest.mark.parametrize("way", ["compact", "trim", "end", "switch_provider", "hand_over"])
+def test_way_out__order__marker_then_note_trail_handoff_curated_then_on_flush_then_drop(opened, project, payload, way):
+    probe = Probe(project)
+    session = opened(probe).session("s")
+    session.add("user", "hello")
+    probe.session, probe.seen = session, []
+    arguments = {"compact": (0,), "trim": (0,), "switch_provider": ("p",), "hand_over": ("a",)}.get(way, ())
+    getattr(session, way)(*arguments, payload(curated={"memory": ["Python 3.11 is the minimum"]}))
+    assert all(seen["context"] == 1 for seen in probe.seen)
+    written = [tuple(seen[k] for k in ("note", "trail", "handoff", "curated")) for seen in probe.seen]
+    assert written == sorted(written)
+    last = probe.seen[-1]
+    assert (last["what"], last["unsafe"], written[-1]) == ("on_flush", ["s.json"], (True,) * 4)
+    assert written[0] == (False,) * 4
+    assert session.state is State.SAFE
+    assert len(session.messages) == (0 if way in ("compact", "trim", "end") else 1)
+
+
+# handoff
+
+
+@pytest.mark.req("R134", "R168", "R080")
+def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened, payload, project):
+    session = opened().session("s")
+    session.flush(payload())
+    [work] = opened().load().work
+    assert (work.active_task, work.branch, work.blocker, work.next_action) == (
+        "owner/repo#12",
+        "fix-login",
+        "CI is red",
+        "Run the tests",
+    )
+    session.flush(payload(work_open=False, next_step="none", handoff=None))
+    handoff = (project / ".holdfast" / "continuity" / "active.md").read_text()
+    assert 'state = "closed"' in handoff
+    assert "## Closed: " in handoff
+    assert opened().load().work == ()
+
+
+@pytest.mark.req("R134")
+@pytest.mark.parametrize(
+    ("changes", "is_open"),
+    [
+        ({}, False),
+        ({"next_step": "go on"}, True),
+        ({"blockers": ["CI"]}, True),
+        ({"follow_ups": ["tell Ana"]}, True),
+        ({"handoff": {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"}}, True),
+        ({"blockers": ["none"], "follow_ups": ["None."]}, False),
+        ({"next_step": "go on", "work_open": False}, False),
+        ({"work_open": True}, True),
+    ],
+)
+def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, changes, is_open):
+    from holdfast.contract import is_open as ask
+
+    nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "handoff": None}
+    assert ask(payload(**{**nothing, **changes})) is is_open
+
+
+@pytest.mark.req("R168")
+@pytest.mark.parametrize("lie", ["stale", "lost"])
+def test_compact__handoff_is_not_really_updated__is_blocked(opened, payload, lie):
+    memory = opened()
+    session = memory.session("s")
+    session.flush(payload())
+    session.add("user", "more")
+    backend = memory.store.backend
+    write = backend.write
+    if lie == "stale":
+        backend.write = lambda name, text, expected=None: (
+            backend.read(name).revision if "active" in name else write(name, text, expected)
+        )
+    else:
+        backend.write = lambda name, text, expected=None: write(name, "" if "active" in name else text, expected)
+    with pytest.raises(FlushRefused, match="active") as refused:
+        session.compact(0, payload(objective="more"))
+    assert refused.value.target == "handoff"
+    assert session.messages
+    assert session.state is State.UNSAFE
+
+
+@pytest.mark.req("R181")
+def test_handoff__many_flushes__is_overwritten_and_stays_small(opened, payload, project):
+    path = project / ".holdfast" / "continuity" / "active.md"
+    memory = opened()
+    sizes = []
+    for n in range(12):
+        session = memory.session(f"s{n % 3}")
+        session.flush(payload(objective=f"objective {n}", facts=[f"fact {i}" for i in range(50)]))
+        sizes.append(path.stat().st_size)
+    assert path.read_text().count("[[work]]") == 3
+    assert max(sizes[3:]) <= sizes[2] + 60
+    for n in range(20):
+        memory.session(f"many{n}").flush(payload(objective="x" * 9000))
+    assert path.stat().st_size < 60_000
+
+
+# curated
+
+
+@pytest.mark.req("R139", "R182", "R103", "R104")
+def test_flush__fact_mentioned_often__is_promoted_only_by_a_decision(opened, payload, project):
+    session = opened().session("s")
+    for n in range(5):
+        session.add("user", f"{n}: remember, Python 3.11 is the minimum")
+        session.flush(payload(facts=["Python 3.11 is the minimum"], objective=f"{n}"))
+    assert not (project / ".holdfast" / "MEMORY.md").exists()
+    decision = {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers short answers"]}
+    for n in range(2):
+        session.flush(payload(curated=decision, objective=f"decided {n}"))
+    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
+    assert (project / ".holdfast" / "USER.md").read_text() == "# User\n\n- Prefers short answers\n"
+
+
+@pytest.mark.req("R178")
+def test_flush__human_correction__wins_over_the_old_line_and_the_rest_stays(opened, payload, project):
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir()
+    path.write_text("# Memory\n\nby hand\n\n## Servers\n\n- The server is alpha\n- Other\n")
+    correction = {"memory": [{"text": "The server is beta", "replaces": "the server is ALPHA"}]}
+    memory = CuratedDecision(memory=tuple(_entry(e) for e in correction["memory"]))
+    for n in range(2):
+        opened().session("s").flush(payload(curated=memory, objective=str(n)))
+    assert path.read_text() == "# Memory\n\nby hand\n\n## Servers\n\n- The server is beta\n- Other\n"
+
+
+def _entry(value: dict[str, str]) -> Any:
+    from holdfast.models import CuratedEntry
+
+    return CuratedEntry(**value)
+
+
+@pytest.mark.req("R139")
+def test_flush__decided_update_cannot_be_written__the_flush_failed(opened, payload, project):
+    (project / ".holdfast" / "MEMORY.md").mkdir(parents=True)
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload(curated={"memory": ["Python 3.11 is the minimum"]}))
+    assert refused.value.target == "curated memory"
+    assert session.messages
+
+
+# trail
+
+
+@pytest.mark.req("R141", "R126", "R174", "R124")
+@pytest.mark.parametrize("kind", ["status", "review", "assignment", "merge", "decision"])
+def test_flush__state_mutation__is_in_the_operator_facing_summary(opened, payload, project, kind):
+    mutation = {"kind": kind, "target": "owner/repo#12", "summary": "changed"}
+    opened().session("s").flush(payload(state_mutations=[mutation]))
+    summary = (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").read_text()
+    assert f"- **{kind}** owner/repo#12: changed" in summary
+    assert "Source: memory/2026-11-21.md, block flush_" in summary
+
+
+@pytest.mark.req("R141", "R126", "R174", "R124", "R177")
+@pytest.mark.parametrize("lost", ["memory/summaries", "memory", "continuity"])
+def test_flush__one_surface_cannot_be_written__is_refused_though_the_others_can(opened, payload, project, lost):
+    path = project / ".holdfast" / lost
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("in the way")
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload())
+    wanted = {"memory/summaries": "daily summary", "memory": "daily note", "continuity": "handoff"}[lost]
+    assert refused.value.target == wanted
+    assert session.messages
+
+
+@pytest.mark.req("R177")
+def test_flush__note_was_deleted__the_summary_does_not_stand_in_for_it(opened, payload, project, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    session.flush(payload())
+    (project / ".holdfast" / "memory" / "2026-11-21.md").unlink()
+    session.compact(0, payload())
+    assert blocks(note()) == 1
+    assert not session.last_receipt.repeated
+
+
+# write verification
+
+
+class Lying:
+    """A backend that does its work but for the ``at``-th write, which it answers with a yes, doing nothing or half."""
+
+    def __init__(self, memory, at: int, lie: str) -> None:
+        self.backend, self.calls, self.at, self.lie = memory.store.backend, 0, at, lie
+        self.append, self.write = self.backend.append, self.backend.write
+        self.backend.append = self._append
+        self.backend.write = self._write
+
+    def _due(self) -> bool:
+        self.calls += 1
+        return self.calls == self.at
+
+    def _append(self, name, block, header, block_id):
+        if not self._due():
+            return self.append(name, block, header, block_id)
+        return self._lie(name, header + block)
+
+    def _write(self, name, text, expected=None):
+        if not self._due():
+            return self.write(name, text, expected)
+        return self._lie(name, text)
+
+    def _lie(self, name, text):
+        if self.lie == "raises":
+            raise Unavailable("The disk is full.", next_step="Free some space.")
+        if self.lie == "bug":
+            raise RuntimeError("a bug in the backend")
+        if self.lie == "half":
+            return self.write(name, text[: len(text) // 2])
+        return "revision of a write that never was"
+
+
+@pytest.mark.req("R142", "R143", "R167", "R087", "R088", "R166")
+@pytest.mark.parametrize("lie", ["nothing", "half", "raises", "bug"])
+@pytest.mark.parametrize(
+    ("at", "target", "name"),
+    [
+        (1, "daily note", "memory/2026-11-21.md"),
+        (2, "daily summary", "memory/summaries/2026-11-21.md"),
+        (3, "handoff", "continuity/active.md"),
+        (4, "curated memory", "MEMORY.md"),
+    ],
+)
+def test_compact__backend_lies_or_fails_at_one_write__is_blocked_and_the_retry_completes(
+    opened, payload, note, lie, at, target, name
+):
+    whole = payload(curated={"memory": ["Python 3.11 is the minimum"]})
+    memory = opened()
+    liar = Lying(memory, at, lie)
+    session = memory.session("s")
+    session.add("user", "hello")
+    heard = []
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, whole, on_summary=heard.append)
+    assert liar.calls >= at
+    assert refused.value.target == target
+    assert refused.value.next_step
+    assert heard == []
+    assert [m.text for m in session.messages] == ["hello"]
+    assert session.unsafe
+    [marker] = opened().unsafe()
+    assert (marker.session, marker.target) == ("s", target)
+    # the other way out, in another process, by another reason: it is the same flush
+    again = opened().session("s")
+    if lie == "half":
+        name = {
+            1: "memory/2026-11-21.md",
+            2: "memory/summaries/2026-11-21.md",
+            3: "continuity/active.md",
+            4: "MEMORY.md",
+        }
+        memory.store.backend.delete(name[at])
+    again.end(whole, on_summary=heard.append)
+    assert again.messages == []
+    assert again.state is State.SAFE
+    assert opened().unsafe() == []
+    assert blocks(note()) == 1
+    assert len(heard) == 1
+
+
+@pytest.mark.req("R142", "R167")
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "open"])
+def test_compact__operating_system_refuses_a_call__is_blocked_with_the_next_step(
+    opened, payload, project, monkeypatch, call, code
+):
+    session = opened().session("s")
+    session.add("user", "hello")
+    session.flush()
+    session.add("user", "more")
+    with monkeypatch.context() as patch:
+        real = getattr(os, call)
+
+        def fail(*args: Any, **kwargs: Any) -> Any:
+            if call != "open" or args[1] & (os.O_WRONLY | os.O_RDWR):
+                raise OSError(code, os.strerror(code))
+            return real(*args, **kwargs)
+
+        patch.setattr(os, call, fail)
+        with pytest.raises(FlushRefused) as refused:
+            session.compact(0, payload())
+        assert refused.value.next_step
+        assert os.strerror(code) in refused.value.message
+        assert session.unsafe
+    assert [m.text for m in session.messages] == ["hello", "more"]
+    assert session.compact(0, payload()) == []
+    assert session.state is State.SAFE
+
+
+@pytest.mark.req("R167")
+@pytest.mark.parametrize("state", ["directory", "binary", "folder is a file"])
+def test_compact__daily_note_cannot_be_appended_to__is_blocked_and_nothing_is_overwritten(
+    opened, payload, project, state
+):
+    path = project / ".holdfast" / "memory" / "2026-11-21.md"
+    if state == "folder is a file":
+        path = path.parent
+        path.parent.mkdir()
+        path.write_text("mine")
+    else:
+        path.parent.mkdir(parents=True)
+        path.mkdir() if state == "directory" else path.write_bytes(b"\xff\xfe mine")
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload())
+    assert refused.value.next_step
+    assert session.messages
+    if state == "binary":
+        assert path.read_bytes() == b"\xff\xfe mine"
+
+
+@pytest.mark.req("R142")
+def test_receipt__digests__are_those_of_what_lies_on_disk(opened, payload, project):
+    from holdfast.storage import sha256
+
+    receipt = opened().session("s").flush(payload(curated={"memory": ["Python 3.11 is the minimum"]}))
+    for written in receipt.written:
+        text = (project / ".holdfast" / written.name).read_text()
+        if written.surface in ("handoff", "memory"):
+            assert written.sha256 == sha256(text)
+            assert written.size == len(text.encode())
+        else:
+            assert any(sha256(text[n:].strip("\n")) == written.sha256 for n in range(len(text)))
+
+
+# plugins in the way
+
+
+class Fails:
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def act(self) -> Any:
+        if self.how == "raises":
+            raise ConnectionError("no route")
+        if self.how == "hangs":
+            time.sleep(2)
+        return "a wrong type"
+
+
+@pytest.mark.req("R166", "R088")
+@pytest.mark.parametrize("how", ["raises", "hangs", "wrong type"])
+@pytest.mark.parametrize("hook", ["on_validate", "on_flush"])
+def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, payload, monkeypatch, hook, how):
+    monkeypatch.setattr("holdfast.dispatch.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
+    fails = Fails("")
+
+    class Validates:
+        @hookimpl
+        def on_validate(self, subject):
+            return fails.act() if fails.how else []
+
+    class Publishes:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            return fails.act() if fails.how else None
+
+    session = opened(Validates() if hook == "on_validate" else Publishes()).session("s")
+    session.add("user", "hello")
+    fails.how = how
+    with pytest.raises(FlushRefused, match=rf"'test0' \(this process\) failed in {hook}"):
+        session.compact(0, payload())
+    assert session.messages
+    assert session.unsafe
+    fails.how = ""
+    assert session.compact(0, payload()) == []
+    assert session.state is State.SAFE
+
+
+@pytest.mark.req("R166")
+def test_compact__validator_refuses_the_payload__is_blocked_and_says_why(opened, payload, note):
+    class NoLocks:
+        @hookimpl
+        def on_validate(self, subject):
+            return [Finding(rule="no-locks", message="no locks here")] if "lock" in subject.text else []
+
+    session = opened(NoLocks()).session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused, match="no locks here"):
+        session.compact(0, payload())
+    assert note() == ""
+    assert session.messages
+
+
+@pytest.mark.parametrize(
+    ("pointer", "read_back", "passes"),
+    [
+        ("https://git.example/owner/repo#1", "in review", True),
+        ("https://git.example/owner/repo#1", "something else", False),
+        ("https://git.example/owner/repo#1", "", False),
+        ("/var/lib/forge/1", "in review", False),
+    ],
+)
+@pytest.mark.req("R142", "R143")
+def test_on_flush__evidence__counts_only_when_it_reads_back_the_same(opened, payload, pointer, read_back, passes):
+    class Publishes:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            return Evidence(target="o/r#1", pointer=pointer, published="in review", read_back=read_back, pending=2)
+
+    session = opened(Publishes()).session("s")
+    if passes:
+        receipt = session.flush(payload())
+        assert receipt.degraded
+        assert receipt.pending == 2
+    else:
+        with pytest.raises(FlushRefused):
+            session.flush(payload())
+        assert session.unsafe
+
+
+@pytest.mark.req("R172")
+def test_compact__provider_summary_is_there_but_files_failed__is_blocked(opened, project, summarizer):
+    session = opened(summarizer).session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.compact(0)
+    assert summarizer.asked == [["hello"]]
+    assert session.messages
+    assert session.summary == ""
+
+
+# idempotence
+
+
+def test_flush__same_again__returns_the_receipt_and_writes_nothing(opened, payload, note, clock):
+    session = opened().session("s")
+    session.add("user", "hello")
+    first = session.flush(payload())
+    before = note()
+    clock.tick(minutes=5)
+    for other in (session, opened().session("s")):
+        for given in (payload(), None):
+            again = other.flush(given)
+            assert (again.flush_id, again.repeated) == (first.flush_id, True)
+    assert note() == before
+
+
+def test_flush__note_edited_between_failure_and_retry__writes_beside_it_never_over_it(opened, payload, project, note):
+    (project / ".holdfast").mkdir()
+    blocked = project / ".holdfast" / "continuity"
+    blocked.write_text("in the way")
+    session = opened().session("s")
+    with pytest.raises(FlushRefused):
+        session.flush(payload())
+    path = project / ".holdfast" / "memory" / "2026-11-21.md"
+    path.write_text(note().replace("Use a lock", "Use two locks"))
+    blocked.unlink()
+    first = session.flush(payload())
+    assert note().count("- Decision: Use a lock\n") == 1
+    assert note().count("- Decision: Use two locks\n") == 1
+    assert first.flush_id.endswith("-2")
+
+
+# override
+
+
+@pytest.mark.req("R088", "R166")
+def test_override__store_broken__lets_one_drop_pass_and_is_told_in_the_next_note(opened, project, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    memory = project / ".holdfast" / "memory"
+    memory.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.compact(0)
+    with pytest.raises(ValueError, match="reason"):
+        session.override("  ")
+    opened().session("s").override(f"the disk of {project} is gone")
+    assert session.compact(0) == []
+    assert session.state is State.UNSAFE
+    session.add("user", "more")
+    with pytest.raises(FlushRefused):
+        session.compact(0)
+    memory.unlink()
+    session.end()
+    assert "**Operator override:** the disk of . is gone" in note()
+    assert "hello" in note()
+    assert session.state is State.SAFE
+
+
+# no machine paths
+
+
+@pytest.mark.req("R176", "R082")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"artifacts": ["/etc/passwd"]},
+        {"artifacts": ["C:\\Users\\x"]},
+        {"artifacts": ["~/notes"]},
+        {"artifacts": ["file:///x"]},
+        {"state_mutations": [{"kind": "merge", "target": "/srv/repo", "summary": "x"}]},
+        {"handoff": {"active_task": "t", "branch": "/srv/b", "blocker": "none", "next_action": "n"}},
+    ],
+)
+def test_flush__pointer_is_an_absolute_path__is_refused(opened, payload, note, changes):
+    with pytest.raises(FlushRefused, match="only this machine has"):
+        opened().session("s").flush(payload(**changes))
+    assert note() == ""
+
+
+@pytest.mark.req("R176", "R082")
+def test_flush__paths_of_the_project_and_the_home_folder__are_written_portably(opened, payload, project, note):
+    home = Path.home()
+    receipt = (
+        opened()
+        .session("s")
+        .flush(payload(artifacts=[f"{project}/a.py"], facts=[f"see {project}/src/b.py and {home}/notes, in {project}"]))
+    )
+    assert "- Artifact: a.py" in note()
+    assert "- Fact: see src/b.py and ~/notes, in ." in note()
+    assert str(project) not in receipt.summary
+
+
+@pytest.mark.req("R185")
+def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened, payload, project):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, holdfast.flush, holdfast.session, holdfast.bootstrap\n"
+        "print([m for m in ('openai', 'anthropic', 'httpx', 'requests', 'http.client') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+    opened().session("s").flush(payload())
+    for path in (project / ".holdfast").rglob("*.md"):
+        assert path.read_text().isprintable() or "\n" in path.read_text()
+
+
+@pytest.mark.parametrize("error", [Conflict("c"), Corrupt("c"), Unavailable("c")])
+def test_errors__of_the_store__are_all_refusals_of_the_flush(opened, payload, error):
+    memory = opened()
+    session = memory.session("s")
+
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    memory.store.backend.append = fail
+    with pytest.raises(FlushRefused) as refused:
+        session.flush(payload())
+    assert isinstance(refused.value.__cause__, HoldfastError)
+    assert refused.value.exit_code == 1
+
+
+def test_flush__unknown_reason__is_a_value_error(opened):
+    with pytest.raises(ValueError, match="reason"):
+        opened().session("s").flush(reason="whim")
