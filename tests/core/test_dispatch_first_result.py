@@ -1,0 +1,94 @@
+"""The two hooks that stop at the first result: the store is provided, a dream is drafted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.config import StorageConfig
+from holdfast.discovery import BACKENDS, Found
+from holdfast.dispatch import Dispatch
+from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
+from holdfast.hooks import hookimpl
+from holdfast.models import DreamDraft, DreamSources
+from holdfast_file.backend import FileBackend
+
+ENTRY = Found(BACKENDS, "mine", "mine", "mine-dist", "1.0")
+SOURCES = DreamSources(memory="- old", notes=[("memory/2026-11-21.md", "note")])
+
+
+class Provider:
+    """A backend plugin that answers with what it was made with; an exception is raised."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+        self.asked: list[tuple[StorageConfig, Path]] = []
+
+    @hookimpl
+    def storage_backend(self, config: StorageConfig, root: Path) -> object:
+        self.asked.append((config, root))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class Dreamer:
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    @hookimpl
+    def on_dream(self, sources: DreamSources) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_storage_backend__plugin_provides_one__is_given_config_and_root(tmp_path: Path) -> None:
+    config = StorageConfig()
+    backend = FileBackend(tmp_path)
+    plugin = Provider(backend)
+    assert Dispatch.storage_backend(plugin, ENTRY, config, tmp_path) is backend
+    assert plugin.asked == [(config, tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "told"),
+    [
+        (None, PluginLoadFailed, "The backend 'mine' (mine-dist) gave no StorageBackend."),
+        ("a store", PluginLoadFailed, "The backend 'mine' (mine-dist) gave no StorageBackend."),
+        (
+            RuntimeError("boom"),
+            HookFailed,
+            "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: RuntimeError: boom.",
+        ),
+        (ConfigError("storage.url is missing."), ConfigError, "storage.url is missing."),
+    ],
+)
+def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
+    tmp_path: Path, answer: object, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error) as raised:
+        Dispatch.storage_backend(Provider(answer), ENTRY, StorageConfig(), tmp_path)
+    assert str(raised.value).startswith(told)
+
+
+def test_on_dream__several_plugins__the_first_draft_counts_and_passing_is_allowed() -> None:
+    dispatch = Dispatch()
+    assert dispatch.on_dream(SOURCES) is None
+    dispatch.register(Dreamer(DreamDraft(memory="- new")), "a")
+    dispatch.register(Dreamer(None), "b")  # asked before "a": pluggy calls the last registered first
+    draft = dispatch.on_dream(SOURCES)
+    assert draft is not None
+    assert draft.memory == "- new"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [(RuntimeError("boom"), "RuntimeError: boom"), ("- new", "it returned str")]
+)
+def test_on_dream__plugin_fails__is_named(answer: object, told: str) -> None:
+    dispatch = Dispatch()
+    dispatch.register(Dreamer(answer), "a", "a-dist 2.0")
+    with pytest.raises(HookFailed, match=told) as raised:
+        dispatch.on_dream(SOURCES)
+    assert (raised.value.plugin, raised.value.distribution, raised.value.hook) == ("a", "a-dist 2.0", "on_dream")
