@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 
 from attrs import frozen
 
-from holdfast.errors import Refused
+from holdfast.errors import Refused, Unsupported
 from holdfast.models import AddResult, Fact
 
 #: The revision of a document that does not exist: ``write(name, text, expected=ABSENT)`` creates or conflicts.
@@ -39,6 +39,23 @@ class FactOrder(StrEnum):
 
     CREATED = "created"
     CONFIDENCE = "confidence"
+
+
+class HitKind(StrEnum):
+    """What a search found."""
+
+    FACT = "fact"
+    DOCUMENT = "document"
+
+
+@frozen(kw_only=True)
+class Hit:
+    """One result of a search. ``name`` is the fact's id or the document's name; ``text`` the fact's content or the
+    part of the document that matched."""
+
+    kind: HitKind
+    name: str
+    text: str
 
 
 @frozen(kw_only=True)
@@ -186,6 +203,14 @@ class StorageBackend(ABC):
         error inside, or a crash, may then undo all of them. Nothing else changes; by default each is durable at once.
         """
         return nullcontext()
+
+    def search(self, query: str, limit: int = 20) -> list[Hit]:
+        """What holds all words of ``query``, the last one as the beginning of a word: facts, then documents, each
+        best first. Nothing is found for a blank query. Raises: Unsupported without :attr:`Capability.SEARCH`.
+        """
+        raise Unsupported(
+            f"The {self.name} backend cannot search.", next_step="Use one that can: `holdfast migrate --to sqlite`."
+        )
 
     def close(self) -> None:  # noqa: B027 - most backends hold nothing
         """Release what is held. Using the backend afterwards is an error."""

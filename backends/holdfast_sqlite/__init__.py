@@ -1,0 +1,26 @@
+"""The store in one SQLite file: for many facts, many writers at once, and full-text search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.config import StorageConfig
+    from holdfast.storage import StorageBackend
+
+
+@hookimpl
+def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
+    """The SQLite store when the configuration names it.
+
+    Options in ``[storage]``: ``file`` (name of the database in the store's folder, ``holdfast.db``), ``lock_timeout_s``
+    (how long a write waits for another process, 10) and ``search`` (keep a full-text index, true).
+    """
+    if config.backend != "sqlite":
+        return None
+    from holdfast_sqlite.backend import from_options
+
+    return from_options(root, config.path, config.options)

@@ -1,0 +1,119 @@
+"""The SQLite store behind the storage contract (docs/storage-contract.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Final
+
+from holdfast.errors import ConfigError, Unavailable, Unsupported
+from holdfast.models import AddResult, Fact
+from holdfast.storage import Capability, Document, FactOrder, Hit, StorageBackend
+from holdfast_sqlite.database import Database
+from holdfast_sqlite.documents import Documents
+from holdfast_sqlite.facts import Facts
+from holdfast_sqlite.place import Place
+from holdfast_sqlite.search import SearchIndex, available
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {"file": (str,), "lock_timeout_s": (int, float), "search": (bool,)}
+
+
+def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> SqliteBackend:
+    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
+    given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
+    for key, value in given.items():
+        if not isinstance(value, _KINDS[key]) or isinstance(value, bool) is not (key == "search"):
+            kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
+            raise ConfigError(f"storage.{key}: expected {kinds}, got {type(value).__name__}.")
+    return SqliteBackend(root, path=path, **given)
+
+
+class SqliteBackend(StorageBackend):
+    """Documents and facts in the database ``file`` in the folder ``path`` under ``root``, made by the first write.
+
+    ``lock_timeout_s`` bounds how long a write waits for another process, in seconds. ``search`` keeps a full-text
+    index where SQLite has FTS5.
+    """
+
+    name: ClassVar[str] = "sqlite"
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        path: str = ".holdfast",
+        file: str = "holdfast.db",
+        lock_timeout_s: float = 10.0,
+        search: bool = True,
+    ) -> None:
+        self._index = SearchIndex(enabled=search and available())
+        self._database = Database(Place(root, path=path, file=file), timeout_s=lock_timeout_s)
+        self._documents = Documents(self._database, self._index)
+        self._facts = Facts(self._database, self._index)
+        found = {Capability.SEARCH} if self._index.enabled else set()
+        # Not the same for all of the class: it depends on how SQLite was compiled.
+        self.capabilities = frozenset({Capability.CONCURRENT_WRITERS, *found})  # type: ignore[misc]
+
+    def read(self, name: str) -> Document | None:
+        return self._documents.read(name)
+
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
+        return self._documents.write(name, text, expected)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        return self._documents.append(name, block, header, block_id)
+
+    def delete(self, name: str) -> None:
+        self._documents.delete(name)
+
+    def names(self, prefix: str = "") -> list[str]:
+        return self._documents.names(prefix)
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        return self._facts.add(fact, limit)
+
+    def get_fact(self, fact_id: str) -> Fact:
+        return self._facts.get(fact_id)
+
+    def update_fact(
+        self,
+        fact_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        return self._facts.update(fact_id, content, category, confidence)
+
+    def delete_fact(self, fact_id: str) -> Fact:
+        return self._facts.delete(fact_id)
+
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        return self._facts.all(order, limit)
+
+    def count_facts(self) -> int:
+        return self._facts.count()
+
+    def search(self, query: str, limit: int = 20) -> list[Hit]:
+        if not self._index.enabled:
+            raise Unsupported(
+                "There is no full-text index: it is switched off, or this SQLite has no FTS5.",
+                next_step="Remove `search = false` from `[storage]`, or use a Python whose SQLite has FTS5.",
+            )
+        with self._database.viewing() as sql:
+            if sql is None:
+                return []
+            if not self._index.usable(sql):
+                raise Unavailable("The search index is not built yet.", next_step="It is built by the next write.")
+            return self._index.find(sql, query, limit)
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._database.batch()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def where(self, name: str) -> str:
+        place = self._database.place
+        return f"{os.path.relpath(place.database, place.root).replace(os.sep, '/')}#{name}"

@@ -1,0 +1,282 @@
+"""One connection to the database file: opened when first needed, shared by threads under a mutex, never by a fork.
+
+Every commit is flushed (write-ahead log, ``synchronous=FULL``) before it returns, and a write holds SQLite's write
+lock from its first look at the data on, so what it decided still holds when it is stored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+
+from attrs import define
+
+from holdfast import durable
+from holdfast.errors import Refused, Unavailable
+from holdfast_sqlite import faults, opening, schema
+from holdfast_sqlite.place import Identity, Place
+
+
+@define
+class Change:
+    """A write transaction. ``facts`` and ``indexed`` mirror the row of ``state``, which is written at its end."""
+
+    sql: sqlite3.Connection
+    facts: int
+    indexed: int
+    last: int  # the highest seq of a fact, 0 when there is none
+
+
+class Database:
+    """The store's connection. Every error leaves as one of :mod:`holdfast.errors`, with the file as it was before."""
+
+    _connection: sqlite3.Connection | None
+    _identity: Identity | None
+    _immutable: bool  # opened as a file that nobody writes to
+    _upgraded: bool  # whether the schema is known to be the latest
+    _flushed: bool  # whether all that can be read is known to be durable
+    _change: Change | None  # of the batch that is under way
+    _before: tuple[int, int, int]  # total changes, facts and indexed as the transaction began
+
+    def __init__(self, place: Place, *, timeout_s: float) -> None:
+        self.place = place
+        self._timeout_s = timeout_s
+        self._pid = os.getpid()
+        self._mutex = threading.RLock()
+        self._inherited: list[sqlite3.Connection] = []
+        self._closed = False
+        self._batching = False
+        self._forget()
+
+    # --- what the parts of the backend use
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """The connection for a look, outside of a transaction; None when there is no store yet."""
+        with self._exclusive(), self.translated():
+            yield self._current()
+
+    @contextlib.contextmanager
+    def viewing(self) -> Iterator[sqlite3.Connection | None]:
+        """Like :meth:`reading`, with all looks at one moment of the store."""
+        with self.reading() as sql:
+            if sql is None or sql.in_transaction:
+                yield sql
+                return
+            sql.execute("BEGIN")
+            try:
+                yield sql
+            finally:
+                sql.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[Change]:
+        """A write transaction, durable when the block has ended; an error in the block undoes all of it."""
+        with self._exclusive(), self.translated():
+            if self._batching:
+                with self._part_of_batch() as change:
+                    yield change
+                return
+            change = self._start()
+            try:
+                yield change
+                self._commit(change)
+            except BaseException:
+                self._undo(change.sql)
+                raise
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """One transaction for all changes inside; other threads wait for its end, and so do other writers."""
+        with self._exclusive(), self.translated():
+            if self._batching:
+                yield
+                return
+            self._batching = True
+            try:
+                yield
+                if self._change is not None:
+                    self._commit(self._change)
+            except BaseException:
+                if self._change is not None:
+                    self._undo(self._change.sql)
+                raise
+            finally:
+                self._batching, self._change = False, None
+            self.confirm()
+
+    def snapshot(self) -> sqlite3.Connection | None:
+        """A connection of its own in a read transaction: what it shows stays as it is now. The caller closes it.
+
+        None when there is no store yet, or when it would not see the batch that is under way.
+        """
+        with self._exclusive(), self.translated():
+            if self._change is not None or self._current() is None:
+                return None
+            connection, _ = opening.connect(self.place, self._timeout_s)
+            connection.execute("BEGIN")
+            connection.execute("SELECT facts FROM state").fetchone()
+            return connection
+
+    def missing(self) -> bool:
+        """Whether there is no store yet. Raises: Corrupt, Refused, Unavailable."""
+        return self.place.look() is None
+
+    def confirm(self) -> None:
+        """Make sure that what was read would survive a power cut, before saying "already there".
+
+        It may be the work of a process that was killed between writing to the log and flushing it.
+        """
+        with self._exclusive():
+            if not self._flushed and not self._batching:
+                if self.place.unmerged():
+                    durable.sync(self.place.log)
+                self._flushed = True
+
+    @contextlib.contextmanager
+    def translated(self) -> Iterator[None]:
+        """Errors of SQLite leave the block as storage errors."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if faults.cannot_open(error):
+                self._drop()  # opened read-only, perhaps: the next call looks whether it still is
+            raise faults.translate(error, self.place.file, self._timeout_s) from error
+        except UnicodeEncodeError as error:
+            raise Refused("The text holds a lone surrogate.", next_step="Remove it.") from error
+
+    def close(self) -> None:
+        """Let go of the file; what the log holds is merged into it when nobody else has it open."""
+        with self._exclusive():
+            self._closed = True
+            self._drop()
+
+    # --- transactions; the mutex is held
+
+    def _start(self) -> Change:
+        """Begin a write transaction. A connection that turns out to be read-only is opened again, once."""
+        sql = self._current() or self._create()
+        try:
+            self._begin(sql)
+        except sqlite3.Error as error:
+            if not faults.cannot_open(error):
+                raise
+            self._drop()
+            sql = self._current() or self._create()
+            self._begin(sql)
+        try:
+            facts, indexed, last = sql.execute(
+                "SELECT facts, indexed, (SELECT max(seq) FROM facts) FROM state"
+            ).fetchone()
+        except BaseException:
+            self._undo(sql)
+            raise
+        self._before = (sql.total_changes, facts, indexed)
+        return Change(sql, facts, indexed, last or 0)
+
+    def _begin(self, sql: sqlite3.Connection) -> None:
+        if self._upgraded:
+            sql.execute("BEGIN IMMEDIATE")
+            return
+        sql.execute("PRAGMA journal_mode = WAL")  # a copy made by VACUUM INTO, say, has another one
+        sql.execute("BEGIN IMMEDIATE")
+        try:
+            sql.execute("DELETE FROM facts WHERE 0")  # changes nothing, and fails when the connection is read-only
+            schema.check(sql, self.place.file)
+            schema.upgrade(sql)
+        except BaseException:
+            self._undo(sql)
+            raise
+        self._upgraded = True
+
+    def _commit(self, change: Change) -> None:
+        changes, facts, indexed = self._before
+        if (change.facts, change.indexed) != (facts, indexed):
+            change.sql.execute("UPDATE state SET facts = ?, indexed = ?", (change.facts, change.indexed))
+        written = change.sql.total_changes > changes
+        change.sql.execute("COMMIT")
+        self._flushed = self._flushed or written
+        self._identity = self.place.look()  # a merge of the log touches the file
+
+    def _undo(self, sql: sqlite3.Connection) -> None:
+        self._upgraded = False  # the upgrade may be what is undone
+        try:
+            if sql.in_transaction:
+                sql.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._drop()  # which undoes it, too
+
+    @contextlib.contextmanager
+    def _part_of_batch(self) -> Iterator[Change]:
+        if self._change is None:
+            self._change = self._start()
+        change = self._change
+        before = (change.facts, change.indexed, change.last)
+        change.sql.execute("SAVEPOINT part")
+        try:
+            yield change
+        except BaseException:
+            change.facts, change.indexed, change.last = before
+            if change.sql.in_transaction:  # a full disk, say, has ended it
+                change.sql.execute("ROLLBACK TO part")
+            raise
+        finally:
+            if change.sql.in_transaction:
+                change.sql.execute("RELEASE part")
+
+    # --- the connection; the mutex is held
+
+    def _exclusive(self) -> contextlib.AbstractContextManager[bool]:
+        if os.getpid() != self._pid:
+            # SQLite's locks belong to the process that took them, so a fork begins anew. The parent's connection is
+            # kept, since closing it here would act on the parent's files; the mutex may be held by a thread that is
+            # not in this process. Source: https://www.sqlite.org/howtocorrupt.html, section 2.6.
+            self._pid = os.getpid()
+            self._mutex = threading.RLock()
+            if self._connection is not None:
+                self._inherited.append(self._connection)
+            self._batching = False
+            self._forget()
+        return self._mutex
+
+    def _current(self) -> sqlite3.Connection | None:
+        """The connection to the file that is there now; opened again when that is another one or was changed."""
+        if self._closed:
+            raise Unavailable("The store was closed.", next_step="Open it again.")
+        if self._change is not None:
+            return self._change.sql
+        identity = self.place.look()
+        known = self._connection is not None and identity == self._identity
+        if known and not (self._immutable and self.place.unmerged()):
+            return self._connection
+        if identity is None or self._identity is None or not identity.same_file(self._identity):
+            self._drop()
+        if identity is None:
+            return None
+        # Merging the log changes the file, and so does whoever damages it: what is cached is not trusted.
+        connection, immutable = opening.connect(self.place, self._timeout_s)
+        self._drop()
+        self._connection, self._identity, self._immutable = connection, identity, immutable
+        return connection
+
+    def _create(self) -> sqlite3.Connection:
+        opening.create(self.place)
+        made = self._current()
+        if made is None:
+            raise Unavailable(f"{self.place.file!r} vanished while it was made.", next_step="Try again.")
+        return made
+
+    def _drop(self) -> None:
+        connection = self._connection
+        self._forget()
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+    def _forget(self) -> None:
+        self._connection = self._identity = self._change = None
+        self._immutable = self._upgraded = self._flushed = False
+        self._before = (0, 0, 0)

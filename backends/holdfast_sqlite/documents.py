@@ -1,0 +1,158 @@
+"""Documents as rows of text that joined give the document, exactly."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import Final, NamedTuple
+
+from holdfast.errors import Conflict, Corrupt, NotFound, Refused
+from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast_sqlite.database import Change, Database
+from holdfast_sqlite.faults import RESTORE
+from holdfast_sqlite.search import SearchIndex
+
+#: A marker alone on its line; only newlines end a line, with or without a CR.
+_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
+_MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
+
+
+class _Stored(NamedTuple):
+    id: int
+    revision: str
+    text: str
+
+
+class Documents:
+    """The documents of one store. What is read was compared with its digest."""
+
+    def __init__(self, database: Database, index: SearchIndex) -> None:
+        self._database = database
+        self._index = index
+
+    def read(self, name: str) -> Document | None:
+        check_name(name)
+        with self._database.reading() as sql:
+            stored = None if sql is None else _load(sql, name)
+        return stored and Document(name=name, text=stored.text, revision=stored.revision)
+
+    def write(self, name: str, text: str, expected: str | None) -> str:
+        check_name(name)
+        _check_text(text, name)
+        if expected not in (None, ABSENT) and self._database.missing():
+            raise _changed(name)
+        with self._database.changing() as change:
+            self._index.prepare(change)
+            stored = _load(change.sql, name)  # also when nothing is expected: what is corrupt is not written over
+            if expected not in (None, stored.revision if stored else ABSENT):
+                raise _changed(name)
+            if stored:
+                self._empty(change, stored.id)
+            return self._extend(change, name, stored, "", text)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        check_name(name)
+        _check_text(header + block, name)
+        marker = block_marker(block_id)
+        if block_id not in _MARKER.findall(block):
+            raise ValueError(f"the block does not hold its marker line {marker!r}")
+        with self._database.changing() as change:
+            self._index.prepare(change)
+            stored = _load(change.sql, name)
+            if stored is None or not _has_block(change.sql, stored.id, block_id):
+                before = stored.text if stored else ""
+                start = before or header
+                gap = "" if not start or start.endswith("\n") else "\n"
+                return self._extend(change, name, stored, before, start[len(before) :] + gap + block)
+        self._database.confirm()
+        return stored.revision
+
+    def delete(self, name: str) -> None:
+        check_name(name)
+        if self._database.missing():
+            raise _not_found(name)
+        with self._database.changing() as change:
+            self._index.prepare(change)
+            row = change.sql.execute("SELECT id FROM documents WHERE name = ?", (name,)).fetchone()
+            if row is None:
+                raise _not_found(name)
+            self._empty(change, row[0])
+            change.sql.execute("DELETE FROM documents WHERE id = ?", row)
+
+    def names(self, prefix: str) -> list[str]:
+        with self._database.reading() as sql:
+            if sql is None:
+                return []
+            rows = sql.execute(
+                "SELECT name FROM documents WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 ORDER BY name",
+                (prefix,),
+            )
+            return [name for (name,) in rows]
+
+    def _extend(self, change: Change, name: str, stored: _Stored | None, before: str, added: str) -> str:
+        """Add a piece after ``before``, which is what the store has of the document."""
+        revision = sha256(before + added)
+        if stored:
+            document = stored.id
+            change.sql.execute("UPDATE documents SET revision = ? WHERE id = ?", (revision, document))
+        else:
+            made = change.sql.execute("INSERT INTO documents (name, revision) VALUES (?, ?)", (name, revision))
+            document = _rowid(made)
+        if added:
+            piece = change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
+            self._index.piece_added(change, _rowid(piece), added)
+            change.sql.executemany(
+                "INSERT OR IGNORE INTO blocks VALUES (?, ?)", [(document, found) for found in _MARKER.findall(added)]
+            )
+        return revision
+
+    def _empty(self, change: Change, document: int) -> None:
+        self._index.pieces_leave(change, document)
+        change.sql.execute("DELETE FROM pieces WHERE document = ?", (document,))
+        change.sql.execute("DELETE FROM blocks WHERE document = ?", (document,))
+
+
+def _load(sql: sqlite3.Connection, name: str) -> _Stored | None:
+    """One statement, so that document and pieces are of one moment."""
+    rows = sql.execute(
+        "SELECT documents.id, revision, text FROM documents LEFT JOIN pieces ON document = documents.id"
+        " WHERE name = ? ORDER BY pieces.id",
+        (name,),
+    ).fetchall()
+    if not rows:
+        return None
+    texts = [text for _, _, text in rows if text is not None]
+    whole = all(isinstance(text, str) for text in texts)
+    text = "".join(texts) if whole else ""
+    if not whole or sha256(text) != rows[0][1]:
+        raise Corrupt(f"What is stored of {name!r} is not what was written.", next_step=RESTORE)
+    return _Stored(rows[0][0], rows[0][1], text)
+
+
+def _has_block(sql: sqlite3.Connection, document: int, block_id: str) -> bool:
+    found = sql.execute("SELECT 1 FROM blocks WHERE document = ? AND block_id = ?", (document, block_id))
+    return found.fetchone() is not None
+
+
+def _check_text(text: str, name: str) -> None:
+    if "\0" in text:
+        raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"The text for {name!r} holds a lone surrogate at character {error.start}.", next_step="Remove it."
+        ) from error
+
+
+def _rowid(cursor: sqlite3.Cursor) -> int:
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _changed(name: str) -> Conflict:
+    return Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+
+
+def _not_found(name: str) -> NotFound:
+    return NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")

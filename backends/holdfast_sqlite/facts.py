@@ -1,0 +1,227 @@
+"""Facts as rows: duplicates by a unique index, the weakest by another, all in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import attrs
+
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
+from holdfast.facts import duplicate_key
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import FactOrder
+from holdfast_sqlite.database import Change, Database
+from holdfast_sqlite.faults import RESTORE
+from holdfast_sqlite.search import SearchIndex
+
+#: A listing of no more facts than this is read at once; a longer one as it is used, from a connection of its own.
+AT_ONCE: Final = 500
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
+_INSERT: Final = """
+    INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+_WEAKEST: Final = "SELECT seq, id, content FROM facts WHERE seq <> ? ORDER BY confidence, created_us, seq LIMIT ?"
+_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
+
+
+class Facts:
+    """The facts of one store."""
+
+    def __init__(self, database: Database, index: SearchIndex) -> None:
+        self._database = database
+        self._index = index
+
+    def add(self, fact: Fact, limit: int) -> AddResult:
+        fact = _checked(fact, limit)
+        # Most often answered without the write lock; when not, the unique index decides.
+        with self._database.reading() as sql:
+            twin = None if sql is None else _twin(sql, fact.content)
+        if twin is None:
+            with self._database.changing() as change:
+                self._index.prepare(change)
+                result = self._insert(change, fact, limit)
+            if result.outcome is AddOutcome.ADDED:
+                return result
+            twin = result.fact
+        self._database.confirm()
+        assert twin is not None
+        return _duplicate(twin)
+
+    def get(self, fact_id: str) -> Fact:
+        with self._database.reading() as sql:
+            row = None if sql is None else sql.execute(f"{_SELECT} WHERE id = ?", (fact_id,)).fetchone()
+            return _fact(_known(row, fact_id))
+
+    def update(self, fact_id: str, content: str | None, category: str | None, confidence: float | None) -> Fact:
+        if self._database.missing():
+            _known(None, fact_id)
+        with self._database.changing() as change:
+            self._index.prepare(change)
+            seq, old = _row(change.sql, fact_id)
+            new = attrs.evolve(
+                old,
+                content=old.content if content is None else content,
+                category=old.category if category is None else category,
+                confidence=old.confidence if confidence is None else _finite(confidence),
+            )
+            if new != old:
+                digest = _digest(new.content)
+                twin = _twin(change.sql, new.content)
+                if twin and twin.id != fact_id:
+                    raise DuplicateFact(
+                        f"Fact {twin.id} already says the same as the new content of {fact_id}.",
+                        next_step=f"Delete one of them, or update {twin.id} instead.",
+                    )
+                change.sql.execute(
+                    "UPDATE facts SET content = ?, duplicate = ?, category = ?, confidence = ? WHERE seq = ?",
+                    (new.content, digest, new.category, new.confidence, seq),
+                )
+                self._index.fact_changed(change, seq, old.content, new.content)
+        self._database.confirm()
+        return new
+
+    def delete(self, fact_id: str) -> Fact:
+        if self._database.missing():
+            _known(None, fact_id)
+        with self._database.changing() as change:
+            self._index.prepare(change)
+            seq, fact = _row(change.sql, fact_id)
+            change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
+            change.facts -= 1
+            self._index.fact_deleted(change, seq, fact.content)
+        return fact
+
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        wanted = -1 if limit is None else max(limit, 0)
+        query = f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
+        with self._database.reading() as sql:
+            if sql is None:
+                return iter(())
+            if 0 <= wanted <= AT_ONCE or _count(sql) <= AT_ONCE:
+                return iter([_fact(row) for row in sql.execute(query, (wanted,))])
+        return self._lazily(query, wanted)
+
+    def count(self) -> int:
+        with self._database.reading() as sql:
+            return 0 if sql is None else _count(sql)
+
+    def _lazily(self, query: str, wanted: int) -> Iterator[Fact]:
+        snapshot = self._database.snapshot()
+        if snapshot is None:
+            with self._database.reading() as sql:
+                return iter([] if sql is None else [_fact(row) for row in sql.execute(query, (wanted,))])
+        rows = self._rows(snapshot, query, wanted)
+        next(rows)  # from here on its end closes the snapshot, also when nobody takes a fact from it
+        return (_fact(row) for row in rows if row is not None)
+
+    def _rows(self, snapshot: sqlite3.Connection, query: str, wanted: int) -> Iterator[Any]:
+        try:
+            yield None
+            with self._database.translated():
+                yield from snapshot.execute(query, (wanted,))
+        finally:
+            snapshot.close()
+
+    def _insert(self, change: Change, fact: Fact, limit: int) -> AddResult:
+        # Never a seq that the index may still know, even if its fact was evicted.
+        seq = max(change.last, change.indexed) + 1
+        row = (
+            seq,
+            fact.id,
+            _digest(fact.content),
+            fact.content,
+            fact.category,
+            fact.confidence,
+            (fact.created_at - _EPOCH) // _MICROSECOND,
+            fact.source,
+        )
+        try:
+            change.sql.execute(_INSERT, row)
+        except sqlite3.IntegrityError as error:
+            twin = _twin(change.sql, fact.content)
+            if twin:
+                return _duplicate(twin)
+            raise Conflict(
+                f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again."
+            ) from error
+        change.last = seq
+        evicted = self._evict(change, change.facts - (limit - 1))
+        change.facts += 1 - len(evicted)
+        self._index.fact_added(change)
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+
+    def _evict(self, change: Change, surplus: int) -> tuple[str, ...]:
+        """Let the weakest go, but for the newcomer."""
+        if surplus <= 0:
+            return ()
+        weakest = change.sql.execute(_WEAKEST, (change.last, surplus)).fetchall()
+        for seq, _, content in weakest:
+            change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
+            self._index.fact_evicted(change, seq, content)
+        return tuple(fact_id for _, fact_id, _ in weakest)
+
+
+def _checked(fact: Fact, limit: int) -> Fact:
+    if limit < 1:
+        raise ValueError("limit must be at least 1")
+    at = fact.created_at
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
+    confidence = _finite(fact.confidence)
+    if at is fact.created_at and confidence is fact.confidence:
+        return fact
+    return attrs.evolve(fact, created_at=at, confidence=confidence)
+
+
+def _finite(confidence: float) -> float:
+    if not math.isfinite(confidence):
+        raise ValueError("confidence is not a finite number")
+    return float(confidence)
+
+
+def _digest(content: str) -> bytes:
+    """What the unique index holds: as good as the key itself, and short whatever its length."""
+    return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
+
+
+def _twin(sql: sqlite3.Connection, content: str) -> Fact | None:
+    row = sql.execute(f"{_SELECT} WHERE duplicate = ?", (_digest(content),)).fetchone()
+    return None if row is None else _fact(row)
+
+
+def _duplicate(twin: Fact) -> AddResult:
+    return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+
+
+def _row(sql: sqlite3.Connection, fact_id: str) -> tuple[int, Fact]:
+    row = sql.execute(f"{_SELECT.replace('SELECT', 'SELECT seq,', 1)} WHERE id = ?", (fact_id,)).fetchone()
+    seq, *rest = _known(row, fact_id)
+    return seq, _fact(rest)
+
+
+def _known(row: Any, fact_id: str) -> Any:
+    if row is None:
+        raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+    return row
+
+
+def _count(sql: sqlite3.Connection) -> int:
+    return int(sql.execute("SELECT facts FROM state").fetchone()[0])
+
+
+def _fact(row: Sequence[Any]) -> Fact:
+    fact_id, content, category, confidence, created_us, source = row
+    try:
+        at = _EPOCH + timedelta(microseconds=created_us)
+        whole = all(isinstance(text, str) for text in (fact_id, content, category, source))
+    except (TypeError, OverflowError):
+        whole = False
+    if not whole or not isinstance(confidence, float):
+        raise Corrupt(f"The fact {fact_id!r} is stored with values of a wrong kind.", next_step=RESTORE)
+    return Fact(id=fact_id, content=content, category=category, confidence=confidence, created_at=at, source=source)

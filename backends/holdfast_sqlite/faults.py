@@ -1,0 +1,63 @@
+"""SQLite's errors as the storage errors that the contract names."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable
+
+#: Primary result codes; the low byte of an extended one. Source: https://www.sqlite.org/rescode.html
+_ERROR, _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN = 1, 3, 5, 6, 8, 10, 11, 13, 14
+_TOOBIG, _NOTADB = 18, 26
+_IOERR_CORRUPTFS: Final = _IOERR | (33 << 8)
+
+RESTORE: Final = "Restore the file from a copy, or move it away to begin anew; nothing writes to it until then."
+_UNAVAILABLE: Final = {
+    _PERM: ("access was denied", "Give this user access to the file and its folder, then try again."),
+    _READONLY: ("it is read-only", "Make the file, its folder and the file system writable, then try again."),
+    _IOERR: ("the disk or a limit on file sizes reported an error", "Check the disk and `ulimit -f`, then try again."),
+    _FULL: ("the disk is full", "Free some disk space, then try again."),
+    _CANTOPEN: ("it could not be opened", "Check the file, its folder and their owner, then try again."),
+}
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """The extended result code; 0 when the error is the Python module's own."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code if isinstance(code, int) else 0
+
+
+def is_primary(error: sqlite3.Error, *codes: int) -> bool:
+    """Whether the error is of one of these primary codes."""
+    return code_of(error) & 0xFF in codes
+
+
+def cannot_open(error: sqlite3.Error) -> bool:
+    """Whether the file, or the files beside it, could not be opened."""
+    return is_primary(error, _CANTOPEN, _READONLY, _PERM)
+
+
+def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastError:
+    """What ``error`` means for ``file``. Nothing of a text that was being stored is in the message."""
+    code = code_of(error)
+    primary = code & 0xFF
+    if primary in (_BUSY, _LOCKED):
+        return Unavailable(
+            f"{file!r} was still locked by another process after {timeout_s:g} s.",
+            next_step="Wait for it or end it, then try again. The lock frees itself when its process ends.",
+        )
+    if primary in (_CORRUPT, _NOTADB) or code == _IOERR_CORRUPTFS:
+        what = "is not a SQLite database" if primary == _NOTADB else "is damaged"
+        return Corrupt(f"{file!r} {what} ({error}).", next_step=RESTORE)
+    if primary == _ERROR or (code == 0 and "decode" in str(error)):  # a table is missing, a text is not UTF-8
+        return Corrupt(f"{file!r} does not hold what it should ({_first_words(error)}).", next_step=RESTORE)
+    if primary == _TOOBIG or isinstance(error, sqlite3.DataError):
+        return Refused("The text is too large for one SQLite value.", next_step="Split it.")
+    reason, step = _UNAVAILABLE.get(primary, (str(error), "Try again."))
+    return Unavailable(f"{file!r} could not be used: {reason}.", next_step=step)
+
+
+def _first_words(error: sqlite3.Error) -> str:
+    """Without what follows "with text": that would be memory text in a message."""
+    return str(error).split(" with text", 1)[0]

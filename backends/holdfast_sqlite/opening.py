@@ -1,0 +1,104 @@
+"""Opening the database file, making it, and the settings that every connection gets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import sys
+from typing import Final
+
+from holdfast import durable
+from holdfast_sqlite import faults, schema
+from holdfast_sqlite.place import Place
+
+#: Pages in the log at which it is merged into the database: 16 MiB. More means fewer flushes beside those of commits.
+CHECKPOINT_PAGES: Final = 4000
+_PRAGMAS: Final = (
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA secure_delete = ON",  # what was forgotten is not left in free pages
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -8000",  # KiB: memory does not grow with the store
+    "PRAGMA journal_size_limit = 33554432",
+    f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}",
+    # On macOS an fsync leaves the data in the drive's cache.
+    *(("PRAGMA fullfsync = ON", "PRAGMA checkpoint_fullfsync = ON") if sys.platform == "darwin" else ()),
+)
+
+
+def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
+    """A connection to the store that is there, and whether it takes the file for one that nobody writes to.
+
+    Raises: sqlite3.Error; Corrupt, Refused and Unsupported when it is not a store that this code can use.
+    """
+    place.check_inside()
+    try:
+        return _connect(place, "mode=rw", timeout_s), False
+    except sqlite3.Error as error:
+        # On a read-only file system the files beside the database cannot be made. When there is no log, none is
+        # needed; when there is one, leaving it out would show an older store than there is.
+        if not faults.cannot_open(error) or place.unmerged():
+            raise
+    return _connect(place, "mode=ro&immutable=1", timeout_s), True
+
+
+def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{_uri(place.database)}?{mode}", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+        schema.check(connection, place.file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def create(place: Place) -> None:
+    """Put a complete, empty store in its place at once: a file that is there and empty is a damaged one.
+
+    Raises: sqlite3.Error; Refused; Unavailable.
+    """
+    place.check_inside()
+    place.make_folder()
+    name = f"{durable.TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{durable.TEMP_SUFFIX}"
+    temp = os.path.join(place.folder, name)
+    try:
+        os.close(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            with contextlib.closing(sqlite3.connect(temp, isolation_level=None)) as connection:
+                schema.create(connection)
+                connection.execute("PRAGMA journal_mode = WAL")
+            durable.sync(temp)
+            _publish(temp, place.database)
+        finally:
+            for end in ("", "-wal", "-shm", "-journal"):
+                with contextlib.suppress(OSError):
+                    os.unlink(temp + end)
+    except OSError as error:
+        raise durable.unavailable(error, place.database, "make") from error
+    durable.fsync_dir(place.folder)
+
+
+def _publish(temp: str, target: str) -> None:
+    """Give the finished file its name unless another process was first: its store is as good as this one."""
+    try:
+        os.link(temp, target)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links
+        if not os.path.lexists(target):
+            os.rename(temp, target)
+
+
+def _uri(path: str) -> str:
+    """Source: https://www.sqlite.org/uri.html, section 3.1."""
+    path = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    if os.name == "nt":
+        path = "/" + path.replace("\\", "/")
+    return f"file:{path}"

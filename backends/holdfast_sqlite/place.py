@@ -1,0 +1,101 @@
+"""Where the database lies: a path that stays under the root, and a look at the file that opens nothing.
+
+Nothing here opens the database by itself: closing any descriptor of a file drops all locks that the process has on
+it, SQLite's too. Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final, NamedTuple
+
+from holdfast import durable
+from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.storage import check_name
+
+_MOVE: Final = "Move it away or restore the file from a copy, then try again."
+
+
+class Identity(NamedTuple):
+    """What changes when the database file does. Commits go to the log beside it and change nothing here."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    def same_file(self, other: Identity) -> bool:
+        """Whether both are one file, whatever became of its content."""
+        return self[:2] == other[:2]
+
+
+class Place:
+    """The database ``file`` in the folder ``path`` under the project ``root``. Nothing is made before a write."""
+
+    def __init__(self, root: str | os.PathLike[str], *, path: str, file: str) -> None:
+        self.root = os.path.realpath(root)
+        self.folder = os.path.normpath(os.path.join(self.root, path))
+        self.file = check_name(file)
+        self.database = os.path.join(self.folder, file)
+        self.log = self.database + "-wal"
+        if os.path.commonpath((self.root, self.folder)) != self.root:
+            raise Refused(
+                f"The store's folder {path!r} is outside of the project.",
+                next_step="Set `[storage] path` to a folder under the project.",
+            )
+        if "/" in file:
+            raise Refused(f"The database {file!r} is not a file name.", next_step="Set `[storage] file` to a name.")
+
+    def look(self) -> Identity | None:
+        """The database file as it is now, or None when there is none.
+
+        Raises: Refused for symbolic links; Corrupt when something else is in its place or only its log is left.
+        """
+        try:
+            found = os.stat(self.database, follow_symlinks=False)
+        except FileNotFoundError:
+            if os.path.lexists(self.log) and not os.path.lexists(self.database):
+                raise Corrupt(
+                    f"{self.file!r} is gone, but {os.path.basename(self.log)!r}, which belongs to it, is there.",
+                    next_step="Restore the database beside it from a copy, or move the log away.",
+                ) from None
+            return None
+        except NotADirectoryError as error:
+            raise Corrupt(f"A file is where the folder of {self.file!r} should be.", next_step=_MOVE) from error
+        except OSError as error:
+            raise durable.unavailable(error, self.database, "find") from error
+        if stat.S_ISLNK(found.st_mode):
+            raise Refused(f"{self.file!r} is a symbolic link.", next_step="Replace the link by the file itself.")
+        if not stat.S_ISREG(found.st_mode):
+            raise Corrupt(f"What lies at {self.file!r} is not a file.", next_step=_MOVE)
+        return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def check_inside(self) -> None:
+        """Raises: Refused when a symbolic link takes the folder out of the project."""
+        real = os.path.realpath(self.folder)
+        if real != self.root and not real.startswith(os.path.join(self.root, "")):
+            raise Refused(
+                "A symbolic link takes the store's folder out of the project.",
+                next_step="Replace the link by a real folder.",
+            )
+
+    def make_folder(self) -> None:
+        """Make the store's folder, and the whole way to it from the root durable: whoever made a part of it may have
+        been killed before its flush. Raises: Unavailable."""
+        if not os.path.isdir(self.root):
+            raise Unavailable(
+                f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
+            )
+        durable.make_private_dir(self.folder)
+        folder = self.folder
+        while folder != self.root:
+            folder = os.path.dirname(folder)
+            durable.fsync_dir(folder)
+
+    def unmerged(self) -> bool:
+        """Whether the log holds anything. Looks at its name and size only."""
+        try:
+            return os.stat(self.log, follow_symlinks=False).st_size > 0
+        except OSError:
+            return False

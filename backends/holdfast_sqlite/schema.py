@@ -1,0 +1,87 @@
+"""The tables, as the steps that led to them. A new store takes all steps, an older one those it lacks.
+
+Step N makes schema N (``PRAGMA user_version``) of schema N - 1. A step that was released never changes again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from holdfast.errors import Corrupt, Unsupported
+from holdfast_sqlite.faults import RESTORE
+
+#: ``PRAGMA application_id``: "hold" in ASCII, by which a store is told from any other SQLite file.
+APPLICATION_ID: Final = 0x686F6C64
+
+STEPS: Final[tuple[tuple[str, ...], ...]] = (
+    (
+        # A document is its pieces in order, joined: an append adds a row and rewrites nothing.
+        "CREATE TABLE documents (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision TEXT NOT NULL)",
+        """CREATE TABLE pieces (
+            id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+            text TEXT NOT NULL)""",
+        "CREATE INDEX pieces_of_document ON pieces (document)",
+        """CREATE TABLE blocks (
+            document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE, block_id TEXT NOT NULL,
+            PRIMARY KEY (document, block_id)) WITHOUT ROWID""",
+        # seq is the order of insertion; duplicate is a digest of the duplicate key; created_us counts from 1970, UTC.
+        """CREATE TABLE facts (
+            seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, duplicate BLOB NOT NULL UNIQUE, content TEXT NOT NULL,
+            category TEXT NOT NULL, confidence REAL NOT NULL, created_us INTEGER NOT NULL, source TEXT NOT NULL)""",
+        "CREATE INDEX facts_weakest ON facts (confidence, created_us)",
+        # One row. facts: how many there are, since counting takes longer the more there are.
+        "CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), facts INTEGER NOT NULL)",
+        "INSERT INTO state VALUES (1, 0)",
+    ),
+    (
+        "CREATE INDEX facts_strongest ON facts (confidence DESC)",
+        # The last seq that the full-text index knows; -1: there is no index, or one that cannot be trusted.
+        "ALTER TABLE state ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1",
+        # Facts that were evicted and are still in the full-text index.
+        "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY, content TEXT NOT NULL)",
+    ),
+)
+LATEST: Final = len(STEPS)
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make all tables in an empty database, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    _take(connection, 0)
+    connection.execute("COMMIT")
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Take the steps that this store lacks, in the transaction that the caller has begun."""
+    version = _number(connection, "user_version")
+    if version < LATEST:
+        _take(connection, version)
+
+
+def check(connection: sqlite3.Connection, file: str) -> int:
+    """The schema of the store. Older ones can be read as they are; they are upgraded by the first write.
+
+    Raises: Corrupt when it is no store; Unsupported when it is newer than this code.
+    """
+    version = _number(connection, "user_version")
+    if _number(connection, "application_id") != APPLICATION_ID or version < 1:
+        raise Corrupt(f"{file!r} is not a holdfast store.", next_step=RESTORE)
+    if version > LATEST:
+        raise Unsupported(
+            f"{file!r} has schema {version}, and this version of holdfast knows none above {LATEST}.",
+            next_step="Upgrade holdfast; nothing was changed.",
+        )
+    return version
+
+
+def _take(connection: sqlite3.Connection, version: int) -> None:
+    for statements in STEPS[version:]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {LATEST}")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
