@@ -22,6 +22,7 @@ from holdfast.store import Store
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
     from holdfast.facts import Facts
+    from holdfast.models import Profile
     from holdfast.report import Report
     from holdfast.safety import Marker
     from holdfast.transcripts import Transcript
@@ -107,6 +108,38 @@ class Holdfast:
         from holdfast.facts import Facts
 
         return Facts(self.services)
+
+    @property
+    def profile(self) -> Profile:
+        """Who the user is and what went on, as stored. Raises: Corrupt, Unavailable."""
+        from holdfast.profile import load
+
+        return load(self.services)
+
+    def update_profile(self, **sections: str) -> Profile:
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); an empty text clears one.
+
+        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
+        """
+        from holdfast.profile import update
+
+        return update(self.services, sections)
+
+    def prompt(
+        self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
+    ) -> str:
+        """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
+
+        ``counter`` counts the tokens of a text, as ``[prompt] counter`` says by default. ``fenced`` marks the block
+        as recalled data, so that it is never extracted again. Empty when nothing is stored or nothing fits.
+        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
+        """
+        from holdfast.counters import counter as named
+        from holdfast.prompt import prompt
+
+        settled = self.config.prompt
+        budget = settled.max_tokens if max_tokens is None else max_tokens
+        return prompt(self.services, budget, counter or named(settled.counter), fenced=fenced)
 
     # sessions
 

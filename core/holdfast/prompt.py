@@ -1,0 +1,162 @@
+"""The memory block for a system prompt: profile and facts as compact text that never exceeds its budget.
+
+    User Context:
+    - Work: ...
+    - Personal: ...
+    - Current Focus: ...
+
+    History:
+    - Recent: ...
+    - Earlier: ...
+    - Background: ...
+
+    Facts:
+    - [preference | 0.90] Prefers tabs
+
+Empty parts are left out. What does not fit leaves in this order: facts, the weakest first; then characters from the end,
+and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from attrs import field, frozen
+
+from holdfast import profile, recall
+from holdfast.errors import BadValue, Refused
+from holdfast.layout import Surface
+from holdfast.storage import FactOrder
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact, Profile
+    from holdfast.services import Services
+
+logger = logging.getLogger(__name__)
+
+MARKER: Final = "\n..."
+_USER = ("User Context:", ("work", "personal", "top_of_mind"))
+_HISTORY = ("History:", ("recent", "earlier", "background"))
+_FACTS: Final = "Facts:"
+
+
+def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
+    """The block, at most ``max_tokens`` by ``count``. Costs what it prints, not what is stored.
+
+    ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. What is read passes the
+    gate again: a rule that is newer than a fact holds for it too, and a fact that would now be refused is left out.
+    Raises: BadValue for a negative budget; PluginError when a validator is broken; Corrupt, Unavailable.
+    """
+    if max_tokens < 0:
+        raise BadValue("max_tokens", "cannot be negative")
+    head = _admitted(services, _profile_text(profile.load(services)))
+    block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
+    block.fill(lambda facts: _admit_facts(services, facts), services.store.backend.facts(FactOrder.CONFIDENCE))
+    return block.text()
+
+
+def fact_line(fact: Fact) -> str:
+    """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
+    return f"- [{fact.category} | {fact.confidence:.2f}] {_one_line(fact.content)}"
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else " ".join(text.split())
+
+
+@frozen(kw_only=True)
+class _Block:
+    """The text under construction: the head, and as many lines as fit."""
+
+    budget: int
+    count: Callable[[str], int]
+    fenced: bool
+    head: str
+    lines: list[str] = field(factory=list)
+
+    def fill(self, lines_of: Callable[[Sequence[Fact]], list[str]], facts: Iterator[Fact]) -> None:
+        """Read lines until they exceed the budget, then let the last ones go."""
+        while (room := self.budget - self.count(self._render(len(self.lines)))) >= 0:
+            # A sum over lines is a little off the count of the whole: the margin mostly saves a second round.
+            chunk = self._take(facts, room + room // 20 + 8)
+            if not chunk:
+                return
+            self.lines.extend(lines_of(chunk))
+        del self.lines[_largest(len(self.lines), self._fits) :]
+
+    def _take(self, facts: Iterator[Fact], room: int) -> list[Fact]:
+        taken: list[Fact] = []
+        for fact in facts:
+            taken.append(fact)
+            room -= self.count(fact.content) + 4  # the frame of a line costs about as much
+            if room < 0:
+                break
+        return taken
+
+    def text(self) -> str:
+        """The finished block. Without lines the head is cut, if it has to be."""
+        whole = self._render(len(self.lines))
+        if self.count(whole) <= self.budget:
+            return whole
+        if self.count(self._cut(0)) > self.budget:
+            return ""
+        return self._cut(_largest(len(self.head) - 1, lambda n: self.count(self._cut(n)) <= self.budget))
+
+    def _fits(self, lines: int) -> bool:
+        return self.count(self._render(lines)) <= self.budget
+
+    def _render(self, lines: int) -> str:
+        facts = "\n".join([_FACTS, *self.lines[:lines]]) if lines else ""
+        return self._framed(f"{self.head}\n\n{facts}" if self.head and facts else self.head or facts)
+
+    def _cut(self, chars: int) -> str:
+        return self._framed(self.head[:chars] + MARKER)
+
+    def _framed(self, text: str) -> str:
+        if not self.fenced or not text:
+            return text
+        return f"{recall.OPEN}\n{recall.escape(text)}\n{recall.CLOSE}"
+
+
+def _largest(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to ``most`` that fits, given that what fits is mostly the smaller ones; 0 when none does.
+
+    A counter may find a longer text cheaper (byte pairs merge), so the number found is tried again, downwards.
+    """
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    while low and not fits(low):
+        low -= 1
+    return low
+
+
+def _profile_text(known: Profile) -> str:
+    blocks = []
+    for title, names in (_USER, _HISTORY):
+        rows = [f"- {profile.ANCHORS[n]}: {_one_line(getattr(known, n))}" for n in names if getattr(known, n).strip()]
+        if rows:
+            blocks.append("\n".join([title, *rows]))
+    return "\n\n".join(blocks)
+
+
+def _admitted(services: Services, head: str) -> str:
+    try:
+        return services.gate.admit(head, surface=Surface.PROFILE).strip() if head else ""
+    except Refused:
+        logger.warning("the profile is left out of the prompt: a validator refuses it now")
+        return ""
+
+
+def _admit_facts(services: Services, facts: Sequence[Fact]) -> list[str]:
+    lines = [fact_line(fact) for fact in facts]
+    try:
+        return services.gate.admit_all(lines, surface=Surface.FACT)
+    except Refused:
+        if len(lines) > 1:
+            return [line for fact in facts for line in _admit_facts(services, [fact])]
+        logger.warning("fact %s is left out of the prompt: a validator refuses it now", facts[0].id)
+        return []
