@@ -16,6 +16,7 @@ from attrs import frozen
 from holdfast import durable, handoff, journal, private, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.layout import Surface
+from holdfast.status import owner
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast
@@ -116,7 +117,8 @@ def _plugins(root: str) -> Iterator[Check]:
             name="plugins",
             outcome=Outcome.FAIL,
             message=one.reason,
-            next_step=f"Repair it, or set `[plugins.{one.name}] enabled = false`; until then nothing can be stored.",
+            next_step=f"{'Install' if one.status == 'missing' else 'Repair'} it, or switch it off with "
+            f"`holdfast config plugins.{one.name}.enabled false`; until then nothing can be stored.",
         )
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
@@ -154,26 +156,13 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
     count = broken = 0
     for path in journal.session_files(state):
         count += 1
-        stem = os.path.basename(path).removesuffix(".jsonl")
         try:
-            if os.path.isdir(path):
-                raise Corrupt(
-                    f"state/sessions/{stem}.jsonl is a directory.", next_step="Move it away: a journal is a file."
-                )
-            session_id = journal.session_id_of(path)
-            one = journal.Journal(state, session_id or stem)
+            one = journal.Journal(state, owner(path))
             try:
                 for _ in one.entries():
                     pass
-                if session_id is None and one.size():
-                    raise Corrupt(
-                        f"{one.shown} does not say which session it belongs to.",
-                        next_step="Run `holdfast doctor --repair`: it keeps the damaged file and all whole lines.",
-                    )
             except Corrupt:
-                if not repair or os.path.realpath(one.path) != os.path.realpath(path):
-                    raise
-                left_out = one.repair()
+                left_out = one.repair() if repair else 0
                 if not left_out:
                     raise
                 kept = f"{one.shown} goes on without {left_out:,} damaged bytes; the damaged file is kept beside it"

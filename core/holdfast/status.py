@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holdfast import journal, safety
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.models import turns_of
 from holdfast.safety import Marker, State
 from holdfast.session import Session
@@ -67,25 +67,26 @@ _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 def status(services: Services) -> Status:
     """Read every journal and marker of the project. Raises: Unavailable when the private folder cannot be listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
-    found = {}
-    for path in journal.session_files(services.state):
-        one = _read(services, path, markers)
-        found[one.id] = one
-    for session_id, marker in markers.items():
-        found.setdefault(session_id, _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker))
+    found = [_read(services, path, markers) for path in journal.session_files(services.state)]
+    known = {one.id for one in found}
+    found += [
+        _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker)
+        for session_id, marker in markers.items()
+        if session_id not in known
+    ]
     return Status(
         root=services.root,
         at=services.now(),
         layout=services.layout.preset,
         backend=services.config.storage.backend,
-        sessions=tuple(sorted(found.values(), key=lambda s: (_RANK[s.state], s.id))),
+        sessions=tuple(sorted(found, key=lambda s: (_RANK[s.state], s.id))),
     )
 
 
 def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
     session_id = os.path.basename(path).removesuffix(".jsonl")
     try:
-        session_id = journal.session_id_of(path) or session_id
+        session_id = owner(path)
         session = Session(services, session_id)
         receipt = session.last_receipt
         messages = session.messages
@@ -108,6 +109,30 @@ def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionS
         return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
     marker = markers.get(session_id)
     return _marked(one, marker) if marker else one
+
+
+def owner(path: str) -> str:
+    """The session whose journal lies at ``path``. Raises: Corrupt when that cannot be told, or when that session would
+    be looked for in another file: what is in this one would then be lost from sight."""
+    stem = os.path.basename(path).removesuffix(".jsonl")
+    shown = f"state/sessions/{stem}.jsonl"
+    if os.path.isdir(path):
+        raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal is a file.")
+    session_id = journal.session_id_of(path)
+    if session_id is None:
+        if journal.file_stem(stem) == stem:
+            return stem
+        raise Corrupt(
+            f"{shown} does not say which session it belongs to: its first line is damaged.",
+            next_step="Restore the file from a copy, or move it away.",
+        )
+    wanted = journal.file_stem(session_id) + ".jsonl"
+    if wanted != f"{stem}.jsonl":
+        raise Corrupt(
+            f"{shown} is the journal of session {session_id!r}, which is not read from it.",
+            next_step=f"Rename it to {wanted}; if there is such a file, flush that session first.",
+        )
+    return session_id
 
 
 def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:

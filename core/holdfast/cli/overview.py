@@ -25,7 +25,7 @@ _DAILY = (
 
 
 def overview(root: str | None) -> int:
-    """Print it. Returns 1 when a session is UNSAFE."""
+    """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
     from holdfast import Holdfast, settings
     from holdfast.status import status
 
@@ -37,6 +37,7 @@ def overview(root: str | None) -> int:
     problem: HoldfastError | None = None
     with Holdfast.open(folder) as memory:
         now = status(memory.services)
+        plugins = memory.plugin_statuses()
         try:
             brief = memory.load()
         except HoldfastError as error:
@@ -44,6 +45,10 @@ def overview(root: str | None) -> int:
     about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet; the defaults apply"
     out.say(f"  {out.dim('project ')}  {home_short(folder)}  {out.dim('(' + about + ')')}")
     out.say(f"  {out.dim('sessions')}  {state.counts(now)}")
+    broken = [p for p in plugins if p.status in ("failed", "missing")]
+    for plugin in broken:
+        told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` tells more."
+        out.say(out.wrapped(told, first=f"\n{out.mark('fail')} ", rest="  "))
     state.say_unsafe(out, now)
     if brief is not None and brief.work:
         _say_work(out, brief)
@@ -53,7 +58,7 @@ def overview(root: str | None) -> int:
     out.say()
     begun = found or bool(now.sessions)
     out.say(out.table([((command, "cyan"), text) for command, text in (_DAILY if begun else _FIRST)]))
-    return 0 if now.ok and problem is None else 1
+    return 0 if now.ok and problem is None and not broken else 1
 
 
 def _say_work(out: Term, brief: Brief) -> None:

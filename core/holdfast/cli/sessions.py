@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     else:
         rows = []
         for one in now.sessions:
-            held = f"{count(one.context_messages, 'message')}, {count(one.context_tokens, 'token')}"
+            held = count(one.context_tokens, "token")
             last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
             rows.append((*state.cells(out, one), "ended" if one.ended else held, last))
         out.say(out.table(rows, head=("", "session", "state", "in context", "last turn")))

@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
         head = ("", "session", "state", "since the last flush", "last flush")
         rows = [(*state.cells(out, s), state.since(s), state.flushed(s, now)) for s in shown[:_SHOWN]]
         out.say()
-        out.say(out.table(rows, head=head))
+        out.say(out.table(rows, head=head, clipped=1))
     hidden = len(shown) - _SHOWN
     ended = len(now.sessions) - len(shown)
     more = [f"{count(hidden, 'more session')}: `holdfast sessions`"] if hidden > 0 else []

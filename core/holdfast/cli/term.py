@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Lines are not made longer than this, however wide the window: the eye loses the way back.
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
+_MIN_COLUMN = 12
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _MARKS = {"ok": ("✓", "+"), "warn": ("!", "!"), "fail": ("✗", "x"), "dirty": ("●", "*"), "dot": ("·", "-")}
@@ -128,16 +129,30 @@ class Term:
         return "\n".join([*lines, line])
 
     def table(
-        self, rows: Iterable[Sequence[Cell]], *, head: Sequence[str] = (), indent: str = "  ", right: Sequence[int] = ()
+        self,
+        rows: Iterable[Sequence[Cell]],
+        *,
+        head: Sequence[str] = (),
+        indent: str = "  ",
+        right: Sequence[int] = (),
+        clipped: int | None = None,
     ) -> str:
-        """Aligned columns. The last one is wrapped under itself; the columns in ``right`` are flush right."""
+        """Aligned columns. The last one is wrapped under itself; the columns in ``right`` are flush right; the column
+        ``clipped`` gives way when a line would be too long.
+        """
         body = [[cell if isinstance(cell, tuple) else (cell, "") for cell in row] for row in rows]
         body = [[(self.plain(text), style) for text, style in row] for row in body]
         titles = [[(title, "dim") for title in head]] if head else []
         every = titles + body
         if not every:
             return ""
-        widths = [max(cells(row[i][0]) for row in every) for i in range(len(every[0]) - 1)]
+        widths = [max(cells(row[i][0]) for row in every) for i in range(len(every[0]))]
+        if clipped is not None:
+            over = visible(indent) + sum(widths) + 2 * (len(widths) - 1) - self.width
+            widths[clipped] = min(widths[clipped], max(widths[clipped] - over, _MIN_COLUMN))
+            for row in every:
+                row[clipped] = (self.clip(row[clipped][0], widths[clipped]), row[clipped][1])
+        widths.pop()
         before = visible(indent) + sum(widths) + 2 * len(widths)
         lines = []
         for row in every:

@@ -134,3 +134,24 @@ def test_doctor__journal_from_the_future__a_remark_about_the_clock(talked, proje
     path = project / ".holdfast/state/sessions/s1.jsonl"
     os.utime(path, (time.time() + 86400, time.time() + 86400))
     assert outcomes(talked("doctor", "--json"))["clock"] == {"warn"}
+
+
+def test_doctor__journal_under_a_wrong_name__fails_and_status_too(talked, project):
+    path = project / ".holdfast/state/sessions/s1.jsonl"
+    path.rename(path.with_name("s7.jsonl"))
+    assert "Rename it to s1.jsonl" in talked("doctor").out
+    result = talked("status")
+    assert result.code == 1
+    assert "Rename it to s1.jsonl" in result.out
+
+
+def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_the_name_tells_the_session(talked, project):
+    folder = project / ".holdfast/state/sessions"
+    for name in ("s1.jsonl", "gr-e~8a755fecbd06.jsonl"):
+        lines = (folder / "s1.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / name).write_bytes(b"x" + lines[0] + b"".join(lines[1:]))
+    result = talked("doctor", "--repair")
+    assert result.code == 1
+    assert "s1.jsonl goes on without" in result.out
+    assert "gr-e~8a755fecbd06.jsonl does not say which session" in result.out
+    assert {s["id"]: s["context_messages"] for s in talked("sessions", "--json").json["sessions"]}["s1"] == 2

@@ -68,6 +68,19 @@ def test_overview__work_is_open__says_where_to_go_on(flushed):
     assert "next: run the tests" in out
 
 
+def test_overview__plugin_is_missing__says_that_nothing_can_be_stored(run, project):
+    (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    result = run()
+    assert result.code == 1
+    assert "'acme' is not installed" in result.out
+
+
+def test_status__long_ids__give_way_to_the_width(run):
+    run("add", "user", "hello", "--session", "x" * 200)
+    assert all(len(line) <= 100 for line in run("status").out.splitlines() if "xxx" in line)
+    assert run("status", "--json").json["sessions"][0]["id"] == "x" * 200
+
+
 @pytest.mark.req("R088")
 @pytest.mark.parametrize("words", [[], ["status"], ["doctor"]], ids=["overview", "status", "doctor"])
 def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):

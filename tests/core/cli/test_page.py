@@ -1,0 +1,36 @@
+"""docs/command-line.md says what the commands do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.commands import COMMANDS
+
+from .test_commands import CALLS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> dict[str, str]:
+    """First cell -> second cell of the first table under a heading."""
+    part = PAGE.split(heading, 1)[1].split("\n## ", 1)[0]
+    return {m[1]: m[2] for m in re.finditer(r"^\| (`.+?) \| (.+) \|$", part, re.MULTILINE)}
+
+
+def test_page__table_of_commands__is_the_one_of_the_program():
+    assert {name.strip("`"): text for name, text in rows("# The command line").items()} == COMMANDS
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_page__json_keys__are_the_ones_that_are_printed(talked, command):
+    told = next(text for names, text in rows("## JSON").items() if f"`{command}`" in names)
+    outer = re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", told))
+    table = talked(*CALLS[command], "--json").json
+    assert ["ok", *outer] == list(table)
+    for key, inner in re.findall(r"`(\w+)` \((.*?)\)", told):
+        if table[key]:
+            names = re.findall(r"`(\w+)`", inner)
+            assert [n for n in names if n != "text" or n in table[key][0]] == list(table[key][0])
