@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
@@ -20,13 +21,14 @@ _BORDER = f"\n{_BORDER_CHAR}\n"
 #: Control characters that no Markdown needs and that break readers; newline and tab stay. Lone surrogates cannot be
 #: written as UTF-8 at all.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
+_UNSTORABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
     """``text`` as it can be stored: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isprintable():  # quick for the common case of one plain line
+    if not text.isprintable() and _UNSTORABLE.search(text):  # translating is slow, and hardly ever needed
         text = text.translate(_CONTROLS)
         try:
             text.encode("utf-8")

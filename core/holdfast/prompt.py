@@ -13,8 +13,8 @@
     Facts:
     - [preference | 0.90] Prefers tabs
 
-Empty parts are left out. What does not fit leaves in this order: facts, the weakest first; then characters from the end,
-and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
+Empty parts are left out. What does not fit leaves in this order: facts, the weakest first; then characters from the
+end, and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
 """
 
 from __future__ import annotations

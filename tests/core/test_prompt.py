@@ -280,7 +280,6 @@ def test_counter__tiktoken_without_its_file__clear_error_and_no_download(
 
 def test_counter__tiktoken_with_a_loaded_encoding__counts_by_it(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     tiktoken = pytest.importorskip("tiktoken")
-    import tiktoken.registry
 
     single = tiktoken.Encoding(
         name="single",
@@ -288,7 +287,7 @@ def test_counter__tiktoken_with_a_loaded_encoding__counts_by_it(monkeypatch: pyt
         mergeable_ranks={bytes([n]): n for n in range(256)},
         special_tokens={"<|x|>": 256},
     )
-    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "single", single)
+    monkeypatch.setitem(pytest.importorskip("tiktoken.registry").ENCODINGS, "single", single)
     assert counter("tiktoken:single")("aé<|x|>") == 8
     with Holdfast.open(project, config=Config(prompt=PromptConfig(counter="tiktoken:single"))) as memory:
         memory.facts.create("a" * 50, "goal", 0.5)
