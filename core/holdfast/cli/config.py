@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from holdfast.effective import Setting
 
 
+_SECRET = ("token", "secret", "password", "api_key")
+
+
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy")
     parser.add_argument("value", metavar="VALUE", nargs="?", help="write it into the settings file")
@@ -34,7 +37,7 @@ def run(args: Namespace) -> int:
     out = Term()
     if args.value is not None:
         return _set(out, root, args)
-    found = effective.effective(root)
+    found = [_masked(setting) for setting in effective.effective(root)]
     if args.key is not None:
         chosen = [s for s in found if s.key == args.key or s.key.startswith(args.key + ".")]
         if not chosen:
@@ -65,6 +68,14 @@ def _set(out: Term, root: str, args: Namespace) -> int:
     if now is not None and now.source.startswith("HOLDFAST_"):
         out.say(out.wrapped(f"{now.source} overrides it: {_text(now.value)} is in force", first=f"{out.mark('warn')} "))
     return 0
+
+
+def _masked(setting: Setting) -> Setting:
+    """Secrets belong into the environment or the keyring; one that a variable put among the settings is not printed."""
+    from attrs import evolve
+
+    name = setting.key.rpartition(".")[2]
+    return evolve(setting, value="***") if name.endswith(_SECRET) and setting.value else setting
 
 
 def _text(value: object) -> str:

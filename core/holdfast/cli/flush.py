@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli import given, receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
-from holdfast.cli.known import require_session
+from holdfast.cli.known import require_session, require_source
 from holdfast.cli.term import Term
 from holdfast.errors import FlushRefused
 
@@ -56,7 +56,9 @@ def run(args: Namespace) -> int:
         if args.transcript is not None:
             session = _imported(memory, args)
         else:
-            if payload is None and args.session is not None:
+            if payload is not None:
+                require_source(memory, args.session or DEFAULT_SESSION, payload)
+            elif args.session is not None:
                 require_session(memory, args.session)
             session = memory.session(args.session or DEFAULT_SESSION)
         try:

@@ -4,28 +4,54 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import NotFound
+from holdfast.errors import FlushRefused, NotFound
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.models import Payload
 
 
 def require_session(memory: Holdfast, session_id: str) -> None:
     """Raises: NotFound when the session has neither a journal nor an UNSAFE marker: a slip of the hand must not look
     like a flush that succeeded."""
+    if not has_begun(memory, session_id):
+        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
+
+
+def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
+    """Raises: FlushRefused when the payload is incomplete and there is no session from which the rest could be derived.
+
+    Said before the flush begins: a session that never was must not stay behind as UNSAFE.
+    """
+    from holdfast import contract
+
+    missing = contract.missing(payload)
+    if missing and not has_begun(memory, session_id):
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise FlushRefused(
+            f"The payload lacks {names}, and there is no session {session_id!r} to derive that from.",
+            next_step=_which(memory, session_id),
+            missing=missing,
+            target="payload",
+        )
+
+
+def has_begun(memory: Holdfast, session_id: str) -> bool:
+    """Whether the session has a journal or an UNSAFE marker."""
     from holdfast import safety
-    from holdfast.cli.words import nearest
     from holdfast.journal import Journal
 
     state = memory.services.state
-    if Journal(state, session_id).exists() or safety.read(state, session_id) is not None:
-        return
+    return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def _which(memory: Holdfast, session_id: str) -> str:
+    from holdfast.cli.words import nearest
+
     known = memory.sessions()
+    if not known:
+        return "No session has begun here yet: `holdfast add` begins one."
     near = nearest(session_id, known)
     if near:
-        step = f"Did you mean `--session {near}`?"
-    elif known:
-        step = "Sessions here: " + ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") + "."
-    else:
-        step = "No session has a journal here yet: `holdfast add` begins one."
-    raise NotFound(f"There is no session {session_id!r}.", next_step=step)
+        return f"Did you mean `--session {near}`?"
+    return "Sessions here: " + ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") + "."

@@ -249,6 +249,15 @@ def test_flush__store_cannot_be_written__exit_1_names_target_and_next_step(unwri
 
 
 @pytest.mark.req("R088")
+def test_flush__incomplete_payload_for_a_session_that_never_was__refused_and_nothing_stays_behind(talked, project):
+    result = talked("flush", "--session", "s11", "--next-step", "go", "--json")
+    assert result.code == 1
+    assert "facts" in result.json["error"]["missing"]
+    assert "Did you mean `--session s1`?" in result.err
+    assert talked("status").code == 0
+
+
+@pytest.mark.req("R088")
 def test_flush__after_the_store_is_repaired__succeeds_and_nothing_is_lost(unwritable, project):
     assert unwritable("flush", "--session", "s1").code == 1
     for folder in (project / ".holdfast/memory").iterdir():

@@ -240,3 +240,12 @@ def test_hostile_text__stored_by_others__does_not_steer_the_terminal(talked):
     assert run("flush", "--session", "s1", stdin=json.dumps(table)).code == 0
     for words in ([], ["status"], ["report"]):
         assert not {"\x1b", "\x07"} & set(run(*words).out)
+
+
+def test_overview__handoff_is_damaged__says_so_and_what_to_do(flushed, project):
+    (project / ".holdfast/continuity/active.md").write_text("scribbles")
+    result = flushed()
+    assert result.code == 1
+    assert "sessions" in result.out
+    assert "cannot be read as a handoff" in result.err
+    assert "next: " in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -78,7 +79,6 @@ def test_process__killed_after_add__is_there_in_the_next(project):
     assert table["sessions"][0]["unflushed_turns"] == 1
 
 
-@pytest.mark.req("R179")
 def test_add__as_a_process__imports_nothing_heavy(project):
     script = (
         "import sys\nfrom holdfast.cli import main\n"
@@ -132,3 +132,21 @@ def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, 
     writer.start()
     assert stdin.read_if_any() == "first and last"
     writer.join()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["fl"], {"flush"}),
+        (["--root", "x", "stat"], {"status"}),
+        (["flush", "--f"], {"--fact", "--follow-up"}),
+        (["xyzzy", "--f"], set()),
+    ],
+)
+def test_completion__in_bash__offers_what_fits(project, typed, offered):
+    script = start("completion", "bash", cwd=project).stdout
+    words = " ".join(f"'{word}'" for word in ["holdfast", *typed])
+    script += f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _holdfast; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "-uc", script], capture_output=True, text=True, timeout=60, check=True)
+    assert set(done.stdout.split()) == offered

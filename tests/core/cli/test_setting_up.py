@@ -183,3 +183,12 @@ def test_config__overridden_by_the_environment__says_so(run, monkeypatch):
     result = run("config", "flush.policy", "lenient")
     assert result.code == 0
     assert "HOLDFAST_FLUSH__POLICY overrides it" in result.out
+
+
+def test_config__secret_from_the_environment__is_not_printed(run, project, monkeypatch):
+    (project / "holdfast.toml").write_text("[plugins.offline]\n")
+    monkeypatch.setenv("HOLDFAST_PLUGINS__OFFLINE__TOKEN", "hunter2hunter2")
+    for words in (["config"], ["config", "--json"], ["config", "plugins.offline.token"]):
+        result = run(*words)
+        assert "hunter2" not in result.out
+        assert "***" in result.out
