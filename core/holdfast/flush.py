@@ -109,8 +109,9 @@ class _Flush:
     def run(self) -> Receipt:
         session = self.session
         unflushed = self.unflushed
-        if self.given is None and not unflushed:
+        if self._idle and not self._has_begun():
             if session.last_receipt is None:
+                safety.clear(self.services.state, session.id)
                 return self._nothing()
             try:
                 if self._still_stored(session.last_receipt):
@@ -133,6 +134,15 @@ class _Flush:
             )
             wrapped.__cause__ = error
             self._failed(marker, wrapped)
+
+    @property
+    def _idle(self) -> bool:
+        return self.given is None and not self.unflushed
+
+    def _has_begun(self) -> bool:
+        """Whether an earlier flush did not come to its end: its payload is in the marker and must not be forgotten."""
+        marker = safety.read(self.services.state, self.session.id)
+        return marker is not None and marker.pending is not None
 
     # the pipeline
 
@@ -185,7 +195,7 @@ class _Flush:
         given = json.dumps(unstructure(self.given), sort_keys=True) if self.given else ""
         key = hashlib.sha256(f"{self.position}\n{given}".encode()).hexdigest()
         pending = marker.pending
-        if marker.key == key and pending is not None:
+        if pending is not None and (marker.key == key or self._idle):
             try:
                 begun = (
                     marker,

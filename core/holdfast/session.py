@@ -187,7 +187,7 @@ class Session:
 
         A later ``add`` opens it again. Raises: FlushRefused; the session then stays open.
         """
-        if self.ended and not self.unflushed and payload is None:
+        if self.ended and payload is None and self.state is State.SAFE:
             return self.last_receipt
         receipt = self._pass_gate(payload, "end", on_summary)
         if receipt is not None:
@@ -347,7 +347,7 @@ class Session:
 
         A failed flush lets nothing pass but an operator's override, which is used up by it.
         """
-        if payload is None and not self._log and self.last_receipt is None and not self.journal.exists():
+        if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
             return None
         try:
             receipt = self.flush(payload, reason=reason, on_summary=on_summary)

@@ -682,6 +682,27 @@ def test_flush__same_again__returns_the_receipt_and_writes_nothing(opened, paylo
     assert note() == before
 
 
+@pytest.mark.req("R142", "R166")
+@pytest.mark.parametrize("earlier", [True, False])
+def test_flush__payload_failed_and_nothing_more_is_given__completes_it_and_does_not_forget_it(
+    opened, payload, project, note, earlier
+):
+    session = opened().session("s")
+    if earlier:
+        session.flush(payload(objective="Earlier"))
+    (project / ".holdfast" / "MEMORY.md").mkdir(parents=True)
+    with pytest.raises(FlushRefused):
+        session.flush(payload(objective="Later", curated={"memory": ["Python 3.11 is the minimum"]}))
+    again = opened().session("s")
+    with pytest.raises(FlushRefused):
+        again.end()
+    (project / ".holdfast" / "MEMORY.md").rmdir()
+    again.end()
+    assert note().count("**Objective:** Later") == 1
+    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
+    assert again.state is State.SAFE
+
+
 def test_flush__note_edited_between_failure_and_retry__writes_beside_it_never_over_it(opened, payload, project, note):
     (project / ".holdfast").mkdir()
     blocked = project / ".holdfast" / "continuity"
