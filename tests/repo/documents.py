@@ -40,7 +40,7 @@ def execute(found: list[Block], folder: Path, path: str, *, prefix: Mapping[str,
     reading. ``prefix`` replaces the beginnings of commands.
     """
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST_", "HOLDFAST_"))}
-    env = {**keep, "PATH": path + os.pathsep + os.environ["PATH"], "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**keep, "PATH": path + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
     printed = ""
     for block in found:
         if block.title:
