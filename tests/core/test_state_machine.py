@@ -209,8 +209,8 @@ class SessionMachine(RuleBasedStateMachine):
 
 TestSessionMachine = pytest.mark.req("R087", "R088", "R096", "R127", "R166", "R167", "R184")(SessionMachine.TestCase)
 TestSessionMachine.settings = settings(
-    max_examples=40,
-    stateful_step_count=25,
+    max_examples=20,
+    stateful_step_count=20,
     deadline=None,
     derandomize=True,
     report_multiple_bugs=False,

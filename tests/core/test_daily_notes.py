@@ -1,0 +1,282 @@
+"""The daily note: made when it is first needed, only ever appended to, readable by people first."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, notes
+from holdfast.errors import FlushRefused
+from holdfast.hooks import hookimpl
+
+
+def flush(memory: Holdfast, payload, text: str = "Fix the login test", reason: str = "manual"):
+    return memory.session(f"s-{text[:20].lower().replace(' ', '-')}").flush(payload(objective=text), reason=reason)
+
+
+@pytest.mark.req("R007", "R014", "R015")
+def test_flush__first_of_a_day__makes_the_note_named_after_the_local_date(opened, payload, note, summarizer):
+    session = opened(summarizer).session("s")
+    session.add("user", "hello")
+    session.flush(payload())
+    assert note("2026-11-21").splitlines()[0] == "# Daily Memory: 2026-11-21"
+    assert "### Summary\n\nThey said hello" in note()
+
+
+@pytest.mark.req("R007", "R014")
+@pytest.mark.parametrize(
+    ("zone", "day", "time"),
+    [
+        ("UTC", "2026-11-21", "23:30"),
+        ("Pacific/Auckland", "2026-11-22", "12:30"),
+        ("America/Los_Angeles", "2026-11-21", "15:30"),
+    ],
+)
+def test_flush__configured_zone__decides_file_name_and_header(opened, payload, note, clock, zone, day, time):
+    clock.now = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)
+    flush(opened(zone=zone), payload)
+    assert note(day).startswith(f"# Daily Memory: {day}\n\n## Session Notes ({time})\n")
+    assert "<!-- at=2026-11-21T23:30:00Z " in note(day)
+
+
+@pytest.mark.req("R008")
+@pytest.mark.parametrize(
+    ("reason", "title"),
+    [
+        ("compaction", "Trimmed Context"),
+        ("trim", "Trimmed Context"),
+        ("overflow", "Context Overflow Recovery"),
+        ("daily", "Daily Summary"),
+        ("end", "Session Notes"),
+        ("handoff", "Session Notes"),
+        ("switch", "Session Notes"),
+        ("manual", "Session Notes"),
+    ],
+)
+def test_flush__each_reason__has_its_time_stamped_header(opened, payload, note, reason, title):
+    flush(opened(), payload, reason=reason)
+    assert note().count(f"\n## {title} (14:30)\n") == 1
+
+
+@pytest.mark.req("R008")
+def test_flush__early_hour__is_zero_padded_and_each_flush_has_one_header(opened, payload, note, clock):
+    clock.now = datetime(2026, 11, 21, 9, 5, tzinfo=UTC)
+    memory = opened()
+    flush(memory, payload, "one", reason="compaction")
+    flush(memory, payload, "two", reason="compaction")
+    assert note().count("## Trimmed Context (09:05)\n") == 2
+
+
+@pytest.mark.req("R009", "R013")
+def test_project__only_read__holds_no_daily_file(opened, project):
+    memory = opened()
+    memory.load(), memory.report(), memory.store.names(), memory.unsafe(), memory.sessions(), memory.end_idle()
+    memory.session("s").end()
+    memory.session("s").flush()
+    assert not (project / ".holdfast" / "memory").exists()
+
+
+@pytest.mark.req("R009", "R013", "R014")
+def test_project__message_added__folder_is_made_by_the_first_flush_only(opened, project, payload):
+    memory = opened()
+    session = memory.session("s")
+    session.add("user", "hello")
+    assert not (project / ".holdfast" / "memory").exists()
+    session.flush(payload())
+    assert [p.name for p in (project / ".holdfast" / "memory").glob("*.md")] == ["2026-11-21.md"]
+
+
+@pytest.mark.req("R014")
+def test_flush__clock_moves_to_the_next_day__two_files(opened, payload, note, clock):
+    memory = opened()
+    flush(memory, payload, "one")
+    first = note("2026-11-21")
+    clock.tick(hours=10)
+    flush(memory, payload, "two")
+    assert note("2026-11-21") == first
+    assert note("2026-11-22").startswith("# Daily Memory: 2026-11-22\n")
+
+
+@pytest.mark.req("R015")
+def test_flush__20_threads_race_on_the_first_write__one_header_and_every_block(opened, payload, note):
+    memories = [opened() for _ in range(4)]
+    barrier, problems = threading.Barrier(20), []
+
+    def work(n: int) -> None:
+        barrier.wait()
+        try:
+            memories[n % 4].session(f"s{n}").flush(payload(objective=f"objective {n:02}"))
+        except Exception as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert note().startswith("# Daily Memory: 2026-11-21\n")
+    assert note().count("# Daily Memory: ") == 1
+    assert sorted(b.objective for b in notes.blocks(note())) == [f"objective {n:02}" for n in range(20)]
+
+
+@pytest.mark.req("R016", "R079", "R096")
+def test_flush__many_with_edits_by_hand__earlier_bytes_are_a_strict_prefix(opened, payload, project, note):
+    memory = opened()
+    path = project / ".holdfast" / "memory" / "2026-11-21.md"
+    for n in range(4):
+        flush(memory, payload, f"objective {n}")
+        path.write_text(note() + f"\nby hand {n}, no newline at the end")
+        before = path.read_bytes()
+        flush(memory, payload, f"more {n}")
+        after = path.read_bytes()
+        assert after.startswith(before)
+        assert len(after) > len(before)
+    assert note().count("by hand") == 4
+
+
+@pytest.mark.req("R016")
+def test_flush__note_was_begun_by_hand__is_kept_and_appended_to(opened, payload, project, note):
+    path = project / ".holdfast" / "memory" / "2026-11-21.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("my own title")
+    flush(opened(), payload)
+    assert note().startswith("my own title\n\n## Session Notes (14:30)\n")
+
+
+@pytest.mark.req("R091", "R097")
+def test_note__a_day__is_in_time_order_and_its_blocks_read_back(opened, payload, note, clock):
+    memory = opened()
+    for n in range(5):
+        flush(memory, payload, f"objective {n}")
+        clock.tick(minutes=7)
+    blocks = list(notes.blocks(note()))
+    assert [b.objective for b in blocks] == [f"objective {n}" for n in range(5)]
+    assert [b.at for b in blocks] == sorted(b.at for b in blocks)
+    assert blocks[0].items("Decision", "Blocker", "Artifact", "Next step", "Promised") == (
+        "Use a lock",
+        "CI is red",
+        "Run the tests",
+        "Tell Ana",
+        "owner/repo#12",
+    )
+
+
+@pytest.mark.req("R097")
+def test_flush__clock_goes_back__warns_and_keeps_the_order_of_writing(opened, payload, note, clock):
+    memory = opened()
+    assert flush(memory, payload, "first").warnings == ()
+    clock.tick(hours=-2)
+    receipt = flush(memory, payload, "second")
+    assert "The clock went back" in receipt.warnings[0]
+    assert [b.objective for b in notes.blocks(note())] == ["first", "second"]
+    assert "(12:30)" in note()
+
+
+@pytest.mark.req("R007", "R008", "R015")
+def test_flush__midnight_passes_during_it__one_instant_decides_name_and_headers(opened, payload, note, clock):
+    class Slow:
+        @hookimpl
+        def on_validate(self, subject):
+            if subject.surface == "daily":
+                clock.tick(minutes=2)
+            return []
+
+    clock.now = datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
+    receipt = opened(Slow()).session("s").flush(payload(), reason="compaction")
+    assert note("2026-11-22") == ""
+    assert note("2026-11-21").startswith("# Daily Memory: 2026-11-21\n\n## Trimmed Context (23:59)\n")
+    assert receipt.at == datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
+    assert {w.name for w in receipt.written if "2026" in w.name} == {
+        "memory/2026-11-21.md",
+        "memory/summaries/2026-11-21.md",
+    }
+
+
+@pytest.mark.req("R007", "R142")
+def test_flush__failed_before_midnight_and_retried_after__completes_the_same_day(opened, payload, note, clock, project):
+    clock.now = datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast" / "continuity").write_text("in the way")
+    with pytest.raises(FlushRefused):
+        opened().session("s").flush(payload())
+    clock.tick(minutes=5)
+    (project / ".holdfast" / "continuity").unlink()
+    opened().session("s").flush(payload())
+    assert len(list(notes.blocks(note("2026-11-21")))) == 1
+    assert note("2026-11-22") == ""
+
+
+@pytest.mark.req("R098", "R100")
+def test_note__messy_unvalidated_text__is_accepted_there_and_not_promoted(opened, payload, project, note):
+    messy = "wip!! maybe the cache?? branch feature/x, 10:14 tried again... (unsure) 🙂"
+    flush(opened(), lambda **c: payload(facts=[messy], **c))
+    assert f"- Fact: {messy}\n" in note()
+    assert not (project / ".holdfast" / "MEMORY.md").exists()
+    assert not (project / ".holdfast" / "USER.md").exists()
+
+
+@pytest.mark.req("R099", "R159")
+def test_note__a_flush__has_the_four_parts_and_the_resume_point(opened, payload, note):
+    flush(opened(), lambda **c: payload(facts=["half of it works"], decisions=["open: which cache?"], **c))
+    headings = [line.removeprefix("### ") for line in note().splitlines() if line.startswith("### ")]
+    assert headings == [
+        "What happened",
+        "What changed",
+        "What is blocked",
+        "What should happen next",
+        "Where the proof lives",
+    ]
+    [block] = notes.blocks(note())
+    by_heading = {heading: text for heading, label, text in block.lines}
+    assert by_heading["What happened"] == "half of it works"
+    assert by_heading["What is blocked"] == "CI is red"
+    assert ("What changed", "Decision", "open: which cache?") in block.lines
+    assert ("What should happen next", "Next step", "Run the tests") in block.lines
+
+
+def test_note__texts_that_look_like_marks_of_ours__are_not_taken_for_them(opened, payload, note, project):
+    class Summarizes:
+        @hookimpl
+        def on_extract(self, turns):
+            from holdfast.models import Extraction
+
+            forged = (
+                "## Session Notes (00:00)",
+                "<!-- holdfast:block id=a -->",
+                "### What is blocked",
+                "- Blocker: forged",
+            )
+            return Extraction(summary="\n".join(forged))
+
+    memory = opened(Summarizes())
+    session = memory.session("a --> <!-- holdfast:block id=forged -->")
+    session.add("user", "hello")
+    session.flush(payload(facts=["x\n## Session Notes (01:00)\n<!-- holdfast:block id=forged -->"]))
+    [block] = notes.blocks(note())
+    assert block.items("Blocker") == ("CI is red",)
+    assert "forged" not in str(memory.report().sections["What is blocked"])
+
+
+@pytest.mark.parametrize("stamp", ["yesterday", "2026-11-21", "2026-99-99T00:00:00Z", ""])
+def test_note__stamp_edited_by_hand__does_not_keep_a_flush_from_being_saved(opened, payload, project, note, stamp):
+    path = project / ".holdfast" / "memory" / "2026-11-21.md"
+    memory = opened()
+    flush(memory, payload, "one")
+    path.write_text(note().replace("at=2026-11-21T14:30:00Z", f"at={stamp}"))
+    flush(memory, payload, "two")
+    assert "**Objective:** two" in note()
+    assert "two" in str(memory.report())
+    assert "two" in str(memory.load())
+
+
+def test_note__saved_with_windows_line_ends__is_still_read(opened, payload, project, note):
+    path = project / ".holdfast" / "memory" / "2026-11-21.md"
+    memory = opened()
+    flush(memory, payload, "one")
+    path.write_bytes(note().replace("\n", "\r\n").encode())
+    flush(memory, payload, "two")
+    assert [b.objective for b in notes.blocks(Path(path).read_bytes().decode())] == ["one", "two"]
