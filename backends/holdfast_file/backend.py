@@ -62,8 +62,9 @@ class FileBackend(StorageBackend):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
+        source: str | None = None,
     ) -> Fact:
-        return self._facts.update(fact_id, content, category, confidence)
+        return self._facts.update(fact_id, content, category, confidence, source)
 
     def delete_fact(self, fact_id: str) -> Fact:
         return self._facts.delete(fact_id)
@@ -73,6 +74,10 @@ class FileBackend(StorageBackend):
 
     def count_facts(self) -> int:
         return self._facts.count()
+
+    def compact(self) -> None:
+        self._documents.settle()
+        self._facts.compact()
 
     def where(self, name: str) -> str:
         return os.path.relpath(os.path.join(self._place.folder, name), self._place.root).replace(os.sep, "/")

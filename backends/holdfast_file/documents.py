@@ -92,6 +92,11 @@ class Documents:
         found = self._walk(folder, frozenset())
         return sorted(name for name in found if name.startswith(prefix))
 
+    def settle(self) -> None:
+        """Finish or undo what a crash left of an append, and forget what it was to be."""
+        with self._place.lock():
+            self._recover()
+
     def _walk(self, folder: str, above: frozenset[str]) -> Iterator[str]:
         path = os.path.join(self._place.folder, folder)
         real = os.path.realpath(path)

@@ -86,7 +86,9 @@ class FactFile:
             self._follow()
             return self._known(fact_id)
 
-    def update(self, fact_id: str, content: str | None, category: str | None, confidence: float | None) -> Fact:
+    def update(
+        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+    ) -> Fact:
         with self._mutex, self._place.lock():
             self._settle()
             old = self._known(fact_id)
@@ -95,6 +97,7 @@ class FactFile:
                 content=old.content if content is None else content,
                 category=old.category if category is None else category,
                 confidence=old.confidence if confidence is None else confidence,
+                source=old.source if source is None else source,
             )
             twin = self._index.find(new.content)
             if twin and twin.id != fact_id and content is not None:
@@ -125,6 +128,13 @@ class FactFile:
         with self._mutex:
             self._follow()
             return len(self._index)
+
+    def compact(self) -> None:
+        """Write the file anew when it holds lines of facts that changed or left."""
+        with self._mutex, self._place.lock():
+            self._settle()
+            if self._key is not None and self._lines > len(self._index):
+                self._rewrite()
 
     # --- changing the file; the lock is held
 

@@ -83,8 +83,9 @@ class SqliteBackend(StorageBackend):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
+        source: str | None = None,
     ) -> Fact:
-        return self._facts.update(fact_id, content, category, confidence)
+        return self._facts.update(fact_id, content, category, confidence, source)
 
     def delete_fact(self, fact_id: str) -> Fact:
         return self._facts.delete(fact_id)
@@ -110,6 +111,13 @@ class SqliteBackend(StorageBackend):
 
     def batch(self) -> AbstractContextManager[None]:
         return self._database.batch()
+
+    def compact(self) -> None:
+        if self._database.missing():
+            return
+        with self._database.changing() as change:
+            self._index.rebuild(change)  # an index keeps the words of what left it until its parts are merged
+        self._database.compact()
 
     def close(self) -> None:
         self._database.close()

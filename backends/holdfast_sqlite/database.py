@@ -121,6 +121,22 @@ class Database:
             connection.execute("SELECT facts FROM state").fetchone()
             return connection
 
+    def compact(self) -> None:
+        """Write the file anew without free pages, and empty the log beside it.
+
+        Raises: Unavailable when another process reads the store all the while.
+        """
+        with self.reading() as sql:
+            if sql is None:
+                return
+            sql.execute("VACUUM")
+            busy = sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            if busy:
+                raise Unavailable(
+                    f"The log of {self.place.file!r} could not be emptied: another process is reading.",
+                    next_step="End the other process, then try again.",
+                )
+
     def missing(self) -> bool:
         """Whether there is no store yet. Raises: Corrupt, Refused, Unavailable."""
         return self.place.look() is None

@@ -59,7 +59,9 @@ class Facts:
             row = None if sql is None else sql.execute(f"{_SELECT} WHERE id = ?", (fact_id,)).fetchone()
             return _fact(_known(row, fact_id))
 
-    def update(self, fact_id: str, content: str | None, category: str | None, confidence: float | None) -> Fact:
+    def update(
+        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+    ) -> Fact:
         if self._database.missing():
             _known(None, fact_id)
         with self._database.changing() as change:
@@ -70,6 +72,7 @@ class Facts:
                 content=old.content if content is None else content,
                 category=old.category if category is None else category,
                 confidence=old.confidence if confidence is None else _finite(confidence),
+                source=old.source if source is None else source,
             )
             if new != old:
                 digest = _digest(new.content)
@@ -80,8 +83,9 @@ class Facts:
                         next_step=f"Delete one of them, or update {twin.id} instead.",
                     )
                 change.sql.execute(
-                    "UPDATE facts SET content = ?, duplicate = ?, category = ?, confidence = ? WHERE seq = ?",
-                    (new.content, digest, new.category, new.confidence, seq),
+                    "UPDATE facts SET content = ?, duplicate = ?, category = ?, confidence = ?, source = ?"
+                    " WHERE seq = ?",
+                    (new.content, digest, new.category, new.confidence, new.source, seq),
                 )
                 self._index.fact_changed(change, seq, old.content, new.content)
         self._database.confirm()

@@ -56,6 +56,16 @@ class SearchIndex:
                 change.sql.execute(statement)
             change.indexed = change.last
 
+    def rebuild(self, change: Change) -> None:
+        """Make the index anew from what is stored, or leave none behind where it is switched off."""
+        change.indexed = -1
+        self.prepare(change)
+        if not self.enabled:
+            change.sql.execute("DELETE FROM unindexed")
+            if available():  # or there is no way to read the tables that another Python made
+                for table in ("facts_text", "pieces_text"):
+                    change.sql.execute(f"DROP TABLE IF EXISTS {table}")
+
     def fact_added(self, change: Change) -> None:
         """``change.last`` is in ``facts`` now."""
         if self.enabled and change.last - change.indexed >= BATCH:

@@ -178,6 +178,7 @@ class StorageBackend(ABC):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
+        source: str | None = None,
     ) -> Fact:
         """Change the given fields only; ``created_at`` and the place in the order stay. Returns the new fact.
 
@@ -211,6 +212,12 @@ class StorageBackend(ABC):
         raise Unsupported(
             f"The {self.name} backend cannot search.", next_step="Use one that can: `holdfast migrate --to sqlite`."
         )
+
+    def compact(self) -> None:  # noqa: B027 - most backends keep nothing of what was removed
+        """Leave nothing behind of what was deleted or written over: no dead record, free page, log or index entry.
+
+        Documents and facts read as before. May take as long as writing the whole store anew.
+        """
 
     def close(self) -> None:  # noqa: B027 - most backends hold nothing
         """Release what is held. Using the backend afterwards is an error."""

@@ -14,7 +14,7 @@ from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavaila
 from holdfast.models import AddOutcome, Category, Fact
 from holdfast.storage import FactOrder, StorageBackend
 from holdfast.testing import strategies
-from holdfast.testing.base import ContractBase, Open, make_fact
+from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 from holdfast.testing.documents import hard
 
 LIMIT = 500
@@ -267,3 +267,30 @@ class FactContract(ContractBase):
             assert list(view.facts()) == [make_fact(1), make_fact(2)]
         assert store.add_fact(make_fact(3), LIMIT).outcome is AddOutcome.ADDED
         assert ids(reopen()) == ["fact_00000001", "fact_00000002", "fact_00000003"]
+
+    def test_c9_compact__deleted_and_overwritten__in_no_file_and_the_rest_reads_the_same(
+        self, store: StorageBackend, reopen: Open, root: Path
+    ) -> None:
+        """C9, F7"""
+        kept = make_fact(1, "stays")
+        store.add_fact(kept, LIMIT)
+        store.add_fact(make_fact(2, "Zaubernuss one"), LIMIT)
+        store.delete_fact("fact_00000002")
+        store.add_fact(make_fact(3, "Zaubernuss two", source="Zaubernuss"), LIMIT)
+        store.update_fact("fact_00000003", content="changed", source="")
+        store.add_fact(make_fact(4, "Zaubernuss three", confidence=0.1), LIMIT)
+        store.add_fact(make_fact(5, "newcomer"), limit=3)
+        store.write("MEMORY.md", "- Zaubernuss\n")
+        store.write("MEMORY.md", "- kept\n")
+        store.append("memory/2026-03-01.md", make_block("b1", "Zaubernuss"), "", "b1")
+        store.delete("memory/2026-03-01.md")
+        store.compact()
+        store.compact()
+        for view in (store, reopen()):
+            assert [fact.content for fact in view.facts()] == ["stays", "changed", "newcomer"]
+            assert view.get_fact("fact_00000003").source == ""
+            assert (document := view.read("MEMORY.md")) is not None
+            assert document.text == "- kept\n"
+            assert view.names() == ["MEMORY.md"]
+        left = [p for p in root.rglob("*") if p.is_file() and b"zaubernuss" in p.read_bytes().lower()]
+        assert left == []

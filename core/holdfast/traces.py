@@ -1,0 +1,130 @@
+"""Finding a text again in whatever form it lies: another case or Unicode form, other spacing, escaped, in UTF-16, cut.
+
+Used to decide what a purge removes and, on the raw bytes of every file, to prove that nothing of it is left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from holdfast import durable
+
+_CHUNK: Final = 4 << 20  # bytes looked at in one piece
+_OVERLAP: Final = 1 << 16
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([\"\\/bfnrt']))")
+_SIGNS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_NESTED: Final = 3  # JSON in a JSON text in a JSON text
+_CUT: Final = "…"  # what our own shortened texts end with
+
+
+def fold(text: str) -> str:
+    """``text`` for comparing: composed, without case, every run of white space one space.
+
+    White space counts for nothing because notes put a text on one line, and ``<!--`` is written ``&lt;!--`` there.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    else:
+        text = text.lower()
+    return " ".join(text.replace("&lt;!--", "<!--").split())
+
+
+class Needle:
+    """A text that is looked for. Its repr does not show it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = fold(text)
+        self.words = self._text.count(" ") + 1
+        # So much of it must stand before a cut to count: less would be anybody's word.
+        self._least = max(5, len(self._text) * 2 // 3)
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+    def in_text(self, text: str) -> bool:
+        """Whether ``text`` holds it, or the beginning of it at a place where a text of ours was cut short."""
+        folded = fold(text)
+        return self._text in folded or (_CUT in folded and self._is_cut_in(folded))
+
+    def in_bytes(self, data: bytes) -> bool:
+        """Whether ``data`` holds it as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
+        return any(self.in_text(text) for text in _readings(data))
+
+    def _is_cut_in(self, folded: str) -> bool:
+        before = (part.rstrip() for part in folded.split(_CUT)[:-1])
+        return any(part.endswith(self._text[:n]) for part in before for n in range(self._least, len(self._text)))
+
+
+def _readings(data: bytes) -> Iterator[str]:
+    text = data.decode("utf-8", "replace")
+    yield text
+    for _ in range(_NESTED):
+        if "\\" not in text:
+            break
+        plain = unescape(text)
+        if plain == text:
+            break
+        text = plain
+        yield text
+    if b"\0" in data:
+        for codec in ("utf-16-le", "utf-16-be"):
+            for start in (0, 1):
+                yield data[start:].decode(codec, "replace")
+
+
+def unescape(text: str) -> str:
+    """``text`` with the escapes of JSON and TOML read, wherever they stand."""
+
+    def read(match: re.Match[str]) -> str:
+        digits = match[1] or match[2] or match[3]
+        if not digits:
+            return _SIGNS.get(match[4], match[4])
+        code = int(digits, 16)
+        return chr(code) if code < 0x110000 else match[0]
+
+    text = _ESCAPE.sub(read, text)
+    if any("\ud800" <= char <= "\udfff" for char in text):  # JSON writes what lies beyond U+FFFF as two of these
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def in_file(path: str, needles: Iterable[Needle]) -> bool:
+    """Whether the file holds one of ``needles``; a missing file holds none. Memory stays flat. Raises: Unavailable."""
+    needles = tuple(needles)
+    if not needles:
+        return False
+    overlap = max(_OVERLAP, 16 * max(map(len, needles)))
+    try:
+        with open(path, "rb") as file:
+            tail = b""
+            while chunk := file.read(_CHUNK):
+                data = tail + chunk
+                if any(needle.in_bytes(data) for needle in needles):
+                    return True
+                tail = data[-overlap:]
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+    return False
+
+
+def files(folder: str, *, deep: bool = True) -> Iterator[str]:
+    """Paths of the regular files in ``folder``, in order; symbolic links are not followed. Raises: Unavailable."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise durable.unavailable(error, folder, "list") from error
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if deep:
+                yield from files(entry.path)
+        elif entry.is_file(follow_symlinks=False):
+            yield entry.path
