@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from holdfast import durable
+from holdfast import durable, private
 from holdfast.errors import Corrupt
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -71,6 +71,7 @@ class Journal:
 
     def __init__(self, state: str, session_id: str) -> None:
         self.session_id = session_id
+        self._state = state
         self.folder = os.path.join(state, "sessions")
         stem = os.path.join(self.folder, file_stem(session_id))
         self.path = stem + ".jsonl"
@@ -98,7 +99,7 @@ class Journal:
     def append(self, *records: dict[str, Any]) -> list[Entry]:
         """Add records durably, all with one flush. Raises: Unavailable, and then nothing was added."""
         lines = [encode(record) for record in records]
-        durable.make_private_dir(self.folder)
+        private.make(self._state, "sessions")
         with durable.lock(self._lock_path):
             size = self.size()
             if size != self._clean_size:

@@ -23,7 +23,7 @@ from typing import Any
 
 from attrs import evolve, field, fields, frozen
 
-from holdfast import durable
+from holdfast import durable, private
 from holdfast.errors import Corrupt
 from holdfast.journal import file_stem
 
@@ -65,7 +65,7 @@ def read(state: str, session_id: str) -> Marker | None:
 def begin(state: str, marker: Marker) -> None:
     """Write the marker, durably. Raises: Unavailable; then the flush must not start."""
     path = path_of(state, marker.session)
-    durable.make_private_dir(os.path.dirname(path))
+    private.make(state, "unsafe")
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
     durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
 

@@ -140,14 +140,21 @@ def problems(error: BaseException, path: str = "") -> list[str]:
     return [f"{path}: {text}" if path else text]
 
 
-def structure(value: object, cls: type[T], *, what: str, error: type[HoldfastError] = ConfigError) -> T:
+def structure(
+    value: object,
+    cls: type[T],
+    *,
+    what: str,
+    error: type[HoldfastError] = ConfigError,
+    next_step: str = "Correct what is named and try again.",
+) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
     try:
         return _converter().structure(value, cls)
     except (cattrs.BaseValidationError, ValueError, TypeError, KeyError, AttributeError) as caught:
         lines = problems(caught)
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
-        raise error(f"{what} is not valid: {shown}.") from caught
+        raise error(f"{what} is not valid: {shown}.", next_step=next_step) from caught
 
 
 def unstructure(value: object) -> Any:
@@ -182,7 +189,7 @@ def payload_from_json(text: str, source: str = "The payload") -> Payload:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{source} is not valid JSON: {error}.") from error
+        raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
     return payload_from(data, source)
 
 

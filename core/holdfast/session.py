@@ -361,7 +361,7 @@ class Session:
                 session_id=self.id,
                 reason=reason,
                 at=self._services.now(),
-                warnings=(f"Not saved: {refused.message}",),
+                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
                 overridden=overridden,
             )
 
