@@ -11,11 +11,12 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
+from types import TracebackType
 
 from attrs import define
 
 from holdfast import durable
-from holdfast.errors import Refused, Unavailable
+from holdfast.errors import HoldfastError, Refused, Unavailable
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
@@ -30,6 +31,29 @@ class Change:
     last: int  # the highest seq of a fact, 0 when there is none
 
 
+class _Look:
+    """See :meth:`Database.reading`. A class, since a generator costs as much as the look itself."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> sqlite3.Connection | None:
+        database = self._database
+        database.exclusive().acquire()
+        try:
+            return database.current()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            if isinstance(error, sqlite3.Error | UnicodeEncodeError):
+                raise self._database.failed(error) from error
+        finally:
+            self._database.release()
+
+
 class Database:
     """The store's connection. Every error leaves as one of :mod:`holdfast.errors`, with the file as it was before."""
 
@@ -39,7 +63,8 @@ class Database:
     _upgraded: bool  # whether the schema is known to be the latest
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
-    _before: tuple[int, int, int]  # total changes, facts and indexed as the transaction began
+    _changes_before: int  # of the connection, as the transaction began
+    _stored_state: tuple[int, int]  # facts and indexed, as the table has them
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
@@ -49,15 +74,17 @@ class Database:
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
         self._batching = False
+        self._look = _Look(self)
         self._forget()
 
     # --- what the parts of the backend use
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The connection for a look, outside of a transaction; None when there is no store yet."""
-        with self._exclusive(), self.translated():
-            yield self._current()
+    def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
+        """The connection for a look, outside of a transaction; None when there is no store yet.
+
+        Other threads wait until the block has ended; errors of SQLite leave it as storage errors.
+        """
+        return self._look
 
     @contextlib.contextmanager
     def viewing(self) -> Iterator[sqlite3.Connection | None]:
@@ -75,7 +102,7 @@ class Database:
     @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
         """A write transaction, durable when the block has ended; an error in the block undoes all of it."""
-        with self._exclusive(), self.translated():
+        with self._look:
             if self._batching:
                 with self._part_of_batch() as change:
                     yield change
@@ -91,7 +118,7 @@ class Database:
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
         """One transaction for all changes inside; other threads wait for its end, and so do other writers."""
-        with self._exclusive(), self.translated():
+        with self._look:
             if self._batching:
                 yield
                 return
@@ -113,8 +140,8 @@ class Database:
 
         None when there is no store yet, or when it would not see the batch that is under way.
         """
-        with self._exclusive(), self.translated():
-            if self._change is not None or self._current() is None:
+        with self._look as sql:
+            if sql is None or self._change is not None:
                 return None
             connection, _ = opening.connect(self.place, self._timeout_s)
             connection.execute("BEGIN")
@@ -146,27 +173,23 @@ class Database:
 
         It may be the work of a process that was killed between writing to the log and flushing it.
         """
-        with self._exclusive():
-            if not self._flushed and not self._batching:
+        if not self._flushed and not self._batching:
+            with self._look:
                 if self.place.unmerged():
                     durable.sync(self.place.log)
                 self._flushed = True
 
-    @contextlib.contextmanager
-    def translated(self) -> Iterator[None]:
-        """Errors of SQLite leave the block as storage errors."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            if faults.cannot_open(error):
-                self._drop()  # opened read-only, perhaps: the next call looks whether it still is
-            raise faults.translate(error, self.place.file, self._timeout_s) from error
-        except UnicodeEncodeError as error:
-            raise Refused("The text holds a lone surrogate.", next_step="Remove it.") from error
+    def failed(self, error: sqlite3.Error | UnicodeEncodeError) -> HoldfastError:
+        """The error to raise in place of one of SQLite's."""
+        if isinstance(error, UnicodeEncodeError):
+            return Refused("The text holds a lone surrogate.", next_step="Remove it.")
+        if faults.cannot_open(error):
+            self._drop()  # opened read-only, perhaps: the next call looks whether it still is
+        return faults.translate(error, self.place.file, self._timeout_s)
 
     def close(self) -> None:
         """Let go of the file; what the log holds is merged into it when nobody else has it open."""
-        with self._exclusive():
+        with self.exclusive():
             self._closed = True
             self._drop()
 
@@ -174,14 +197,14 @@ class Database:
 
     def _start(self) -> Change:
         """Begin a write transaction. A connection that turns out to be read-only is opened again, once."""
-        sql = self._current() or self._create()
+        sql = self.current() or self._create()
         try:
             self._begin(sql)
         except sqlite3.Error as error:
             if not faults.cannot_open(error):
                 raise
             self._drop()
-            sql = self._current() or self._create()
+            sql = self.current() or self._create()
             self._begin(sql)
         try:
             facts, indexed, last = sql.execute(
@@ -190,7 +213,7 @@ class Database:
         except BaseException:
             self._undo(sql)
             raise
-        self._before = (sql.total_changes, facts, indexed)
+        self._changes_before, self._stored_state = sql.total_changes, (facts, indexed)
         return Change(sql, facts, indexed, last or 0)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
@@ -209,13 +232,16 @@ class Database:
         self._upgraded = True
 
     def _commit(self, change: Change) -> None:
-        changes, facts, indexed = self._before
-        if (change.facts, change.indexed) != (facts, indexed):
-            change.sql.execute("UPDATE state SET facts = ?, indexed = ?", (change.facts, change.indexed))
-        written = change.sql.total_changes > changes
+        self._store_state(change)
+        written = change.sql.total_changes > self._changes_before
         change.sql.execute("COMMIT")
         self._flushed = self._flushed or written
         self._identity = self.place.look()  # a merge of the log touches the file
+
+    def _store_state(self, change: Change) -> None:
+        if (change.facts, change.indexed) != self._stored_state:
+            change.sql.execute("UPDATE state SET facts = ?, indexed = ?", (change.facts, change.indexed))
+            self._stored_state = (change.facts, change.indexed)
 
     def _undo(self, sql: sqlite3.Connection) -> None:
         self._upgraded = False  # the upgrade may be what is undone
@@ -230,12 +256,13 @@ class Database:
         if self._change is None:
             self._change = self._start()
         change = self._change
-        before = (change.facts, change.indexed, change.last)
+        before, stored = (change.facts, change.indexed, change.last), self._stored_state
         change.sql.execute("SAVEPOINT part")
         try:
             yield change
+            self._store_state(change)
         except BaseException:
-            change.facts, change.indexed, change.last = before
+            (change.facts, change.indexed, change.last), self._stored_state = before, stored
             if change.sql.in_transaction:  # a full disk, say, has ended it
                 change.sql.execute("ROLLBACK TO part")
             raise
@@ -245,7 +272,8 @@ class Database:
 
     # --- the connection; the mutex is held
 
-    def _exclusive(self) -> contextlib.AbstractContextManager[bool]:
+    def exclusive(self) -> threading.RLock:
+        """The mutex, to be acquired."""
         if os.getpid() != self._pid:
             # SQLite's locks belong to the process that took them, so a fork begins anew. The parent's connection is
             # kept, since closing it here would act on the parent's files; the mutex may be held by a thread that is
@@ -258,16 +286,20 @@ class Database:
             self._forget()
         return self._mutex
 
-    def _current(self) -> sqlite3.Connection | None:
+    def release(self) -> None:
+        """Let other threads in."""
+        self._mutex.release()
+
+    def current(self) -> sqlite3.Connection | None:
         """The connection to the file that is there now; opened again when that is another one or was changed."""
         if self._closed:
             raise Unavailable("The store was closed.", next_step="Open it again.")
         if self._change is not None:
             return self._change.sql
-        identity = self.place.look()
-        known = self._connection is not None and identity == self._identity
-        if known and not (self._immutable and self.place.unmerged()):
+        unchanged = self._identity is not None and self.place.still(self._identity)
+        if unchanged and not (self._immutable and self.place.unmerged()):
             return self._connection
+        identity = self.place.look()
         if identity is None or self._identity is None or not identity.same_file(self._identity):
             self._drop()
         if identity is None:
@@ -280,7 +312,7 @@ class Database:
 
     def _create(self) -> sqlite3.Connection:
         opening.create(self.place)
-        made = self._current()
+        made = self.current()
         if made is None:
             raise Unavailable(f"{self.place.file!r} vanished while it was made.", next_step="Try again.")
         return made
@@ -295,4 +327,4 @@ class Database:
     def _forget(self) -> None:
         self._connection = self._identity = self._change = None
         self._immutable = self._upgraded = self._flushed = False
-        self._before = (0, 0, 0)
+        self._changes_before, self._stored_state = 0, (0, -1)

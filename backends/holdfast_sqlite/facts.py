@@ -23,6 +23,7 @@ from holdfast_sqlite.search import SearchIndex
 AT_ONCE: Final = 500
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_KINDS: Final = (str, str, str, float, int, str)
 _SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
@@ -128,8 +129,9 @@ class Facts:
     def _rows(self, snapshot: sqlite3.Connection, query: str, wanted: int) -> Iterator[Any]:
         try:
             yield None
-            with self._database.translated():
-                yield from snapshot.execute(query, (wanted,))
+            yield from snapshot.execute(query, (wanted,))
+        except sqlite3.Error as error:
+            raise self._database.failed(error) from error
         finally:
             snapshot.close()
 
@@ -221,11 +223,14 @@ def _count(sql: sqlite3.Connection) -> int:
 
 def _fact(row: Sequence[Any]) -> Fact:
     fact_id, content, category, confidence, created_us, source = row
-    try:
-        at = _EPOCH + timedelta(microseconds=created_us)
-        whole = all(isinstance(text, str) for text in (fact_id, content, category, source))
-    except (TypeError, OverflowError):
-        whole = False
-    if not whole or not isinstance(confidence, float):
+    kinds = (type(fact_id), type(content), type(category), type(confidence), type(created_us), type(source))
+    if kinds != _KINDS:
         raise Corrupt(f"The fact {fact_id!r} is stored with values of a wrong kind.", next_step=RESTORE)
-    return Fact(id=fact_id, content=content, category=category, confidence=confidence, created_at=at, source=source)
+    return Fact(
+        id=fact_id,
+        content=content,
+        category=category,
+        confidence=confidence,
+        created_at=_EPOCH + timedelta(microseconds=created_us),
+        source=source,
+    )

@@ -1,0 +1,225 @@
+"""The fact stores' speed as ratios to raw limits of the same run: ``python benchmarks/facts_store.py``.
+
+A durable add in SQLite is compared with an insert of one row into a bare table (write-ahead log, synchronous=FULL), in
+files with an append and an fsync of as many bytes. The two are done in turns, so that a machine that slows down slows
+both. Flushes are counted by strace where there is one. Nothing here fails on a figure.
+
+    python benchmarks/facts_store.py --sizes 500,10000,100000 --rounds 400
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from holdfast.models import AddOutcome, Fact
+from holdfast.storage import FactOrder, StorageBackend
+
+AIMS = {
+    ("sqlite", "add"): "<= 1.6 raw inserts; at 100,000 <= 1.3 of 500",
+    ("file", "add"): "<= 1.5 raw appends; at 100,000 <= 1.3 of 500",
+    ("sqlite", "add at the cap"): "<= 1.9 own adds",
+    ("file", "add at the cap"): "<= 1.4 own adds",
+    ("sqlite", "duplicate"): "<= 0.02 ms, no flush",
+    ("file", "duplicate"): "<= 0.02 ms, no flush",
+}
+WORDS = [
+    f"{a}{b}{c}" for a in ("pre", "con", "mi", "ta", "or") for b in ("vo", "li", "der", "quan") for c in "abcdefgh"
+]
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fact(number: int) -> Fact:
+    """A fact of ordinary length; ``number`` decides all of it."""
+    draw = random.Random(number)
+    text = f"The user said {' '.join(draw.choices(WORDS, k=9))} {number}"
+    return Fact(
+        id=f"fact_{number * 2654435761 % 2**32:08x}",
+        content=text,
+        category="knowledge",
+        confidence=draw.randrange(50, 100) / 100,
+        created_at=CREATED + timedelta(seconds=number),
+        source="benchmark",
+    )
+
+
+def open_store(kind: str, folder: Path) -> StorageBackend:
+    if kind == "sqlite":
+        from holdfast_sqlite.backend import SqliteBackend
+
+        return SqliteBackend(folder)
+    from holdfast_file.backend import FileBackend
+
+    return FileBackend(folder)
+
+
+def filled(kind: str, folder: Path, size: int) -> StorageBackend:
+    """A store of ``size`` facts, opened anew."""
+    if kind == "file":  # the file that as many calls would leave
+        from holdfast_file.lines import Operation, encode
+
+        (folder / ".holdfast").mkdir()
+        with (folder / ".holdfast" / "facts.jsonl").open("wb") as file:
+            file.writelines(encode(Operation(fact=fact(number))) for number in range(size))
+    else:
+        store = open_store(kind, folder)
+        with store.batch():
+            for number in range(size):
+                store.add_fact(fact(number), size + 1)
+        store.close()
+    return open_store(kind, folder)
+
+
+@contextmanager
+def raw_insert(folder: Path) -> Iterator[Callable[[Fact], None]]:
+    """One row into a bare table, committed and flushed."""
+    with closing(sqlite3.connect(folder / "raw.db", isolation_level=None)) as raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.execute("PRAGMA synchronous = FULL")
+        raw.execute("CREATE TABLE facts (seq INTEGER PRIMARY KEY, id, content, category, confidence, created, source)")
+
+        def insert(new: Fact) -> None:
+            row = (new.id, new.content, new.category, new.confidence, new.created_at.isoformat(), new.source)
+            raw.execute("INSERT INTO facts VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
+
+        yield insert
+
+
+@contextmanager
+def raw_append(folder: Path) -> Iterator[Callable[[Fact], None]]:
+    """As many bytes as the file store writes, and an fsync."""
+    from holdfast_file.lines import Operation, encode
+
+    with (folder / "raw.jsonl").open("ab", buffering=0) as file:
+
+        def append(new: Fact) -> None:
+            file.write(encode(Operation(fact=new)))
+            os.fsync(file.fileno())
+
+        yield append
+
+
+def timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+class Figures:
+    """Seconds of single calls, by what they did."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, list[float]] = {}
+
+    def take(self, what: str, call: Callable[[], object]) -> None:
+        self.times.setdefault(what, []).append(timed(call))
+
+    def median(self, what: str) -> float:
+        return statistics.median(self.times[what])
+
+    def mean(self, what: str) -> float:
+        return statistics.fmean(self.times[what])
+
+
+def measure(kind: str, size: int, rounds: int) -> Figures:
+    """Adds, raw limits, evictions and duplicates at one size."""
+    figures = Figures()
+    with tempfile.TemporaryDirectory(prefix="facts-store-") as name:
+        folder = Path(name)
+        store = filled(kind, folder, size)
+        first = timed(lambda: store.add_fact(fact(size), size + 10))
+        figures.times["first add"] = [first]
+        with (raw_insert if kind == "sqlite" else raw_append)(folder) as raw:
+            for number in range(size + 1, size + 1 + rounds):
+                new = fact(number)
+                figures.take("raw", lambda new=new: raw(new))
+                figures.take("add", lambda new=new: store.add_fact(new, 10 * size + rounds))
+                old = fact(random.Random(number).randrange(size))
+                figures.take("duplicate", lambda old=old: store.add_fact(old, 10 * size + rounds))
+        cap = store.count_facts()
+        store.add_fact(fact(size + 1 + rounds), cap)  # the first eviction may have to rank them all
+        for number in range(size + 2 + rounds, size + 2 + 2 * rounds):
+            new = fact(number)
+            figures.take("add at the cap", lambda new=new: store.add_fact(new, cap))
+        assert store.count_facts() == cap
+        for _ in range(20):
+            figures.take("strongest 50", lambda: list(store.facts(FactOrder.CONFIDENCE, 50)))
+        store.close()
+    return figures
+
+
+def flushes(kind: str, size: int, adds: int = 100) -> float | None:
+    """Flushes an add, by strace; None without it."""
+    strace = shutil.which("strace")
+    if not strace:
+        return None
+    with tempfile.TemporaryDirectory(prefix="facts-store-") as name:
+        filled(kind, Path(name), size).close()
+        command = [sys.executable, __file__, "--child", kind, name, str(size), str(adds)]
+        traced = subprocess.run(
+            [strace, "-f", "-e", "trace=fsync,fdatasync,sync_file_range,write", *command],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    between = traced.stderr.split("begin-adds", 1)[1].split("end-adds", 1)[0]
+    return len(re.findall(r"\b(?:fsync|fdatasync)\(", between)) / adds
+
+
+def child(kind: str, folder: str, size: int, adds: int) -> None:
+    """Add facts between two marks that strace shows."""
+    store = open_store(kind, Path(folder))
+    store.add_fact(fact(size), size + adds + 10)
+    os.write(1, b"begin-adds\n")
+    for number in range(size + 1, size + 1 + adds):
+        assert store.add_fact(fact(number), size + adds + 10).outcome is AddOutcome.ADDED
+    os.write(1, b"end-adds\n")
+    store.close()
+
+
+def report(kind: str, sizes: list[int], rounds: int) -> None:
+    adds: list[float] = []
+    for size in sizes:
+        got = measure(kind, size, rounds)
+        adds.append(got.median("add") / got.median("raw"))
+        print(f"{kind}, {size:,} facts (raw limit {got.median('raw') * 1e3:.3f} ms)")
+        for what, base in (("add", "raw"), ("add at the cap", "add")):
+            print(
+                f"  {what:16} {got.median(what) * 1e3:8.3f} ms   {got.median(what) / got.median(base):5.2f} x {base}"
+                f" (mean {got.mean(what) / got.mean(base):.2f})   aim {AIMS[kind, what]}"
+            )
+        print(f"  {'duplicate':16} {got.median('duplicate') * 1e3:8.4f} ms   aim {AIMS[kind, 'duplicate']}")
+        print(f"  {'strongest 50':16} {got.median('strongest 50') * 1e3:8.3f} ms")
+        print(f"  {'first add':16} {got.median('first add') * 1e3:8.3f} ms")
+        count = flushes(kind, size)
+        print(f"  {'flushes an add':16} " + (f"{count:8.2f}" if count is not None else "no strace here"))
+    print(f"{kind}: an add at {sizes[-1]:,} costs {adds[-1] / adds[0]:.2f} of one at {sizes[0]:,}, in raw limits\n")
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--child"]:
+        kind, folder, size, adds = sys.argv[2:]
+        child(kind, folder, int(size), int(adds))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="500,10000,100000", help="numbers of facts, with commas between")
+    parser.add_argument("--rounds", type=int, default=400, help="calls of each kind")
+    parser.add_argument("--backends", default="sqlite,file")
+    arguments = parser.parse_args()
+    for kind in arguments.backends.split(","):
+        report(kind, [int(size) for size in arguments.sizes.split(",")], arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

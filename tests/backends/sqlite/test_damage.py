@@ -1,0 +1,188 @@
+"""What the SQLite store does with a file that is not as it left it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import Corrupt, HoldfastError, Refused, Unsupported
+from holdfast.models import AddOutcome
+from holdfast.storage import FactOrder
+from holdfast.testing.base import make_block, make_fact
+from holdfast_sqlite.backend import SqliteBackend
+
+pytestmark = pytest.mark.req("R045", "R096")
+
+DAY = "memory/2026-03-01.md"
+
+
+@pytest.fixture
+def database(project: Path) -> Path:
+    """A closed store with a document and forty facts: one file, all merged."""
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.append(DAY, make_block("one"), "# Day\n", "one")
+        with store.batch():
+            for number in range(40):
+                store.add_fact(make_fact(number), 100)
+    path = project / ".holdfast" / "holdfast.db"
+    assert sorted(p.name for p in path.parent.iterdir()) == ["holdfast.db"]
+    return path
+
+
+def calls(store: SqliteBackend) -> list[Callable[[], object]]:
+    """Every kind of call."""
+    return [
+        lambda: store.read(DAY),
+        lambda: store.write("MEMORY.md", "text"),
+        lambda: store.append(DAY, make_block("two"), "# Day\n", "two"),
+        lambda: store.delete(DAY),
+        lambda: store.names(),
+        lambda: store.add_fact(make_fact(90), 100),
+        lambda: store.add_fact(make_fact(1), 100),
+        lambda: store.get_fact("fact_00000001"),
+        lambda: store.update_fact("fact_00000001", confidence=0.1),
+        lambda: store.delete_fact("fact_00000001"),
+        lambda: list(store.facts(FactOrder.CONFIDENCE)),
+        lambda: store.count_facts(),
+        lambda: store.search("build"),
+    ]
+
+
+def check_refused(project: Path, database: Path, kind: type[HoldfastError], words: str) -> None:
+    """Every call raises ``kind``, and the file stays as it is."""
+    before = database.read_bytes() if database.is_file() else None
+    with contextlib.closing(SqliteBackend(project)) as store:
+        for call in calls(store):
+            with pytest.raises(kind, match=words) as caught:
+                call()
+            assert caught.value.next_step
+    if before is not None:
+        assert database.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite", b"garbage " * 5000, b"\0" * 8192])
+def test_open__not_a_database__corrupt_and_untouched(project: Path, database: Path, content: bytes) -> None:
+    database.write_bytes(content)
+    check_refused(project, database, Corrupt, "holdfast.db")
+
+
+@pytest.mark.parametrize("pages", [1, 3, 12])
+def test_open__truncated__corrupt_and_untouched(project: Path, database: Path, pages: int) -> None:
+    os.truncate(database, pages * 4096)
+    check_refused(project, database, Corrupt, "damaged")
+
+
+def test_open__another_programs_database__corrupt_and_untouched(project: Path, database: Path) -> None:
+    database.unlink()
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE facts (seq)")
+    check_refused(project, database, Corrupt, "not a holdfast store")
+
+
+def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database: Path) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("PRAGMA user_version = 99")
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    check_refused(project, database, Unsupported, "schema 99")
+
+
+def test_open__folder_in_its_place__corrupt(project: Path, database: Path) -> None:
+    database.unlink()
+    database.mkdir()
+    check_refused(project, database, Corrupt, "not a file")
+
+
+def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, database: Path) -> None:
+    database.unlink()
+    database.with_name("holdfast.db-wal").write_bytes(b"what was acknowledged")
+    check_refused(project, database, Corrupt, "is gone")
+
+
+def test_open__table_missing__corrupt(project: Path, database: Path) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DROP TABLE facts")
+    with contextlib.closing(SqliteBackend(project)) as store:
+        for call in (lambda: list(store.facts()), lambda: store.add_fact(make_fact(90), 100)):
+            with pytest.raises(Corrupt, match="does not hold what it should"):
+                call()
+
+
+@pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)", "NULL"])
+def test_fact__value_of_a_wrong_kind__corrupt(project: Path, database: Path, value: str) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'source TEXT NOT NULL', 'source TEXT')")
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(f"UPDATE facts SET source = {value} WHERE id = 'fact_00000003'")
+    with contextlib.closing(SqliteBackend(project)) as store:
+        with pytest.raises(Corrupt) as caught:
+            store.get_fact("fact_00000003")
+        assert make_fact(3).content not in str(caught.value)
+        with pytest.raises(Corrupt):
+            list(store.facts())
+        assert store.get_fact("fact_00000004") == make_fact(4)
+
+
+def test_open_store__file_restored_from_a_copy__follows_it(project: Path, database: Path, tmp_path: Path) -> None:
+    shutil.copy(database, tmp_path / "copy.db")
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.delete_fact("fact_00000001")
+        for path in database.parent.glob("holdfast.db-*"):  # a log that stays would be applied to the copy
+            path.unlink()
+        os.replace(tmp_path / "copy.db", database)
+        assert store.get_fact("fact_00000001") == make_fact(1)
+        store.add_fact(make_fact(50), 100)
+        with contextlib.closing(SqliteBackend(project)) as other:
+            assert other.count_facts() == 41
+
+
+def test_open_store__file_removed__is_a_new_store(project: Path, database: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.count_facts() == 40
+        for path in database.parent.iterdir():
+            path.unlink()
+        assert store.count_facts() == 0
+        assert not list(database.parent.iterdir())
+        assert store.add_fact(make_fact(1), 100).outcome is AddOutcome.ADDED
+        with contextlib.closing(SqliteBackend(project)) as other:
+            assert list(other.facts()) == [make_fact(1)]
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_open__symbolic_link_out_of_the_root__refused(
+    project: Path, database: Path, tmp_path: Path, which: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    if which == "file":
+        shutil.move(database, outside)
+        database.symlink_to(outside / "holdfast.db")
+    else:
+        shutil.move(database, outside)
+        database.parent.rmdir()
+        database.parent.symlink_to(outside)
+    check_refused(project, database, Refused, "link")
+    assert sorted(p.name for p in outside.iterdir()) == ["holdfast.db"]
+
+
+@pytest.mark.parametrize(
+    ("path", "file"), [("..", "x.db"), (".holdfast", "../x.db"), (".holdfast", "/x.db"), ("/", "x")]
+)
+def test_settings__outside_of_the_project__refused(project: Path, path: str, file: str) -> None:
+    with pytest.raises(Refused):
+        SqliteBackend(project, path=path, file=file)
+
+
+def test_create__file_mode__only_for_its_owner(project: Path, database: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.write("MEMORY.md", "text")
+        modes = {p.name: oct(p.stat().st_mode & 0o777) for p in database.parent.iterdir()}
+        assert modes == dict.fromkeys(("holdfast.db", "holdfast.db-wal", "holdfast.db-shm"), "0o600")
+        assert database.parent.stat().st_mode & 0o777 == 0o700

@@ -1,0 +1,217 @@
+"""Several processes and threads at one SQLite store: killed, forked, waiting for one another."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import Conflict, Unavailable
+from holdfast.models import AddOutcome
+from holdfast.testing.base import Workers, add_call, append_call, make_block, make_fact, run
+from holdfast_sqlite.backend import SqliteBackend
+
+FACTORY = "holdfast_sqlite.backend:SqliteBackend"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Day\n"
+
+
+@pytest.mark.req("R016", "R045", "R096")
+def test_writers__killed_again_and_again__what_was_acknowledged_is_there(project: Path) -> None:
+    """The acknowledged set is the oracle; the limit makes evictions part of it, and each kill leaves a log behind."""
+    acknowledged: set[str] = set()
+    blocks: set[str] = set()
+    for round_ in range(4):
+        scripts = []
+        for writer in range(2):
+            start = round_ * 10_000 + writer * 1000
+            pairs = [
+                (add_call(make_fact(start + n)), append_call(DAY, f"r{round_}w{writer}n{n}", HEADER))
+                for n in range(400)
+            ]
+            scripts.append([call for pair in pairs for call in pair])
+        workers = Workers(FACTORY, project, scripts)
+        workers.go()
+        time.sleep(random.Random(round_).uniform(0.01, 0.12))
+        for process in workers.processes:
+            process.kill()
+        for script, answers in zip(scripts, workers.finish(), strict=True):
+            for call, answer in zip(script, answers, strict=False):
+                assert "ok" in answer
+                if call["call"] == "add_fact":
+                    acknowledged.add(call["fact"]["id"])
+                else:
+                    blocks.add(call["block_id"])
+        with contextlib.closing(SqliteBackend(project)) as store:
+            facts = [fact.id for fact in store.facts()]
+            assert acknowledged <= set(facts)
+            assert len(facts) == len(set(facts)) == store.count_facts()
+            document = store.read(DAY)
+            text = document.text if document else ""
+            assert all(text.count(f"id={block} ") == 1 for block in blocks)
+    assert acknowledged
+    with contextlib.closing(sqlite3.connect(project / ".holdfast" / "holdfast.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.execute("INSERT INTO facts_text (facts_text, rank) VALUES ('integrity-check', 0)")
+
+
+@pytest.mark.req("R052")
+def test_add__same_fact_from_many_processes__one_fact(project: Path) -> None:
+    spelled = (str.lower, str.upper, str.title)
+    scripts = [[add_call(make_fact(w * 100 + n, spelled[w](f"shared {n}"))) for n in range(8)] for w in range(3)]
+    answers = run(FACTORY, project, scripts)
+    outcomes = [worker[n]["ok"]["outcome"] for n in range(8) for worker in answers]
+    assert outcomes.count(AddOutcome.ADDED) == 8
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.count_facts() == 8
+        kept = {fact.id for fact in store.facts()}
+        assert {a["ok"]["duplicate_of"] for worker in answers for a in worker} - {None} <= kept
+
+
+@pytest.mark.req("R096")
+def test_write__locked_by_another__unavailable_after_the_wait(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project, lock_timeout_s=0.2)) as store:
+        store.add_fact(make_fact(1), 10)
+        with contextlib.closing(sqlite3.connect(project / ".holdfast" / "holdfast.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            start = time.monotonic()
+            with pytest.raises(Unavailable, match=r"still locked .* after 0\.2 s") as caught:
+                store.add_fact(make_fact(2), 10)
+            assert 0.2 <= time.monotonic() - start < 5
+            assert caught.value.next_step
+            assert store.get_fact("fact_00000001") == make_fact(1), "a reader does not wait"
+            assert store.add_fact(make_fact(1), 10).outcome is AddOutcome.DUPLICATE, "nor does a duplicate"
+            other.execute("ROLLBACK")
+        assert store.add_fact(make_fact(2), 10).outcome is AddOutcome.ADDED
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork__store_open_in_both__each_its_own_connection(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 100)
+        child = os.fork()
+        if child == 0:
+            failed = 1
+            try:
+                for number in range(100, 120):
+                    store.add_fact(make_fact(number), 100)
+                failed = 0 if store.count_facts() >= 21 else 1
+                store.close()
+            finally:
+                os._exit(failed)
+        for number in range(200, 220):
+            store.add_fact(make_fact(number), 100)
+        assert os.waitpid(child, 0)[1] == 0
+        assert store.count_facts() == 41
+        assert len(list(store.facts())) == 41
+
+
+def test_threads__one_store__every_fact_once(project: Path) -> None:
+    results: list[AddOutcome] = []
+    with contextlib.closing(SqliteBackend(project)) as store:
+
+        def work(number: int) -> None:
+            for n in range(15):
+                results.append(store.add_fact(make_fact(number * 100 + n, f"shared {n}" if n % 3 else ""), 500).outcome)
+                store.read(DAY)
+                store.append(DAY, make_block(f"b{n}"), HEADER, f"b{n}")
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results.count(AddOutcome.ADDED) == store.count_facts() == 4 * 5 + 10
+        document = store.read(DAY)
+        assert document is not None
+        assert document.text.count("holdfast:block") == 15
+
+
+@pytest.mark.req("R045")
+def test_add__answered__survives_a_kill_without_close(project: Path) -> None:
+    code = f"""
+        import os, signal
+        from holdfast.testing.base import make_fact
+        from {FACTORY.split(":")[0]} import SqliteBackend
+        store = SqliteBackend({str(project)!r})
+        store.write("MEMORY.md", "text")
+        store.add_fact(make_fact(1), 10)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.add_fact(make_fact(1), 10).outcome is AddOutcome.DUPLICATE
+        assert store.names() == ["MEMORY.md"]
+
+
+def _failing_batch(store: SqliteBackend) -> None:
+    with store.batch():
+        store.add_fact(make_fact(2), 10)
+        store.write("a.md", "text")
+        store.write("a.md", "other", expected="something")
+
+
+def test_batch__error_inside__all_undone_but_what_it_caught(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 10)
+        with pytest.raises(Conflict):
+            _failing_batch(store)
+        assert ([fact.id for fact in store.facts()], store.names()) == (["fact_00000001"], [])
+        with store.batch():
+            for number in range(2, 700):
+                store.add_fact(make_fact(number), 1000)
+            with pytest.raises(Conflict):
+                store.add_fact(make_fact(1, "other"), 1)
+            with store.batch():
+                assert store.delete_fact("fact_00000002").id == "fact_00000002"
+            assert len(list(store.facts())) == store.count_facts() == 698
+            with contextlib.closing(SqliteBackend(project)) as other:
+                assert other.count_facts() == 1
+        with contextlib.closing(SqliteBackend(project)) as other:
+            assert other.count_facts() == 698
+
+
+def test_facts__more_than_fit_at_once__as_of_the_call(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        with store.batch():
+            for number in range(1200):
+                store.add_fact(make_fact(number), 2000)
+        listing, abandoned = store.facts(), store.facts()
+        next(abandoned)
+        del abandoned
+        store.delete_fact(make_fact(700).id)
+        store.add_fact(make_fact(5000), 2000)
+        assert [fact.id for fact in listing] == [make_fact(n).id for n in range(1200)]
+        assert store.count_facts() == 1200
+
+
+@pytest.mark.req("R058")
+def test_memory__store_ten_times_larger__peak_stays(project: Path) -> None:
+    """What Python holds; SQLite's own cache has a fixed size."""
+    peaks = []
+    for size in (600, 6000):
+        with contextlib.closing(SqliteBackend(project)) as store:
+            with store.batch():
+                for number in range(store.count_facts(), size):
+                    store.add_fact(make_fact(number), size)
+            tracemalloc.start()
+            assert sum(1 for _ in store.facts()) == store.count_facts() == size
+            store.add_fact(make_fact(1_000_000), size + 1)
+            store.delete_fact(make_fact(1_000_000).id)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 50_000, peaks
