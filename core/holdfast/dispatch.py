@@ -7,7 +7,7 @@ value, so that one plugin can neither stop another nor go unnamed; what a failur
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
@@ -130,7 +130,8 @@ class Dispatch:
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
                 raise kind(
                     f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
-                    next_step=f"Repair it, or set `[plugins.{status.name}] enabled = false`.",
+                    next_step=f"{'Install' if status.status == 'missing' else 'Repair'} it, or set "
+                    f"`[plugins.{status.name}] enabled = false`.",
                 )
 
     # the five hooks
@@ -168,13 +169,19 @@ class Dispatch:
                 _expect(answer, isinstance(got, list | tuple), "on_validate")
         return findings
 
-    def on_extract(self, turns: Sequence[Turn]) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
-        """What each extractor found, by plugin name in order of name, and the failures beside it."""
+    def on_extract(
+        self, turns: Sequence[Turn], *, only: Collection[str] = ()
+    ) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
+        """What each extractor found, by plugin name in order of name, and the failures beside it.
+
+        ``only`` asks the plugins of these names, by default all.
+        """
         from holdfast.models import Extraction as Kind
 
         results: list[tuple[str, Extraction]] = []
         failures: list[HookFailed] = []
-        for answer in self._manager.hook.on_extract(turns=turns):
+        others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name not in only]
+        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns):
             try:
                 got = _value(answer)
                 _expect(answer, isinstance(got, Kind), "on_extract")

@@ -21,8 +21,9 @@ from holdfast.store import Store
 
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
+    from holdfast.extract import ExtractResult
     from holdfast.facts import Facts
-    from holdfast.models import Profile
+    from holdfast.models import Message, Profile, Turn
     from holdfast.report import Report
     from holdfast.safety import Marker
     from holdfast.transcripts import Transcript
@@ -140,6 +141,25 @@ class Holdfast:
         settled = self.config.prompt
         budget = settled.max_tokens if max_tokens is None else max_tokens
         return prompt(self.services, budget, counter or named(settled.counter), fenced=fenced)
+
+    def extract(self, messages: Turn | Message | Iterable[Turn | Message], *, source: str = "") -> ExtractResult:
+        """Let the extractors read what was said, and store the facts that are good; nothing is journalled.
+
+        Texts are redacted before any extractor sees them, and what was recalled from memory is left out. What became
+        of each candidate is in the result. Turns that an extractor failed on wait to be tried again: by the next
+        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
+        Raises: BadValue for anything but messages and turns; Refused, PluginError; Corrupt, Unavailable.
+        """
+        from holdfast.extract import extract
+
+        return extract(self.services, messages, source=source)
+
+    def extract_queued(self) -> ExtractResult:
+        """Try everything that waits, due or not, once."""
+        from holdfast.extract import work_off
+        from holdfast.queue import MAX_ITEMS
+
+        return work_off(self.services, limit=MAX_ITEMS, even_if_not_due=True)
 
     # sessions
 

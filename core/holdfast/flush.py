@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from holdfast import contract, curated, durable, handoff, notes, paths, safety
+from holdfast import contract, curated, durable, extract, handoff, notes, paths, private, safety
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Unavailable
 from holdfast.journal import file_stem
 from holdfast.layout import Surface
@@ -51,11 +51,11 @@ def flush(
     if reason not in REASONS:
         raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
     try:
-        durable.make_private_dir(services.private("sessions"))
+        private.make(services.state, "sessions")
         with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
             session.catch_up()
             unflushed, upto, position = session.stretch()
-            receipt = _Flush(
+            work = _Flush(
                 services=services,
                 session=session,
                 given=payload,
@@ -64,7 +64,8 @@ def flush(
                 unflushed=unflushed,
                 upto=upto,
                 position=position,
-            ).run()
+            )
+            receipt = work.run()
     except FlushRefused as refused:
         session.unmarked = refused.target == "state"
         raise
@@ -77,6 +78,8 @@ def flush(
         except Exception as error:  # noqa: BLE001 - a caller's callback must not undo a flush that is durable
             logger.warning("on_summary raised %s", type(error).__name__)
             receipt = evolve(receipt, warnings=(*receipt.warnings, f"The summary callback raised {error!r}."))
+    if receipt.flush_id and not receipt.repeated:  # all is durable and no lock is held: a model may be asked now
+        extract.work_off(services, but=work.gathered.failed if work.gathered else ())
     return receipt
 
 
@@ -105,6 +108,7 @@ class _Flush:
     warnings: list[str] = field(factory=list)
     written: list[Written] = field(factory=list)
     step: str = "collect"
+    gathered: extract.Gathered | None = None  # None: a process that died had asked the extractors
 
     def run(self) -> Receipt:
         session = self.session
@@ -152,7 +156,7 @@ class _Flush:
         marker, payload, summary, at = self._collect(marker, unflushed)
         flush_id = "flush_" + sha256(json.dumps([session.id, marker.key, unstructure(payload)], sort_keys=True))[:16]
         last = session.last_receipt
-        if last is not None and last.flush_id == flush_id:
+        if last is not None and last.flush_id.partition("-")[0] == flush_id:  # as in _block
             if self._still_stored(last):
                 return self._repeat(last)
             at = last.at
@@ -178,11 +182,14 @@ class _Flush:
             at=at,
             written=self.written,
             derived=payload.derived,
-            warnings=self.warnings,
+            warnings=[paths.rewrite(w, services.root) for w in self.warnings],
             summary=notes.body(payload, summary),
         )
         self.step = "on_flush"
         receipt = self._publish(payload, receipt)
+        self.step = "facts"
+        unstored = extract.settle_flush(services, self.gathered, unflushed, session.id)
+        receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
         self.step = "journal"
         session.record_flush(receipt, summary, self.upto)
         self.step = "marker"
@@ -239,10 +246,11 @@ class _Flush:
         if not unflushed:
             return [], ""
         self.step = "on_extract"
-        results, failures = self.services.dispatch.on_extract(turns_of(unflushed))
-        self.warnings += [str(failure) for failure in failures]
-        summary = "\n\n".join(e.summary.strip() for _, e in results if e.summary.strip())
-        return [e for _, e in results], summary or contract.digest(unflushed)
+        self.gathered = extract.gather(self.services, turns_of(unflushed), source=self.session.id)
+        self.warnings += self.gathered.failed.values()
+        found = [e for _, e in self.gathered.results]
+        summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
+        return found, summary or contract.digest(unflushed)
 
     def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         """Every text without this machine's paths, through the gate in one call."""
@@ -392,7 +400,7 @@ class _Flush:
             safety.failed(
                 self.services.state,
                 current,
-                error=error.message,
+                error=paths.rewrite(error.message, self.services.root),
                 next_step=error.next_step,
                 target=target,
                 blocked=strict,

@@ -1,0 +1,220 @@
+"""From conversation to facts: ask the extractors, judge what they propose, let what failed wait.
+
+What was recalled from memory is taken out first, so that nothing is learned twice from its own echo. Turns are redacted
+before any extractor, and so any model, sees them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, field, frozen
+
+from holdfast import paths, profile, recall
+from holdfast.errors import BadValue, HoldfastError, Refused
+from holdfast.layout import Surface
+from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
+from holdfast.queue import Queue
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: A long conversation is extracted in pieces of about so many characters; a turn is never split.
+BATCH_CHARS: Final = 60_000
+
+
+@frozen(kw_only=True)
+class Gathered:
+    """What the extractors said of some turns, by plugin. ``failed`` maps a plugin to what went wrong; ``queued`` is
+    true when the turns wait for those."""
+
+    results: Sequence[tuple[str, Extraction]] = ()
+    failed: Mapping[str, str] = field(factory=dict)
+    queued: bool = False
+
+
+@frozen(kw_only=True)
+class Judged:
+    """A candidate, the plugin that proposed it, and what became of it."""
+
+    plugin: str
+    candidate: FactCandidate
+    result: AddResult
+
+
+def _all_judged(value: Iterable[Judged]) -> tuple[Judged, ...]:
+    return tuple(value)
+
+
+def _all_texts(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class ExtractResult:
+    """``judged`` in order of proposal. ``failures`` tell what an extractor could not do; ``queued`` counts the pieces
+    that will be tried again; ``profile`` is true when the profile changed."""
+
+    judged: tuple[Judged, ...] = field(default=(), converter=_all_judged)
+    failures: tuple[str, ...] = field(default=(), converter=_all_texts)
+    queued: int = 0
+    profile: bool = False
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Ids of the facts that came in."""
+        return tuple(j.result.fact.id for j in self.judged if j.result.outcome is AddOutcome.ADDED and j.result.fact)
+
+    @property
+    def evicted(self) -> tuple[str, ...]:
+        """Ids of the facts that left for them."""
+        return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
+
+    def __add__(self, other: ExtractResult) -> ExtractResult:
+        return ExtractResult(
+            judged=self.judged + other.judged,
+            failures=self.failures + other.failures,
+            queued=self.queued + other.queued,
+            profile=self.profile or other.profile,
+        )
+
+
+def extract(services: Services, said: Turn | Message | Iterable[Turn | Message], *, source: str = "") -> ExtractResult:
+    """See :meth:`holdfast.Holdfast.extract`."""
+    result = ExtractResult()
+    failed: set[str] = set()
+    for piece in _pieces(_redacted(services, _turns(said))):
+        found = gather(services, piece, source=source)
+        failed.update(found.failed)
+        result += settle(services, found, source=source)
+    return result + work_off(services, but=failed)
+
+
+def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
+    """Ask every extractor. One that fails does not hold up the others: the turns wait for it in the queue."""
+    said = recall.without_recalled(turns)
+    found = _ask(services, said)
+    if not found.failed:
+        return found
+    error = "; ".join(found.failed.values())
+    try:
+        item = _queue(services).put(said, found.failed, error=error, source=source, now=services.clock())
+    except HoldfastError as problem:
+        logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
+        return found
+    return evolve(found, queued=item is not None)
+
+
+def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> Gathered:
+    if not said:
+        return Gathered()
+    results, failures = services.dispatch.on_extract(said, only=only)
+    return Gathered(results=results, failed={failure.plugin: str(failure) for failure in failures})
+
+
+def postpone(services: Services, turns: Sequence[Turn], *, source: str) -> None:
+    """Let ``turns`` be extracted by the next one who works off the queue. Raises: Unavailable."""
+    said = recall.without_recalled(turns)
+    if said:
+        _queue(services).put(said, (), error="", source=source, now=services.clock())
+
+
+def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractResult:
+    """Judge and store what was found. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+    from holdfast.facts import Facts
+
+    facts = Facts(services)
+    judged = []
+    failures = list(found.failed.values())
+    changed = False
+    for plugin, extraction in found.results:
+        for candidate in extraction.facts:
+            named = candidate if candidate.source else evolve(candidate, source=source)
+            judged.append(Judged(plugin=plugin, candidate=candidate, result=facts.offer(named)))
+        if extraction.profile != Profile():
+            try:
+                before = profile.load(services)
+                changed = profile.learn(services, extraction.profile) != before or changed
+            except Refused as refused:
+                failures.append(f"The profile was left as it is: {refused.message}")
+    return ExtractResult(judged=judged, failures=failures, queued=int(found.queued), profile=changed)
+
+
+def settle_flush(services: Services, found: Gathered | None, said: Sequence[Message], source: str) -> tuple[str, ...]:
+    """Store what a flush found, or, when that is not known any more (it was begun by a process that died), let its
+    turns wait. Never raises: facts are no reason to refuse a flush. Returns what to warn of."""
+    try:
+        if found is None:
+            postpone(services, turns_of(said), source=source)
+        else:
+            settle(services, found, source=source)
+    except HoldfastError as error:
+        logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
+        return (f"The facts of this stretch could not be stored: {error}",)
+    return ()
+
+
+def work_off(
+    services: Services, *, limit: int = 1, but: Collection[str] = (), even_if_not_due: bool = False
+) -> ExtractResult:
+    """Try up to ``limit`` waiting items whose time has come, leaving out those that wait for a plugin in ``but``: it
+    has just failed. Never raises."""
+    result = ExtractResult()
+    queue = _queue(services)
+    try:
+        for item in queue.claim(services.clock(), limit=limit, but=but, even_if_not_due=even_if_not_due):
+            found = _ask(services, item.turns, item.plugins)
+            result += settle(services, found, source=item.source)
+            if not found.failed:
+                queue.done(item)
+            elif queue.failed(item, found.failed, error="; ".join(found.failed.values()), now=services.clock()):
+                result += ExtractResult(queued=1)
+    except HoldfastError as error:
+        logger.warning("waiting turns could not be extracted: %s", error.message)
+        result += ExtractResult(failures=(str(error),))
+    return result
+
+
+def _queue(services: Services) -> Queue:
+    return Queue(services.state, services.config.extract)
+
+
+def _turns(said: Turn | Message | Iterable[Turn | Message]) -> tuple[Turn, ...]:
+    if isinstance(said, Turn | Message):
+        said = (said,)
+    turns: list[Turn] = []
+    loose: list[Message] = []
+    for item in said:
+        if isinstance(item, Turn):
+            turns += (*turns_of(loose), item)
+            loose = []
+        elif isinstance(item, Message):
+            loose.append(item)
+        else:
+            raise BadValue("messages", f"holds a {type(item).__name__}", next_step="Give messages, or turns of them.")
+    return (*turns, *turns_of(loose))
+
+
+def _redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
+    """The turns as a journal would hold them. Raises: Refused, PluginError; then nothing was sent anywhere."""
+    texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
+    admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
+    return [evolve(turn, messages=[evolve(m, text=next(admitted)) for m in turn.messages]) for turn in turns]
+
+
+def _pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    piece: list[Turn] = []
+    size = 0
+    for turn in turns:
+        cost = sum(len(m.text) for m in turn.messages)
+        if piece and size + cost > BATCH_CHARS:
+            yield piece
+            piece, size = [], 0
+        piece.append(turn)
+        size += cost
+    if piece:
+        yield piece
