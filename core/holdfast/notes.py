@@ -21,6 +21,7 @@ TITLES = {
     "daily": "Daily Summary",
 }
 OTHER_TITLE = "Session Notes"
+SUMMARY = "### Summary"
 CURATED_NONE = "curated memory changes: none"
 
 _STAMP = re.compile(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
@@ -90,7 +91,7 @@ def body(payload: Payload, summary: str = "") -> str:
     if payload.derived:
         parts.append(f"_Derived from the session, not stated by it: {', '.join(payload.derived)}._")
     if summary.strip():
-        parts.append("### Summary\n\n" + _escape(summary.strip()))
+        parts.append(f"{SUMMARY}\n\n{_escape(summary.strip())}")
     return "\n\n".join(parts)
 
 
@@ -148,6 +149,7 @@ class Block:
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a note in order of appearance. Hand-written text between them is left alone."""
+    text = text.replace("\r\n", "\n")  # an editor may have saved it so
     marks = list(_MARK.finditer(text))
     for number, mark in enumerate(marks):
         start = text.rfind("\n## ", 0, mark.start()) + 1
@@ -157,7 +159,7 @@ def blocks(text: str) -> Iterator[Block]:
         stamped = _STAMP.search(part)
         yield Block(
             id=mark[1],
-            at=moment(stamped[1]) if stamped else None,
+            at=_moment(stamped[1]) if stamped else None,
             session=stamped[2] if stamped else "",
             reason=stamped[3] if stamped else "",
             title=part.split("\n", 1)[0].removeprefix("## "),
@@ -174,9 +176,11 @@ def _after(text: str, label: str) -> str:
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
     heading = ""
     for line in text.splitlines():
+        if line == SUMMARY:
+            return  # comes last, and what is in it is somebody else's Markdown
         if line.startswith("### "):
             heading = line.removeprefix("### ")
-        elif line.startswith("- ") and heading and heading != "Summary":
+        elif line.startswith("- ") and heading:
             label, _, item = line.removeprefix("- ").partition(": ")
             yield heading, label, item
 
@@ -185,4 +189,11 @@ def last_stamp(text: str) -> datetime | None:
     """The UTC time of the note's newest block, or None."""
     start = text.rfind("\n<!-- at=")  # a note can be long; only its end is of interest
     found = _STAMP.search(text, start + 1) if start >= 0 else None
-    return moment(found[1]) if found else None
+    return _moment(found[1]) if found else None
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return moment(text)
+    except ValueError:
+        return None  # edited by hand: what a person did to a stamp must not keep a flush from being saved
