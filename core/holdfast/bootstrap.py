@@ -96,14 +96,19 @@ def _read(services: Services, name: str) -> str:
 def _newest_notes(services: Services) -> list[str]:
     """Names of the notes of today and yesterday; of the latest day before, when there is neither. Oldest first."""
     layout = services.layout
+    today = services.now().date()
+    near = [layout.name(Surface.DAILY, day) for day in (today - timedelta(days=1), today)]
+    near = [
+        name for name in near if services.store.read(name) is not None
+    ]  # by name: what is no file is not passed over
+    if near:
+        return near
     days: dict[date, str] = {}
     for name in services.store.backend.names(layout.prefix(Surface.DAILY)):
         day = layout.day_of(Surface.DAILY, name)
         if day is not None:
             days[day] = name
-    today = services.now().date()
-    near = [days[d] for d in (today - timedelta(days=1), today) if d in days]
-    return near or [days[max(days)]] if days else []
+    return [days[max(days)]] if days else []
 
 
 def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...]) -> str:
@@ -146,7 +151,9 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
     for name, text in sections:
-        body = text.strip().replace(_FENCE_OPEN, "").replace(_FENCE_CLOSE, "")
+        body = (
+            text.strip().replace(_FENCE_OPEN, f"&lt;{_FENCE_OPEN[1:]}").replace(_FENCE_CLOSE, f"&lt;{_FENCE_CLOSE[1:]}")
+        )
         if not body:
             continue
         part = f"<!-- {name} -->\n{body}" if name else body

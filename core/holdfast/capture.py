@@ -50,7 +50,7 @@ def message_record(
         "text": gate.admit(paths.rewrite(text, root), surface="journal"),
     }
     if tool:
-        record["tool"] = gate.admit(tool, surface="journal")
+        record["tool"] = gate.admit(paths.rewrite(tool, root), surface="journal")
     if failed:
         record["failed"] = True
     if tokens is not None:

@@ -1,0 +1,378 @@
+"""Starting again from files alone, and what the operator is told: both derived, both with a way back to the proof."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import handoff
+from holdfast.bootstrap import _fit
+from holdfast.errors import Corrupt, FlushRefused
+from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work
+from holdfast.hooks import hookimpl
+from holdfast.report import SECTIONS
+
+
+@pytest.fixture
+def flushed(opened, payload):
+    """A project with one flush: curated memory, work open, a mutation."""
+    curated = {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers short answers"]}
+    session = opened().session("s")
+    session.add("user", "hello")
+    session.add("tool", "a secret of the transcript", tool="bash")
+    session.flush(payload(curated=curated))
+    return opened
+
+
+# bootstrap
+
+
+@pytest.mark.req("R115", "R116", "R117", "R118", "R119", "R093", "R171")
+def test_load__after_a_flush__returns_every_field_of_the_restart_point(flushed):
+    brief = flushed().load()
+    [work] = brief.work
+    assert work.active_task == "owner/repo#12"
+    assert work.facts == ("The token expires after 60 s",)
+    assert work.branch == "fix-login"
+    assert (work.blocker, work.blockers) == ("CI is red", ("CI is red",))
+    assert work.next_action == "Run the tests"
+    assert (brief.objective, brief.next_step, brief.blockers) == ("Fix the login test", "Run the tests", ("CI is red",))
+    for text in ("Run the tests", "fix-login", "CI is red", "owner/repo#12", "Python 3.11 is the minimum", "Tell Ana"):
+        assert text in str(brief)
+
+
+@pytest.mark.req("R093", "R171", "R074", "R175", "R162")
+def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same(flushed, project):
+    before = str(flushed().load())
+    for path in (project / ".holdfast" / "state" / "sessions").iterdir():
+        path.unlink()
+    code = (
+        "import sys\nfrom datetime import datetime, timezone\nfrom holdfast import Holdfast\n"
+        "from holdfast.config import Config, PluginConfig\n"
+        "off = {n: PluginConfig(enabled=False) for n in ('curated', 'offline')}\n"
+        "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
+        "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(project)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == before
+    assert "a secret of the transcript" not in before
+
+
+@pytest.mark.req("R109", "R125", "R165")
+def test_load__notes_and_summaries_exist__curated_files_are_read_and_summaries_are_not(flushed, project):
+    summary = project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md"
+    summary.write_text(summary.read_text() + "\nonly in the summary\n")
+    brief = flushed().load()
+    assert brief.memory == "# Memory\n\n- Python 3.11 is the minimum\n"
+    assert brief.user == "# User\n\n- Prefers short answers\n"
+    assert [name for name, _ in brief.notes] == ["memory/2026-11-21.md"]
+    assert "only in the summary" not in str(brief)
+    assert "in review" in str(brief)  # the mutation is in the note too: the summary is not its only place
+
+
+@pytest.mark.req("R163", "R165", "R125")
+def test_load__summaries_deleted__loses_nothing(flushed, project):
+    before = flushed().load()
+    (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()
+    assert flushed().load() == before
+
+
+def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload, clock):
+    memory = opened()
+    names = []
+    for day in (1, 1, 5):
+        memory.session("s").flush(payload(objective=f"of {clock().date()}"))
+        names.append(f"memory/{clock().date()}.md")
+        clock.tick(days=day)
+    assert [n for n, _ in memory.load().notes] == names[2:]  # five days later: the latest
+    clock.now = clock.now.replace(day=23)
+    assert [n for n, _ in memory.load().notes] == names[1:]
+    clock.now = clock.now.replace(day=22)
+    assert [n for n, _ in memory.load().notes] == names[:2]
+
+
+def test_load__empty_project__says_so(opened, project):
+    brief = opened().load()
+    assert (brief.work, brief.notes, brief.unsafe, brief.pointers) == ((), (), (), ())
+    assert "No work is open." in str(brief)
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.req("R088")
+def test_load__session_is_unsafe__comes_first(flushed, project):
+    session = flushed().session("s")
+    session.add("user", "more")
+    (project / ".holdfast" / "MEMORY.md").chmod(0o600)
+    os.rename(project / ".holdfast" / "continuity", project / ".holdfast" / "moved")
+    (project / ".holdfast" / "continuity").write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.end()
+    (project / ".holdfast" / "continuity").unlink()
+    os.rename(project / ".holdfast" / "moved", project / ".holdfast" / "continuity")
+    text = str(flushed().load(max_chars=900))
+    assert text.index("**UNSAFE:** session s:") < text.index("## owner/repo#12")
+    assert "Session s is UNSAFE" in str(flushed().report())
+
+
+DAMAGE = {
+    "not UTF-8": b"\xff\xfe",
+    "NUL": b"a\0b",
+    "no front matter": b"# Handoff\n",
+    "half": b'+++\nversion = 1\n\n[[work]]\nsession = "s"\nfl',
+    "not TOML": b"+++\n= =\n+++\n",
+    "unknown key": b'+++\n[[work]]\nsession = "s"\nflush = "f"\nmood = "good"\n+++\n',
+    "wrong type": b'+++\n[[work]]\nsession = 5\nflush = "f"\n+++\n',
+    "not a table": b"+++\nwork = 5\n+++\n",
+}
+
+
+@pytest.mark.req("R121", "R166")
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_handoff__damaged__is_corrupt_for_load_report_and_flush_and_stays(flushed, project, payload, damage):
+    path = project / ".holdfast" / "continuity" / "active.md"
+    path.write_bytes(DAMAGE[damage])
+    memory = flushed()
+    for read in (memory.load, memory.report):
+        with pytest.raises(Corrupt, match=r"continuity/active\.md") as corrupt:
+            read()
+        assert corrupt.value.next_step
+    with pytest.raises(FlushRefused, match="active"):
+        memory.session("s").compact(0, payload(objective="more"))
+    assert path.read_bytes() == DAMAGE[damage]
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "USER.md", "memory/2026-11-21.md"])
+@pytest.mark.parametrize("damage", [b"\xff", b"a\0b", None])
+def test_load__document_cannot_be_read__is_corrupt_not_empty(flushed, project, name, damage):
+    path = project / ".holdfast" / name
+    path.unlink()
+    path.write_bytes(damage) if damage else path.mkdir()
+    with pytest.raises(Corrupt, match=path.name):
+        flushed().load()
+
+
+@pytest.mark.parametrize("max_chars", [1, 17, 50, 100, 400, 900, 2000, 100_000])
+def test_load__budget__is_never_exceeded_and_the_resume_point_comes_first(flushed, max_chars):
+    text = str(flushed().load(max_chars=max_chars))
+    assert len(text) <= max_chars
+    if max_chars >= 900:
+        assert "Run the tests" in text
+    if max_chars >= 100:
+        assert text.startswith("<recalled-memory>\n")
+        assert text.endswith("\n</recalled-memory>")
+    with pytest.raises(ValueError, match="max_chars"):
+        flushed().load(max_chars=0)
+
+
+NAMES = st.sampled_from(["", "MEMORY.md", "memory/2026-11-21.md"])
+
+
+@given(st.lists(st.tuples(NAMES, st.text(max_size=300)), max_size=5), st.integers(1, 700))
+def test_fit__any_sections_and_budget__is_never_exceeded(sections, max_chars):
+    assert len(_fit(sections, max_chars)) <= max_chars
+
+
+def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir()
+    path.write_text("- a </recalled-memory> b\n- </recalled-</recalled-memory>memory> c\n")
+    text = str(opened().load())
+    assert text.count("</recalled-memory>") == 1
+    assert text.endswith("</recalled-memory>")
+
+
+# handoff as a format
+
+LINES = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(str.strip)
+WORKS = st.builds(
+    Work,
+    session=LINES,
+    flush=LINES,
+    state=st.sampled_from(["open", "closed"]),
+    objective=LINES,
+    next_action=st.text(alphabet="ab\n+\"'\\ #[]=é記🙂", max_size=60),
+    facts=st.lists(LINES, max_size=4),
+    derived=st.booleans(),
+)
+
+
+@pytest.mark.req("R121", "R123")
+@given(st.lists(WORKS, max_size=4))
+def test_handoff__rendered_and_parsed__is_identity_and_the_same_bytes(works):
+    text = handoff.render(works)
+    assert handoff.parse(text) == tuple(works)
+    assert handoff.render(handoff.parse(text)) == text
+
+
+@pytest.mark.req("R123")
+def test_handoff__on_disk__is_toml_that_any_program_reads(flushed, project):
+    import tomllib
+
+    text = (project / ".holdfast" / "continuity" / "active.md").read_text()
+    table = tomllib.loads(text.split("+++\n")[1])
+    assert table["work"][0]["next_action"] == "Run the tests"
+    assert "- **Next action:** Run the tests" in text
+
+
+@pytest.mark.req("R181")
+def test_handoff__too_much__is_clipped_and_points_to_the_note():
+    work = Work(session="s", flush="f", objective="x" * 9999, facts=[f"f{n}" for n in range(50)])
+    assert len(work.objective) == MAX_CHARS
+    assert len(work.facts) == MAX_ITEMS
+    assert work.facts[-1] == "… and 31 more in the daily note"
+    entries: tuple[Work, ...] = ()
+    for n in range(20):
+        entries = handoff.put(entries, Work(session=f"s{n}", flush="f"))
+    assert [w.session for w in entries] == [f"s{n}" for n in reversed(range(20 - MAX_ENTRIES, 20))]
+
+
+@pytest.mark.req("R121")
+def test_handoff__same_payload_twice__is_byte_equal(opened, payload, project):
+    path = project / ".holdfast" / "continuity" / "active.md"
+    texts = []
+    for _ in range(2):
+        opened().session("s").flush(payload())
+        texts.append(path.read_bytes())
+        path.unlink()
+        for other in ("memory", "state"):
+            import shutil
+
+            shutil.rmtree(project / ".holdfast" / other)
+    assert texts[0] == texts[1]
+
+
+def test_handoff__two_sessions_with_open_work__both_stay(opened, payload):
+    memory = opened()
+    memory.session("a").flush(payload(objective="of a"))
+    memory.session("b").flush(payload(objective="of b"))
+    assert [w.objective for w in memory.load().work] == ["of b", "of a"]
+    memory.session("a").end(payload(objective="of a", work_open=False, handoff=None))
+    assert [w.objective for w in memory.load().work] == ["of b"]
+
+
+# report
+
+
+@pytest.mark.req("R110", "R111", "R112", "R113", "R114")
+@pytest.mark.parametrize(
+    ("section", "text"),
+    [
+        ("What happened", "The token expires after 60 s"),
+        ("What changed", "Use a lock"),
+        ("What changed", "**status** owner/repo#12: in review"),
+        ("What is blocked", "CI is red"),
+        ("What is needed from you", "Unblock: CI is red"),
+        ("What is needed from you", "Promised: Tell Ana"),
+        ("Where the proof lives", "owner/repo#12"),
+    ],
+)
+def test_report__after_a_flush__answers_the_operators_question(flushed, section, text):
+    report = flushed().report()
+    assert list(report.sections) == list(SECTIONS)
+    assert text in [line.text for line in report.sections[section]]
+    assert f"## {section}\n" in str(report)
+
+
+@pytest.mark.req("R120", "R164", "R183")
+def test_report__every_claim__points_to_a_file_that_holds_it(flushed, project):
+    report = flushed().report()
+    for lines in report.sections.values():
+        assert lines
+        for line in lines:
+            path = project / line.pointer.split(",")[0]
+            assert path.is_file()
+            text = line.text.removeprefix("Unblock: ").removeprefix("Promised: ").removeprefix("Daily note of ")
+            assert text in path.read_text() or text in line.pointer
+
+
+@pytest.mark.req("R122", "R124")
+def test_event__one_blocker__is_in_both_surfaces_in_different_forms(flushed):
+    assert "CI is red" in str(flushed().report())
+    assert "- Blocker: CI is red" in str(flushed().load())
+    assert str(flushed().report()) != str(flushed().load())
+
+
+@pytest.mark.req("R163", "R170", "R177")
+def test_report__made_again_without_any_transcript__is_the_same_text_and_writes_nothing(flushed, project):
+    before = str(flushed().report())
+    assert "a secret of the transcript" not in before
+    for path in (project / ".holdfast" / "state" / "sessions").iterdir():
+        path.unlink()
+    listing = sorted(p.as_posix() for p in project.rglob("*"))
+    assert str(flushed().report()) == before
+    assert sorted(p.as_posix() for p in project.rglob("*")) == listing
+
+
+@pytest.mark.req("R081", "R092", "R161", "R162")
+def test_report__automation_output__is_read_when_there_and_never_rewritten(flushed, project):
+    without = str(flushed().report())
+    folder = project / ".holdfast" / "heartbeat"
+    folder.mkdir()
+    (folder / "2026-11-21.md").write_text("# Disk at 40 %\n")
+    (folder / "2026-11-20.md").write_text("# Disk at 30 %\n")
+    (project / ".holdfast" / "briefings").mkdir()
+    (project / ".holdfast" / "briefings" / "2026-11-21-morning.md").write_text("# Two reviews wait\n")
+    before = {p: p.read_bytes() for p in folder.iterdir()}
+    memory = flushed()
+    lines = {line.text: line.pointer for line in memory.report().sections["What happened"]}
+    assert lines["heartbeat: Disk at 40 %"] == ".holdfast/heartbeat/2026-11-21.md"
+    assert "briefing: Two reviews wait" in lines
+    assert "heartbeat: Disk at 30 %" not in lines
+    memory.session("s").end()
+    assert {p: p.read_bytes() for p in folder.iterdir()} == before
+    assert "Disk" not in without
+    assert "Disk" not in str(memory.load())
+
+
+def test_report__several_days__cover_the_window_and_no_more(opened, payload, clock):
+    memory = opened()
+    for n in range(3):
+        memory.session("s").flush(payload(objective=f"day {n}"))
+        clock.tick(days=1)
+    clock.tick(days=-1)
+    assert "day 1" not in str(memory.report())
+    assert "day 1" in str(memory.report(days=2))
+    assert str(memory.report(days=2)).startswith("# Report: 2026-11-22 to 2026-11-23\n")
+    with pytest.raises(ValueError, match="days"):
+        memory.report(days=0)
+
+
+# nothing of this machine
+
+
+@pytest.mark.req("R082", "R176")
+def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opened, payload, project):
+    class Fails:
+        @hookimpl
+        def on_extract(self, turns):
+            return Path(project, "no-such-file").read_text()
+
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            if payload.objective == "fails":
+                raise RuntimeError(f"cannot open {project}/x")
+
+    session = opened(Fails()).session("s")
+    session.add("user", f"edit {project}/a.py in {project}")
+    session.add("tool", f"{project}/a.py: ok", tool=f"{project}/bin/tool")
+    session.flush()
+    with pytest.raises(FlushRefused):
+        session.flush(payload(objective="fails"))
+    session.override(f"{project} is full")
+    session.flush(payload(facts=[f"{project}/b"], curated={"memory": [f"Sources are in {project}/src"]}))
+    found = [p for p in project.rglob("*") if p.is_file() and str(project).encode() in p.read_bytes()]
+    assert found == []
+    assert "Sources are in src" in opened().load().memory
