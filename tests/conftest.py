@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-
 #: What the fixture itself sets and undoes.
 RESTORED = {"HOME", "USERPROFILE", "TZ", "COLUMNS", "PYTEST_CURRENT_TEST"}
 
