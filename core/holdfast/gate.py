@@ -56,16 +56,19 @@ class Gate:
         sources: tuple[tuple[str, str], ...] = (),
         notes: list[Finding] | None = None,
         previous: str | None = None,
+        verbatim: bool = False,
     ) -> str:
         """The text as it may be stored: cleaned, with every span masked that a validator wants masked.
 
+        ``verbatim`` leaves line ends and control characters as they are, for a stored document in which only a place
+        was changed, by text that was admitted before.
         Masking is repeated until the validators ask for nothing more; warnings go to ``notes``. An error that the
         ``previous`` text of the document has too, in the same line, does not refuse: what a person wrote by hand must
         not keep a flush from being saved.
         Raises: Refused when an error cannot be masked or masking does not come to rest; PluginError when a validator
         is broken. Either way nothing may be stored.
         """
-        text = clean(text)
+        text = text if verbatim else clean(text)
         known = self._known(previous, surface, name) if previous else frozenset()
         for _ in range(_ROUNDS):
             found = self._dispatch.on_validate(Subject(surface, name, text, sources))
