@@ -3,6 +3,9 @@
 An append is durable on return. A crash can leave a torn last line, which nobody was told of: readers stop before it
 and the next writer cuts it. Anything unreadable further up is :class:`~holdfast.errors.Corrupt`.
 
+Only a purge or a scrub rewrites what was said, by :meth:`Journal.rewrite`; the first line differs afterwards, so that
+whoever has the session open notices.
+
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
 whole state up to there, so that a reader may begin at the last one), ``override``.
 """
@@ -12,11 +15,11 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast import durable, private
-from holdfast.errors import Corrupt
+from holdfast.errors import Conflict, Corrupt
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
@@ -96,15 +99,36 @@ class Journal:
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
 
-    def append(self, *records: dict[str, Any]) -> list[Entry]:
-        """Add records durably, all with one flush. Raises: Unavailable, and then nothing was added."""
+    def first_line(self) -> bytes:
+        """By what the journal is told from one that was rewritten or begun anew; empty when there is none.
+
+        Raises: Unavailable.
+        """
+        try:
+            with open(self.path, "rb") as file:
+                return file.readline()
+        except (FileNotFoundError, IsADirectoryError):
+            return b""
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def append(self, *records: dict[str, Any], first_line: bytes = b"") -> list[Entry]:
+        """Add records durably, all with one flush.
+
+        Raises: Unavailable; Conflict when ``first_line`` is given and is not the journal's any more. Then nothing was
+        added.
+        """
         lines = [encode(record) for record in records]
         private.make(self._state, "sessions")
         with durable.lock(self._lock_path):
+            if first_line and self.first_line() != first_line:
+                raise Conflict(
+                    f"{self.shown} was rewritten by a purge in between.", next_step="Do it again; nothing was dropped."
+                )
             size = self.size()
             if size != self._clean_size:
                 size = self._cut_torn_tail(size)
-            first = b"" if size else encode({"kind": "session", "id": self.session_id, "v": 1})
+            first = b"" if size else _first_line(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -170,6 +194,67 @@ class Journal:
             self._clean_size = -1
             return lost
 
+    def rewrite(
+        self,
+        change: Callable[[dict[str, Any]], dict[str, Any]],
+        keep: Callable[[bytes], bool],
+        *,
+        dry_run: bool = False,
+    ) -> int:
+        """Put ``change(record)`` in the place of every record and leave out damaged lines that ``keep`` does not want.
+
+        Returns how many lines that concerns. All at once: a crash leaves the old journal or the new. Checkpoints point
+        to the same messages as before. Nothing is written when nothing changes. Raises: Unavailable.
+        """
+        if dry_run:
+            return self._rewritten(change, keep)[1]
+        with durable.lock(self._lock_path):
+            data, changed = self._rewritten(change, keep)
+            if changed:
+                durable.replace(self.path, data)
+                durable.remove(self._hint_path)
+                self._clean_size = -1
+            return changed
+
+    def _rewritten(
+        self, change: Callable[[dict[str, Any]], dict[str, Any]], keep: Callable[[bytes], bool]
+    ) -> tuple[bytes, int]:
+        changed = 0
+
+        def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
+            nonlocal changed
+            if record is None:
+                changed += not keep(line)
+                return line if keep(line) else b""
+            new = change(record)
+            changed += new != record
+            return line if new == record and record["kind"] != "checkpoint" else new
+
+        try:
+            with open(self.path, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            return b"", 0
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+        return _rebuilt(data, self.session_id, choose), changed
+
+    def erase(self) -> None:
+        """Remove the journal and everything that lies beside it. Raises: Unavailable."""
+        with durable.lock(self._lock_path):
+            for path in self.beside():
+                durable.remove(path)
+            durable.remove(self.path)
+            self._clean_size = -1
+            # Whoever waits for it sees that the file it holds has no name any more, and takes a new one.
+            durable.remove(self._lock_path)
+
+    def beside(self) -> list[str]:
+        """Paths of the hint and of damaged journals that a repair put aside."""
+        damaged = os.path.basename(self.path) + ".damaged-"
+        names = [n for n in os.listdir(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
+        return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
+
     def _corrupt(self, offset: int) -> Corrupt:
         return Corrupt(
             f"{self.shown} is damaged at byte {offset}.",
@@ -220,28 +305,45 @@ def _may_be_torn(line: bytes) -> bool:
     return not line.endswith(b"\n") or b"\0" in line
 
 
-def _whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
-    """The lines of a journal that are whole, with the offsets in its checkpoints moved to where these lines are now,
-    and how many bytes were left out."""
-    from bisect import bisect_right
+def _first_line(session_id: str) -> bytes:
+    """The beginning of a journal. No two are the same, see :meth:`Journal.first_line`."""
+    return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
-    out = bytearray()
-    old, new, lost = [0], [0], 0
-    for line in data.splitlines(keepends=True):
-        record = decode(line[:-1]) if line.endswith(b"\n") else None
-        if not out and (record is None or record["kind"] != "session"):
-            out += encode({"kind": "session", "id": session_id, "v": 1})
-            new[-1] = len(out)
-        old.append(old[-1] + len(line))
+
+def _whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
+    """The lines of a journal that are whole, and how many bytes were left out."""
+    lost = 0
+
+    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
+        nonlocal lost
         if record is None:
             lost += len(line)
-        elif record["kind"] == "checkpoint":
-            moved = {k: new[bisect_right(old, record[k]) - 1] for k in _OFFSETS if record[k] >= 0}
-            out += encode({**record, **moved})
-        else:
-            out += line
+            return b""
+        return record if record["kind"] == "checkpoint" else line
+
+    return _rebuilt(data, session_id, choose), lost
+
+
+def _rebuilt(
+    data: bytes, session_id: str, choose: Callable[[bytes, dict[str, Any] | None], dict[str, Any] | bytes]
+) -> bytes:
+    """A journal of the lines or records that ``choose`` gives for each line, behind a first line of its own, with the
+    offsets in its checkpoints moved to where those lines are now."""
+    from bisect import bisect_right
+
+    out = bytearray(_first_line(session_id))
+    old, new = [0], [len(out)]
+    for line in data.splitlines(keepends=True):
+        record = decode(line[:-1]) if line.endswith(b"\n") else None
+        old.append(old[-1] + len(line))
+        if record is None or record["kind"] != "session":
+            chosen = choose(line, record)
+            if isinstance(chosen, dict):
+                moved = {k: new[bisect_right(old, chosen[k]) - 1] for k in _OFFSETS if chosen.get(k, -1) >= 0}
+                chosen = encode({**chosen, **moved})
+            out += chosen
         new.append(len(out))
-    return bytes(out), lost
+    return bytes(out)
 
 
 def _whole_length(file: BinaryIO, size: int) -> int:

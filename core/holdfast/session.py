@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from holdfast import capture, paths, safety
-from holdfast.errors import FlushRefused
+from holdfast.errors import Conflict, FlushRefused
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
 from holdfast.safety import State
@@ -39,6 +39,14 @@ class Session:
         self._services = services
         self.id = session_id
         self.journal = Journal(services.state, session_id)
+        #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
+        self.unmarked = False
+        self._lock = threading.RLock()  # over what follows; never held while a hook runs
+        self._begin()
+        self._load()
+
+    def _begin(self) -> None:
+        """As a session is before anything was read."""
         #: What has been summarised and dropped so far, oldest first.
         self.summary = ""
         self.provider = ""
@@ -46,9 +54,7 @@ class Session:
         self.ended = False
         self.last_receipt: Receipt | None = None
         self.override_reason = ""
-        #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
-        self.unmarked = False
-        self._lock = threading.RLock()  # over what follows; never held while a hook runs
+        self._first_line = b""  # of the journal that was read
         self._log: list[tuple[int, Message]] = []  # what is in context or not yet flushed, with its offset
         self._ids: set[str] = set()
         self._flushed_to = 0
@@ -57,7 +63,6 @@ class Session:
         self._last_message = -1
         self._new_summaries: list[str] = []  # of flushes whose messages are still in context
         self._unrecorded: list[str] = []  # overrides that no daily note tells of yet
-        self._load()
 
     # what is in it
 
@@ -260,8 +265,14 @@ class Session:
     # state, as the journal tells it
 
     def catch_up(self) -> None:
-        """Read what other processes added to the journal. Raises: Corrupt; Unavailable."""
+        """Read what others added to the journal, or all of it when they rewrote it. Raises: Corrupt; Unavailable."""
         with self._lock:
+            first = self.journal.first_line()
+            if self._first_line not in (b"", first):
+                self._begin()  # what was purged must not come back from memory
+                self._load()
+                return
+            self._first_line = first
             for entry in self.journal.entries(self._read_to):
                 self._apply(entry)
 
@@ -284,6 +295,7 @@ class Session:
             self._checkpoint()
 
     def _load(self) -> None:
+        self._first_line = self.journal.first_line()
         checkpoint = self.journal.last_checkpoint()
         if checkpoint is not None:
             kept, flushed = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
@@ -297,9 +309,13 @@ class Session:
             self._apply(checkpoint)
         self.catch_up()
 
-    def _append(self, record: dict[str, Any]) -> Entry:
+    def _append(self, record: dict[str, Any], *, first_line: bytes = b"") -> Entry:
         with self._lock:
-            entry = self.journal.append(record)[0]
+            try:
+                entry = self.journal.append(record, first_line=first_line)[0]
+            except Conflict:
+                self.catch_up()
+                raise
             self.catch_up()
             return entry
 
@@ -404,5 +420,6 @@ class Session:
                 "unrecorded": self._unrecorded,
                 "override": self.override_reason,
                 "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
-            }
+            },
+            first_line=self._first_line,  # else it would bring back what a purge took out, and point to nowhere
         )

@@ -1,0 +1,100 @@
+"""Rewriting a journal: the one thing besides an append that happens to it, and what open sessions make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import Conflict
+from holdfast.journal import Journal, encode
+
+
+def stored(journal):
+    return Path(journal.path).read_bytes()
+
+
+def masked(record):
+    return {**record, "text": "gone"} if "secret" in record.get("text", "") else record
+
+
+def keep(line):
+    return b"secret" not in line
+
+
+@pytest.mark.req("R245")
+def test_rewrite__a_long_text_replaced__every_offset_points_to_the_same_messages(opened, payload):
+    session = opened().session("s")
+    for number in range(6):
+        session.add(
+            "user", f"message {number} " + ("secret " * 50 if number in (0, 2) else ""), message_id=f"m{number}"
+        )
+    session.compact(3, payload())
+    session.add("assistant", "unflushed secret", message_id="m6")
+    kept, unflushed = [m.id for m in session.messages], [m.id for m in session.unflushed]
+    assert session.journal.rewrite(masked, keep) == 3
+    again = opened().session("s")
+    assert ([m.id for m in again.messages], [m.id for m in again.unflushed]) == (kept, unflushed)
+    assert again.messages[-1].text == "gone"
+    assert again.last_receipt == session.last_receipt
+    assert again.compact(1, payload(objective="next"))[0].id == "m6"
+
+
+@pytest.mark.req("R245")
+def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_memory(opened, payload):
+    here = opened().session("s")
+    here.add("user", "the secret plan")
+    here.flush(payload(objective="the secret objective"))
+    there = Journal(here._services.state, "s")
+
+    def forget(record):
+        if record["kind"] == "checkpoint":
+            return {**record, "receipt": None, "new_summaries": [], "flushed_to": record["kept_from"]}
+        return masked(record)
+
+    assert there.rewrite(forget, keep) == 2
+    here.add("user", "and on")
+    assert [m.text for m in here.messages] == ["gone", "and on"]
+    here.compact(0, payload(objective="go on"))
+    assert b"secret" not in stored(here.journal)
+
+
+def test_append__journal_rewritten_since_it_was_read__conflict_and_nothing_added(tmp_path):
+    journal = Journal(str(tmp_path), "s")
+    journal.append({"kind": "message", "id": "1", "text": "a secret"})
+    first = journal.first_line()
+    journal.rewrite(masked, keep)
+    before = stored(journal)
+    with pytest.raises(Conflict, match="rewritten"):
+        journal.append({"kind": "message", "id": "2", "text": "b"}, first_line=first)
+    assert stored(journal) == before
+
+
+def test_rewrite__nothing_to_change_or_dry_run__not_a_byte_changes(tmp_path):
+    journal = Journal(str(tmp_path), "s")
+    journal.append({"kind": "message", "id": "1", "text": "a secret"})
+    before = stored(journal)
+    assert journal.rewrite(lambda record: record, keep) == 0
+    assert journal.rewrite(masked, keep, dry_run=True) == 1
+    assert stored(journal) == before
+
+
+def test_rewrite__damaged_lines__only_those_that_are_wanted_stay(tmp_path):
+    journal = Journal(str(tmp_path), "s")
+    journal.append({"kind": "message", "id": "1", "text": "a"})
+    with open(journal.path, "ab") as file:
+        file.write(b"half of a secret\nhalf of a line\n" + encode({"kind": "message", "id": "2", "text": "b"}))
+    assert journal.rewrite(masked, keep) == 1
+    data = stored(journal)
+    assert b"secret" not in data
+    assert b"half of a line" in data
+
+
+def test_erase__journal_with_all_that_lies_beside_it__nothing_is_left(tmp_path):
+    journal = Journal(str(tmp_path), "s")
+    journal.append({"kind": "checkpoint", "id": "1"}, {"kind": "message", "id": "2", "text": "b"})
+    with open(journal.path, "ab") as file:
+        file.write(b"damage\n")
+    assert journal.repair() == 7
+    journal.erase()
+    assert [p.name for p in (tmp_path / "sessions").iterdir()] == []
