@@ -199,8 +199,8 @@ def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, pro
 LINES = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(str.strip)
 WORKS = st.builds(
     Work,
-    session=LINES,
-    flush=LINES,
+    session=LINES.filter(bool),
+    flush=LINES.filter(bool),
     state=st.sampled_from(["open", "closed"]),
     objective=LINES,
     next_action=st.text(alphabet="ab\n+\"'\\ #[]=é記🙂", max_size=60),

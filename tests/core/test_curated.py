@@ -1,0 +1,110 @@
+"""Curated memory through the whole flush, with the first-party validator that keeps it curated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.config import PluginConfig
+from holdfast.errors import FlushRefused
+from holdfast.models import CuratedDecision, CuratedEntry
+
+WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}
+
+
+@pytest.fixture
+def session(opened):
+    session = opened(plugins=WITH_CURATED).session("s")
+    session.add("user", "hello")
+    return session
+
+
+@pytest.fixture
+def memory_file(project: Path) -> Path:
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir(exist_ok=True)
+    return path
+
+
+DIARY = [
+    "2026-11-21: fixed the login test",
+    "Today we merged the login branch",
+    "Probably the cache is at fault",
+    "Worked on branch fix-login",
+]
+
+
+@pytest.mark.req("R108", "R154", "R155", "R156", "R173", "R101", "R103")
+@pytest.mark.parametrize("entry", DIARY)
+def test_compact__memory_entry_is_a_diary_a_branch_or_a_guess__is_refused_and_the_log_is_the_place(
+    session, payload, note, memory_file, entry
+):
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload(curated={"memory": [entry]}))
+    assert refused.value.target == "curated memory"
+    assert not memory_file.exists()
+    assert session.messages
+    assert session.compact(0, payload(facts=[entry])) == []
+    assert f"- Fact: {entry}\n" in note()
+
+
+@pytest.mark.req("R158")
+@pytest.mark.parametrize("entry", DIARY)
+def test_compact__user_entry_is_a_diary_a_branch_or_a_guess__is_refused_as_in_memory(session, payload, project, entry):
+    with pytest.raises(FlushRefused):
+        session.compact(0, payload(curated={"user": [entry]}))
+    assert not (project / ".holdfast" / "USER.md").exists()
+
+
+@pytest.mark.req("R139", "R151", "R152", "R153", "R157", "R182", "R102")
+def test_compact__standing_facts_are_decided__are_in_their_files_on_other_days_and_for_other_providers(
+    session, opened, payload, memory_file, project, clock
+):
+    decided = {
+        "memory": ["The database runs on host db1", "Never force-push to main"],
+        "user": ["Prefers short answers", "Call him Alex, not Alexander"],
+    }
+    session.compact(0, payload(curated=decided))
+    before = memory_file.read_bytes(), (project / ".holdfast" / "USER.md").read_bytes()
+    assert before == (
+        b"# Memory\n\n- The database runs on host db1\n- Never force-push to main\n",
+        b"# User\n\n- Prefers short answers\n- Call him Alex, not Alexander\n",
+    )
+    clock.tick(days=3)
+    later = opened(plugins=WITH_CURATED).session("later")
+    later.add("user", "hello")
+    later.switch_provider("other")
+    later.end()
+    assert (memory_file.read_bytes(), (project / ".holdfast" / "USER.md").read_bytes()) == before
+
+
+@pytest.mark.req("R101")
+def test_compact__same_entry_again_in_other_case__is_not_added_twice(session, payload, memory_file):
+    for n, entry in enumerate(["Never force-push to main", "never FORCE-push to main"]):
+        session.flush(payload(objective=str(n), curated={"memory": [entry]}))
+    assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
+
+
+@pytest.mark.req("R178")
+def test_compact__human_correction__wins(session, payload, memory_file):
+    session.flush(payload(curated={"memory": ["The database runs on host db1"]}))
+    correction = CuratedEntry(text="The database runs on host db2", replaces="The database runs on host db1")
+    session.compact(0, payload(curated=CuratedDecision(memory=[correction])))
+    assert memory_file.read_text() == "# Memory\n\n- The database runs on host db2\n"
+
+
+@pytest.mark.req("R140", "R182")
+def test_compact__decision_is_none__files_stay_and_the_line_is_in_the_note(session, payload, note, memory_file):
+    memory_file.write_text("# Memory\n\n- Never force-push to main\n")
+    session.compact(0, payload())
+    assert memory_file.read_text() == "# Memory\n\n- Never force-push to main\n"
+    assert "\ncurated memory changes: none\n" in note()
+
+
+def test_compact__person_wrote_a_diary_line_by_hand__does_not_keep_the_flush_from_being_saved(
+    session, payload, memory_file
+):
+    memory_file.write_text("# Memory\n\n- 2026-11-01: met Ana\n")
+    session.compact(0, payload(curated={"memory": ["Never force-push to main"]}))
+    assert memory_file.read_text() == "# Memory\n\n- 2026-11-01: met Ana\n- Never force-push to main\n"

@@ -1,0 +1,198 @@
+"""Where each surface lives: the presets, what users may change, and which knowledge belongs where."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.errors import ConfigError, FlushRefused
+from holdfast.layout import CURATED, Layout, Surface
+from holdfast.models import Category
+from holdfast.routing import Horizon, promotion_target, route
+
+NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"
+DAY = date(2026, 11, 21)
+CURATED_DECISION = {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers short answers"]}
+
+
+def open_with(project: Path, clock, settings: str) -> Holdfast:
+    (project / "holdfast.toml").write_text(f'zone = "UTC"\n{settings}\n{NO_PLUGINS}')
+    return Holdfast.open(project, clock=clock)
+
+
+def documents(project: Path) -> set[str]:
+    found = {p.relative_to(project).as_posix() for p in project.rglob("*") if p.is_file()}
+    return {name for name in found if "/state/" not in name and name != "holdfast.toml"}
+
+
+@pytest.mark.parametrize(
+    ("surface", "default", "timmy"),
+    [
+        (Surface.MEMORY, "MEMORY.md", "timmy-config/memories/MEMORY.md"),
+        (Surface.USER, "USER.md", "timmy-config/memories/USER.md"),
+        (Surface.DAILY, "memory/2026-11-21.md", "timmy-home/daily-notes/2026-11-21.md"),
+        (Surface.HANDOFF, "continuity/active.md", "timmy-home/continuity/active.md"),
+        (Surface.DIARY, "memory/dreams/2026-11-21.md", "timmy-home/dreams/2026-11-21.md"),
+        (Surface.HEARTBEAT, "heartbeat/", "timmy-home/heartbeat/"),
+        (Surface.BRIEFING, "briefings/", "timmy-home/briefings/"),
+    ],
+)
+@pytest.mark.req("R079", "R080", "R089", "R090", "R092")
+def test_layout__presets__name_every_surface_as_the_documents_do(surface, default, timmy):
+    assert Layout().name(surface, DAY) == default
+    assert Layout(preset="timmy").name(surface, DAY) == timmy
+
+
+@pytest.mark.parametrize("preset", ["default", "timmy"])
+def test_layout__name_to_surface_and_back__is_identity(preset):
+    layout = Layout(preset=preset)
+    for surface in layout.base.documents:
+        name = layout.name(surface, DAY)
+        assert layout.surface_of(f"{name}x.md" if name.endswith("/") else name) is surface
+        if "2026" in name:
+            assert layout.day_of(surface, name) == DAY
+            assert layout.day_of(surface, name.replace("2026-11-21", "2026-13-21")) is None
+            with pytest.raises(ValueError, match="which day"):
+                layout.name(surface)
+    assert layout.surface_of("README.md") is None
+
+
+@pytest.mark.req("R075", "R076", "R079", "R080")
+def test_timmy_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_roots(project, clock, payload):
+    with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:
+        memory.session("s").flush(payload(curated=CURATED_DECISION))
+        assert documents(project) == {
+            "timmy-config/memories/MEMORY.md",
+            "timmy-config/memories/USER.md",
+            "timmy-home/daily-notes/2026-11-21.md",
+            "timmy-home/daily-summaries/2026-11-21.md",
+            "timmy-home/continuity/active.md",
+        }
+        assert memory.load().pointers[0] == "timmy-home/continuity/active.md"
+        before = (project / "timmy-home/daily-notes/2026-11-21.md").read_bytes()
+        memory.session("s").flush(payload(objective="more"))
+        assert (project / "timmy-home/daily-notes/2026-11-21.md").read_bytes().startswith(before)
+
+
+@pytest.mark.req("R081", "R076", "R161")
+def test_timmy_layout__other_files_of_the_project__are_not_taken_for_memory(project, clock, payload):
+    (project / "README.md").write_text("# Mine\n")
+    (project / "timmy-home" / "heartbeat").mkdir(parents=True)
+    (project / "timmy-home" / "heartbeat" / "2026-11-21.json").write_text('{"disk": 40}\n')
+    with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:
+        memory.session("s").flush(payload())
+        assert "README.md" not in memory.store.names()
+        assert 'heartbeat: {"disk": 40}' in str(memory.report())
+
+
+@pytest.mark.req("R075", "R076")
+def test_layout__users_own_roots_and_documents__are_used(project, clock, payload):
+    settings = """
+[layout]
+preset = "timmy"
+[layout.roots]
+curated = "config"
+home = "home/agent"
+[layout.documents]
+daily = "{home}/log/{date}-notes.md"
+handoff = "{home}/next.md"
+"""
+    with open_with(project, clock, settings) as memory:
+        memory.session("s").flush(payload(curated=CURATED_DECISION))
+        assert documents(project) == {
+            "config/memories/MEMORY.md",
+            "config/memories/USER.md",
+            "home/agent/log/2026-11-21-notes.md",
+            "home/agent/daily-summaries/2026-11-21.md",
+            "home/agent/next.md",
+        }
+        assert [name for name, _ in memory.load().notes] == ["home/agent/log/2026-11-21-notes.md"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"preset": "none"}, "preset 'none' is not known"),
+        ({"documents": {"diaries": "x"}}, "diaries is not a surface"),
+        ({"documents": {"daily": "notes.md"}}, "daily has no {date}"),
+        ({"documents": {"memory": "{nowhere}/M.md"}}, "unknown root"),
+        ({"documents": {"memory": "{}/M.md"}}, "unknown root"),
+    ],
+)
+def test_layout__wrong__is_a_configuration_error_naming_the_key(changes, problem):
+    with pytest.raises(ConfigError, match=problem) as wrong:
+        Layout(**changes)
+    assert wrong.value.next_step
+
+
+@pytest.mark.parametrize("name", ["../out.md", "/etc/m.md", "a//b.md", "state/m.md", "nul.md", "a\\b.md", ""])
+def test_layout__document_outside_of_the_store__is_never_written(project, clock, payload, name):
+    def write() -> None:
+        with open_with(project, clock, f"[layout.documents]\nmemory = {name!r}\n") as memory:
+            memory.session("s").flush(payload(curated=CURATED_DECISION))
+
+    with pytest.raises((ConfigError, FlushRefused)):
+        write()
+    assert not (project.parent / "out.md").exists()
+    assert not Path("/etc/m.md").exists()
+
+
+# the doctrine's table
+
+
+@pytest.mark.req("R089", "R090", "R091", "R092", "R093", "R095")
+@pytest.mark.parametrize(
+    ("surface", "owner", "audience", "word"),
+    [
+        (Surface.MEMORY, "timmy-config", "agent-facing", "Curated durable world-state"),
+        (Surface.USER, "timmy-config", "agent-facing", "Curated operator profile"),
+        (Surface.DAILY, "timmy-home", "operator-facing first, agent-readable second", "Append-only chronological log"),
+        (Surface.HEARTBEAT, "timmy-home", "agent-facing first, operator-inspectable", "made by automation"),
+        (Surface.BRIEFING, "timmy-home", "agent-facing first, operator-inspectable", "made by automation"),
+        (Surface.HANDOFF, "timmy-home", "agent-facing", "Compact current state of unfinished work"),
+        (Surface.REPORT, "derived", "operator-facing", "Digest of the day"),
+        (Surface.TRAIL, "forge", "operator-facing and agent-facing", "Execution truth"),
+    ],
+)
+def test_layers__of_the_doctrine__tell_owner_audience_and_role(surface, owner, audience, word):
+    [layer] = [layer for layer in Layout(preset="timmy").layers() if layer.surface is surface]
+    assert (layer.owner, layer.audience) == (owner, audience)
+    assert word in layer.role
+    assert layer.name == Layout(preset="timmy").name(surface, DAY).replace("2026-11-21", "YYYY-MM-DD")
+
+
+# routing
+
+
+@pytest.mark.req("R105", "R106", "R107", "R100", "R151", "R152", "R153", "R157", "R104")
+@pytest.mark.parametrize("category", list(Category))
+@pytest.mark.parametrize("validated", [True, False])
+@pytest.mark.parametrize("horizon", list(Horizon))
+def test_route__a_fact__is_curated_only_when_standing_and_validated(horizon, category, validated):
+    curated = Surface.MEMORY if category in ("knowledge", "context") else Surface.USER
+    wanted = curated if horizon is Horizon.STANDING and validated else Surface.DAILY
+    assert route(horizon, category=category, validated=validated) is wanted
+    assert promotion_target(category) is curated
+    assert curated in CURATED
+
+
+def test_route__unknown_horizon_or_category__is_a_value_error():
+    with pytest.raises(ValueError, match="whim"):
+        route("whim")
+    with pytest.raises(ValueError, match="mood"):
+        promotion_target("mood")
+
+
+@pytest.mark.req("R107")
+def test_promotion__later__curated_memory_gets_a_copy_and_the_log_keeps_it(opened, payload, note, project):
+    memory = opened()
+    session = memory.session("s")
+    session.flush(payload(facts=["Python 3.11 is the minimum"]))
+    before = note()
+    session.flush(payload(objective="promote", curated=CURATED_DECISION))
+    assert note().startswith(before)
+    assert "- Fact: Python 3.11 is the minimum" in before
+    assert "- Python 3.11 is the minimum" in (project / ".holdfast" / "MEMORY.md").read_text()
