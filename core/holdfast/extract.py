@@ -113,7 +113,7 @@ def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -
     if not said:
         return Gathered()
     results, failures = services.dispatch.on_extract(said, only=only)
-    return Gathered(results=results, failed={failure.plugin: str(failure) for failure in failures})
+    return Gathered(results=results, failed={f.plugin: paths.rewrite(str(f), services.root) for f in failures})
 
 
 def postpone(services: Services, turns: Sequence[Turn], *, source: str) -> None:
