@@ -47,7 +47,7 @@ def test_load__after_a_flush__returns_every_field_of_the_restart_point(flushed):
         assert text in str(brief)
 
 
-@pytest.mark.req("R093", "R171", "R074", "R175", "R162")
+@pytest.mark.req("R093", "R171", "R074", "R175", "R179", "R162")
 def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same(flushed, project):
     before = str(flushed().load())
     for path in (project / ".holdfast" / "state" / "sessions").iterdir():
