@@ -1,0 +1,118 @@
+"""``python benchmarks/redaction.py``: how fast redaction is, with and without google-re2, and how much it finds.
+
+Speed is megabytes of text a second of processor time, the best of three; start-up is the time a new process takes for
+its first clean note, beyond what ``import re`` takes. The rates are those of redaction_corpus.py with several seeds.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import redaction_corpus as corpus
+
+from holdfast_redaction.engine import Scanner, redact_with
+from holdfast_redaction.mark import Marker
+
+HERE = Path(__file__).parent
+SIZE = 1_000_000
+SEEDS = (11, 12, 13)
+NOTE = "Next: flush the session; src/auth/token.py and commit 3f2a9c1 are done, the token budget is 4000.\n" * 20
+
+
+def texts() -> dict[str, list[str]]:
+    """What is searched: prose and code as they are, clean lines that all speak of secrets, and texts full of them."""
+    prose = "\n".join(p.read_text(encoding="utf-8") for p in sorted((HERE.parent / "docs").glob("*.md")))
+    code = "\n".join(p.read_text(encoding="utf-8") for p in sorted((HERE.parent / "core").rglob("*.py")))
+    clean = [case.text for case in corpus.clean(SEEDS[0], times=3)]
+    return {
+        "documentation, one text": [_sized(prose)],
+        "source code, one text": [_sized(code)],
+        "clean lines about secrets, one text": [_sized("\n".join(clean))],
+        "notes of 2 kB": [NOTE] * (SIZE // len(NOTE)),
+        "clean lines about secrets, one by one": clean * 5,
+        "texts with a secret, one by one": [
+            case.text for case in (*corpus.formats(), *corpus.assignments(), *corpus.prose())
+        ],
+    }
+
+
+def _sized(text: str) -> str:
+    return (text * (SIZE // len(text) + 1))[:SIZE]
+
+
+def speeds() -> None:
+    """Print MB/s for each kind of text."""
+    for name, parts in texts().items():
+        scanner, marker = Scanner(), Marker()
+        redact_with(scanner, _sized("warm up\n"), marker.placeholder)
+        best = min(_seconds(scanner, marker, parts) for _ in range(3))
+        print(f"  {name:40} {sum(map(len, parts)) / 1e6 / best:6.2f} MB/s")
+
+
+def _seconds(scanner: Scanner, marker: Marker, parts: list[str]) -> float:
+    started = time.process_time()
+    for part in parts:
+        redact_with(scanner, part, marker.placeholder)
+    return time.process_time() - started
+
+
+def start_up() -> None:
+    """Print what a new process pays for its first clean note."""
+    code = (
+        "import sys, re, time; note = sys.argv[1]; t = time.perf_counter()\n"
+        "from holdfast_redaction import redact\nredact(note)\nprint(time.perf_counter() - t)"
+    )
+    runs = [
+        float(subprocess.run([sys.executable, "-c", code, NOTE], capture_output=True, text=True, check=True).stdout)
+        for _ in range(15)
+    ]
+    print(f"  first clean note of 2 kB in a process: {min(runs) * 1e3:.1f} ms (median {sorted(runs)[7] * 1e3:.1f} ms)")
+
+
+def rates() -> None:
+    """Print the share found of each labelled set, and of clean lines spoiled."""
+    scanner, marker = Scanner(), Marker()
+    for name, make in (
+        ("token formats", corpus.formats),
+        ("name = value", corpus.assignments),
+        ("prose", corpus.prose),
+        ("personal data", corpus.personal),
+    ):
+        cases = [case for seed in SEEDS for case in make(seed)]
+        found = sum(case.secret not in redact_with(scanner, case.text, marker.placeholder) for case in cases)
+        print(f"  {name:14} {found / len(cases):8.2%} of {len(cases)}")
+    cases = [case for seed in SEEDS for case in corpus.clean(seed)]
+    spoiled = sum(redact_with(scanner, case.text, marker.placeholder) != case.text for case in cases)
+    print(f"  {'clean, spoiled':14} {spoiled / len(cases):8.2%} of {len(cases)}")
+
+
+def main() -> None:
+    if "--speed" in sys.argv:
+        speeds()
+        return
+    try:
+        import re2  # type: ignore[import-not-found]  # noqa: F401
+    except ImportError:
+        print("with google-re2: not installed here")
+    else:
+        print("with google-re2")
+        sys.stdout.flush()
+        subprocess.run([sys.executable, __file__, "--speed"], check=True)
+    print("without google-re2")
+    sys.stdout.flush()
+    hide = (
+        "import sys, runpy; sys.modules['re2'] = None; sys.argv = ['x', '--speed'];"
+        f"sys.path.insert(0, {str(HERE)!r}); runpy.run_path({__file__!r}, run_name='__main__')"
+    )
+    subprocess.run([sys.executable, "-c", hide], check=True)
+    print("start-up")
+    start_up()
+    print("rates, on texts made from seeds")
+    rates()
+
+
+if __name__ == "__main__":
+    main()

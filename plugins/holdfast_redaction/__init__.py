@@ -1,0 +1,35 @@
+"""Keeps secrets and personal data out of memory: an ``on_validate`` plugin, and ``redact`` for anything else.
+
+>>> from holdfast_redaction import redact
+>>> redact("nothing to hide")
+'nothing to hide'
+
+Everything is imported when it is used: this package is loaded at every agent event. See docs/redaction.md.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast_redaction.plugin import Redaction as Redaction
+
+__all__ = ["Redaction", "redact"]
+
+
+def redact(text: str) -> str:
+    """``text`` with every secret and identifier of a person that the default rules find masked.
+
+    A placeholder is ``[REDACTED:rule:xxxx]``; equal secrets get the same one within a process, and redacting again
+    changes nothing. Raises: RedactionFailed when a rule cannot be run to its end.
+    """
+    from holdfast_redaction.default import default_redactor
+
+    return default_redactor()(text)
+
+
+def __getattr__(name: str) -> object:
+    if name == "Redaction":
+        from holdfast_redaction.plugin import Redaction
+
+        return Redaction
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,177 @@
+"""Layer three, assignments: finds the value that a text gives to a name, in whatever notation.
+
+``name = value``, ``name: value``, ``"name": "value"``, ``name => value``, ``environ["NAME"] = value``,
+``define("NAME", "value")``, ``setName("value")``, ``<name>value</name>``, ``--name value``,
+``name: NAME`` with ``value: value`` beside it, and a row of a Markdown table. A parser, not an expression: it reads
+each character once and cannot run away.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: No value of an assignment is longer; a private key is found by its own format.
+MAX_VALUE = 4096
+_QUOTES = "\"'`"
+_BLANKS = " \t"
+
+#: What may stand between a name and its value; a name that anything else follows is not assigned to.
+_MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
+
+_TYPED = re.compile(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
+_PAIRED = re.compile(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
+#: Longer values without quotes are known formats; the limit bounds the work on hostile text.
+_BARE = re.compile(r"[^\s\"'`<>]{1,512}")
+_WHOLE = re.compile(r"\S{1,512}")
+_CUT = re.compile(
+    r"&(?:amp;)?[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[nrt\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII
+)
+
+
+class Value:
+    """Where a value lies. ``sep`` is the sign that gives it: ``=``, ``:``, ``,``, ``(``, ``<``, ``|``, a blank,
+    or ``?`` for a comparison or an arrow."""
+
+    __slots__ = ("end", "quoted", "sep", "start")
+
+    def __init__(self, start: int, end: int, sep: str, *, quoted: bool) -> None:
+        self.start = start
+        self.end = end
+        self.sep = sep
+        self.quoted = quoted
+
+
+def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
+    """The value given to the name at ``text[start:end]``. ``flag``: the name is an option such as ``--token``."""
+    if "alue" in text[end : end + 60]:
+        paired = _PAIRED.match(text, end)
+        if paired:
+            return _read(text, paired.end(), "=", whole=False)
+    if text[end : end + 1] not in _MAY_FOLLOW:
+        return None
+    at = end + _quote_at(text, end)
+    quoted_name = at > end
+    while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:
+        at += 1
+    called = at == end and text[at : at + 1] == "("
+    sign = _skip_blanks(text, at)
+    mark = text[sign : sign + 1]
+    if called:
+        return _read_quoted(text, _skip_blanks(text, sign + 1), "(")
+    if mark == "," and quoted_name:
+        return _read_quoted(text, _skip_blanks(text, sign + 1), ",")
+    if mark == ">" and start and text[start - 1] == "<":
+        stop = text.find("<", sign, sign + MAX_VALUE)
+        return Value(sign + 1, stop, "<", quoted=True) if stop > sign + 1 else None
+    if mark == "|" and _in_table(text, start):
+        stop = text.find("|", sign + 1, sign + MAX_VALUE)
+        return _trimmed(text, sign + 1, stop, "|") if stop > 0 else None
+    if flag and sign > at and mark and mark not in "=:-|&>":
+        return _read(text, sign, " ", whole=False)
+    after = _sign(text, sign)
+    if not after:
+        return None
+    value = _skip_blanks(text, after)
+    if mark == ":":
+        typed = _TYPED.match(text, value)
+        if typed:
+            value = typed.end()
+    sep = "?" if text.startswith(("==", "->", "→", "<-"), sign) else ":" if mark == ":" else "="
+    return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
+
+
+def _quote_at(text: str, at: int) -> int:
+    """The length of a quote, perhaps escaped, that stands here."""
+    if text[at : at + 2] in ('\\"', "\\'"):
+        return 2
+    return 1 if text[at : at + 1] and text[at] in _QUOTES else 0
+
+
+def _sign(text: str, at: int) -> int:
+    """Where an assignment sign that begins at ``at`` ends; 0 when there is none."""
+    if text[at : at + 1] not in "=:?+-→<":
+        return 0
+    for sign in ("===", "==", "=>", "=", ":=", "::", ":", "?=", "+=", "->", "→", "<-"):
+        if text.startswith(sign, at):
+            if sign == "::" or (sign == "=" and text[at + 1 : at + 2] == "~"):
+                return 0
+            after = at + len(sign)
+            while text[after : after + 1] == "*":  # **Password:** value
+                after += 1
+            return after
+    return 0
+
+
+def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
+    quoted = _read_quoted(text, at, sep)
+    if quoted:
+        return quoted
+    if text[at : at + 1] in ("", "\n", "\r") or text[at] in _QUOTES:
+        return None
+    found = (_WHOLE if whole else _BARE).match(text, at)
+    if not found:
+        return None
+    end = found.end()
+    if not whole:
+        cut = _CUT.search(text, at, end)
+        if cut and cut.start() > at:
+            end = cut.start()
+    return _trimmed(text, at, end, sep)
+
+
+def _read_quoted(text: str, at: int, sep: str) -> Value | None:
+    """A value in quotes, up to the closing one on the same line; a prefix such as ``b"`` is part of the notation."""
+    prefix = 0
+    while prefix < 2 and text[at : at + 1] and text[at] in "bBrRfFuUN@" and text[at + 1 : at + 2]:
+        if text[at + 1] in _QUOTES or text[at + 2 : at + 3] in ('"', "'"):
+            at += 1
+        prefix += 1
+    quote = text[at : at + 1]
+    if text[at : at + 2] in ('\\"', "\\'"):
+        quote = text[at : at + 2]
+    elif not quote or quote not in _QUOTES:
+        return None
+    elif text[at : at + 3] == quote * 3:
+        quote *= 3
+    begin = at + len(quote)
+    limit = begin + MAX_VALUE
+    if len(quote) < 3:
+        line = text.find("\n", begin, limit)
+        limit = line if line >= 0 else limit
+    stop = text.find(quote, begin, limit)
+    while len(quote) == 1 and stop > begin and text[stop - 1] == "\\":
+        stop = text.find(quote, stop + 1, limit)
+    return Value(begin, stop, sep, quoted=True) if stop > begin else None
+
+
+def _trimmed(text: str, start: int, end: int, sep: str) -> Value | None:
+    """Without blanks around and without the punctuation that goes on after a value."""
+    while start < end and text[start] in _BLANKS:
+        start += 1
+    while end > start:
+        last = text[end - 1]
+        if last in ",; \t" or (
+            last in ")]}" and text.count("([{"[")]}".index(last)], start, end) < text.count(last, start, end)
+        ):
+            end -= 1
+        else:
+            break
+    return Value(start, end, sep, quoted=False) if end > start else None
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    stop = at + 40
+    while at < stop and text[at : at + 1] and text[at] in _BLANKS:
+        at += 1
+    return at
+
+
+def _opens_line(text: str, start: int) -> bool:
+    """Whether the name is the first of its line, but for ``export`` and the like: then the value is the rest of it."""
+    line = max(text.rfind("\n", max(0, start - 40), start) + 1, start - 40, 0)
+    return text[line:start].strip() in ("", "export", "set", "-", "- export", "$env:", "declare -x", "ENV", "+", "-e")
+
+
+def _in_table(text: str, start: int) -> bool:
+    line = text.rfind("\n", max(0, start - 200), start) + 1
+    return text[line:start].lstrip().startswith("|")

@@ -1,0 +1,132 @@
+"""Layer three: a name that says secret, and the value that is given to it, in code, configuration or prose."""
+
+from __future__ import annotations
+
+from holdfast_redaction import assign, names, prose, values
+from holdfast_redaction.budget import Budget
+from holdfast_redaction.patterns import Hit
+from holdfast_redaction.values import PASSWORD, STRONG, WEAK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Behind every format of the table.
+RANK = 10_000
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_MAX_NAME = 80
+#: A value without quotes that is longer and no secret is not searched for further names up to here.
+_LONG = 64
+#: Nouns that are a secret only with the word before them: "api key".
+_TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin")
+_CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "sign in")
+
+
+def find(text: str, lower: str, hints: Iterable[str], budget: Budget) -> list[Hit]:
+    """Every value given to the name of a secret. ``lower`` is ``text`` in lower case, of the same length; ``hints``
+    are those of ``names.HINTS`` that occur in it."""
+    hits: list[Hit] = []
+    seen: set[int] = set()
+    for hint in hints:
+        at = lower.find(hint)
+        while at >= 0:
+            start, end = _name_around(text, at, at + len(hint))
+            if start not in seen:
+                seen.add(start)
+                hit, through = _look(text, lower, start, end)
+                if hit:
+                    hits.append(hit)
+                end = max(end, through)
+            at = lower.find(hint, max(end, at + 1))
+        budget.check(hint)
+    return hits
+
+
+def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The identifier around ``text[start:end]``."""
+    first = max(0, start - _MAX_NAME)
+    while start > first and text[start - 1] in _NAME:
+        start -= 1
+    last = min(len(text), end + _MAX_NAME)
+    while end < last and text[end] in _NAME:
+        end += 1
+    while end > start and text[end - 1] in ".-":
+        end -= 1
+    return start, end
+
+
+def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
+    """The secret given to the name at ``text[start:end]``, and how far the text is thereby looked through: names inside
+    of a value are part of it."""
+    name = text[start:end]
+    flag = name.startswith("--")
+    bare = name.lstrip("-.")
+    strength = names.strength(bare)
+    noun = lower[start:end]
+    if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
+        strength = names.strength(_word_before(text, start - 1) + "_" + noun)
+    if not strength or _inside_mark(text, start):
+        return None, end
+    if flag and strength == WEAK:
+        strength = STRONG
+    value = assign.value_of(text, start, end, flag=flag)
+    if value and _accept(text, value, strength, bare):
+        return _hit(value, bare, strength), value.end
+    if value and not value.quoted:
+        end = max(end, min(value.start + _LONG, value.end) if value.end - value.start > _LONG else end)
+    if name.replace(" ", "").isalpha() or noun in ("api-key", "api_key", "apikey"):
+        if noun in ("pass", "pw"):
+            strength = PASSWORD
+        behind = start + len(name)
+        if noun in _CREDENTIALS:
+            value = prose.pair_near(text, behind)
+        else:
+            value = prose.value_near(text, start, behind, strength, noun)
+        if value and values.MARK not in text[value.start : value.end]:
+            return _hit(value, bare, strength), value.end
+    return None, end
+
+
+def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
+    content = text[value.start : value.end]
+    if value.sep == "=" and strength == WEAK and name.isupper():
+        strength = STRONG
+    if not values.can_be_secret(content, strength, quoted=value.quoted):
+        return False
+    if value.sep in ("(", ","):  # a call may also be given a name or a message
+        return values.is_random(content) or (strength == PASSWORD and values.has_secret_mix(content))
+    if value.sep == "?" and not value.quoted:
+        return values.has_secret_mix(content)
+    if value.sep == " ":
+        return not content.startswith("id=")
+    if not value.quoted and content.isalpha() and value.sep == ":":
+        return _ends_statement(text, value.end)
+    return True
+
+
+def _ends_statement(text: str, at: int) -> bool:
+    """Whether a plain word after a colon is all there is: "password: swordfish", not "password: minimum length"."""
+    rest = text[at : at + 60].split("\n", 1)[0].strip(" \t.,;)|")
+    if not rest or rest.startswith(("#", "//", '"', "'", "}")):
+        return True
+    following = rest.split(maxsplit=1)[0]
+    return following.endswith((":", "=")) or "=" in following or rest.startswith(("user", "login", "host"))
+
+
+def _word_before(text: str, at: int) -> str:
+    end = at
+    first = max(0, at - 30)
+    while at > first and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        at -= 1
+    return text[at:end]
+
+
+def _inside_mark(text: str, at: int) -> bool:
+    """Whether the name is the rule's own name in an earlier redaction."""
+    return text[max(0, at - len(values.MARK)) : at] == values.MARK
+
+
+def _hit(value: assign.Value, name: str, strength: int) -> Hit:
+    low = name.lower()
+    rule = "password" if strength == PASSWORD else "token" if "token" in low else "key" if "key" in low else "secret"
+    return Hit(value.start, value.end, rule, RANK)

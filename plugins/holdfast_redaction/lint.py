@@ -1,0 +1,81 @@
+"""Tells whether an expression can be trusted with any text: it parses, it cannot run away, it needs no look-around.
+
+Python's matcher backtracks; two repeats inside each other, or side by side over the same characters, can take time
+that grows with the square of the text or worse. RE2 cannot, but it is an option, not a given.
+"""
+
+from __future__ import annotations
+
+import re
+import re._constants as sre  # type: ignore[import-not-found]  # typeshed leaves the parser out
+import re._parser as parser  # type: ignore[import-not-found]
+from collections.abc import Iterator
+from typing import Any
+
+#: A repeat with a limit up to this counts as bounded when it is nested in another.
+_SMALL = 64
+#: Repeats of something that may be empty are tried in up to two to this many ways.
+_MANY = 8
+_REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
+
+
+def complaints(regex: str) -> list[str]:
+    """What is wrong with ``regex``, in words; empty when nothing is. Does not run it."""
+    try:
+        tree = parser.parse(regex)
+    except (re.error, RecursionError, OverflowError) as error:
+        return [f"it is no regular expression: {error}"]
+    found = []
+    for operator, argument, nested in _walk(tree):
+        if operator in _REPEATS:
+            _, high, body = argument
+            if high > _SMALL and any(h > _SMALL for h in nested) and not any(o is sre.LITERAL for o, _ in body):
+                found.append("a repeat without a small limit stands inside another one")
+            if high > _MANY and body.getwidth()[0] == 0:
+                found.append("something that may be empty is repeated")
+        elif operator in (sre.ASSERT, sre.ASSERT_NOT):
+            found.append("it looks ahead or behind, which RE2 cannot")
+        elif operator in (sre.GROUPREF, sre.GROUPREF_EXISTS):
+            found.append("it refers back to a group, which RE2 cannot")
+    return sorted(set(found))
+
+
+def shortest(regex: str) -> int:
+    """The length of the shortest text that ``regex`` matches."""
+    width: int = parser.parse(regex).getwidth()[0]
+    return width
+
+
+def _walk(tree: Any) -> Iterator[tuple[Any, Any, list[int]]]:
+    for operator, argument in tree:
+        if operator in _REPEATS:
+            yield operator, argument, list(_limits(argument[2]))
+        else:
+            yield operator, argument, []
+        for child in _children(operator, argument):
+            yield from _walk(child)
+
+
+def _limits(tree: Any) -> Iterator[int]:
+    """The upper limits of the repeats anywhere inside."""
+    for operator, argument in tree:
+        if operator in _REPEATS:
+            yield argument[1]
+        for child in _children(operator, argument):
+            yield from _limits(child)
+
+
+def _children(operator: Any, argument: Any) -> list[Any]:
+    if operator in _REPEATS:
+        return [argument[2]]
+    if operator is sre.SUBPATTERN:
+        return [argument[3]]
+    if operator is sre.BRANCH:
+        return list(argument[1])
+    if operator in (sre.ASSERT, sre.ASSERT_NOT):
+        return [argument[1]]
+    if operator is sre.ATOMIC_GROUP:
+        return [argument]
+    if operator is sre.GROUPREF_EXISTS:
+        return [child for child in argument[1:] if child is not None]
+    return []

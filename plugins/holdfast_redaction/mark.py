@@ -1,0 +1,77 @@
+"""The placeholder ``[REDACTED:rule:xxxx]``: equal secrets of one store get the same one, nobody can tell which.
+
+``xxxx`` is the start of a hash under a key that lies in the store's private folder. A bare hash would let anybody who
+reads the memory test a guess.
+"""
+
+from __future__ import annotations
+
+import os
+
+KEY_FILE = "redaction.key"
+KEY_BYTES = 32
+
+
+class Marker:
+    """Writes placeholders. The key is read, or made, when the first secret is found.
+
+    ``folder`` is the private folder of the store; without one the key lives as long as this object.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        self._folder = folder
+        self._key = b""
+
+    def placeholder(self, rule: str, secret: str) -> str:
+        """The placeholder for ``secret``. Raises: OSError when the key can be neither read nor made."""
+        from hashlib import blake2s
+
+        if not self._key:
+            self._key = os.urandom(KEY_BYTES) if self._folder is None else _shared_key(os.fspath(self._folder))
+        digest = blake2s(secret.encode("utf-8", "surrogatepass"), key=self._key, digest_size=2)
+        return f"[REDACTED:{rule}:{digest.hexdigest()}]"
+
+
+def _shared_key(folder: str) -> bytes:
+    """The store's key. Of two processes that make one at the same time, both use that of the first: a file comes into
+    being complete, under a name of its own, and is then linked to the real name, which fails if that exists."""
+    path = os.path.join(folder, KEY_FILE)
+    key = _read_key(path)
+    if key:
+        return key
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(os.urandom(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links: the last writer wins, and both read what is there then
+            os.replace(draft, path)
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+    return _read_key(path) or _damaged(path)
+
+
+def _read_key(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            key = file.read(KEY_BYTES + 1)
+    except FileNotFoundError:
+        return b""
+    return key if len(key) == KEY_BYTES else _damaged(path)
+
+
+def _damaged(path: str) -> bytes:
+    from holdfast_redaction.failure import RedactionFailed
+
+    raise RedactionFailed(
+        f"The key file {os.path.basename(path)} of the redaction placeholders is damaged.",
+        next_step="Delete it from the private state folder: a new one is made, and equal secrets get new placeholders.",
+    )

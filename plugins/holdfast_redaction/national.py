@@ -1,0 +1,90 @@
+"""Numbers by which a state knows a person, as far as ``python-stdnum`` tells them, beside a word that names them.
+
+Most are plain digits with a check digit: without the word every tenth number would be one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast_redaction.patterns import Hit
+
+RANK = 20_000
+
+#: Words that name a number, and the modules of stdnum that check it.
+NUMBERS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        ("steuer-id", "steuer-identifikationsnummer", "steueridentifikationsnummer", "idnr", "steuer id"),
+        "stdnum.de.idnr",
+    ),
+    (("bsn", "burgerservicenummer"), "stdnum.nl.bsn"),
+    (("dni", "documento nacional"), "stdnum.es.dni"),
+    (("nie ", "número de identidad de extranjero"), "stdnum.es.nie"),
+    (("codice fiscale", "codicefiscale"), "stdnum.it.codicefiscale"),
+    (("nir", "numéro de sécurité sociale", "insee", "securite sociale"), "stdnum.fr.nir"),
+    (("rijksregister", "registre national", "national register"), "stdnum.be.nn"),
+    (("pesel",), "stdnum.pl.pesel"),
+    (("personnummer", "samordningsnummer"), "stdnum.se.personnummer"),
+    (("cpr", "personnummer"), "stdnum.dk.cpr"),
+    (("fødselsnummer", "fodselsnummer"), "stdnum.no.fodselsnummer"),
+    (("hetu", "henkilötunnus", "henkilotunnus"), "stdnum.fi.hetu"),
+    (("nhs",), "stdnum.gb.nhs"),
+    (("ppsn", "pps number", "pps no"), "stdnum.ie.pps"),
+    (("ahv", "avs", "ssn"), "stdnum.ch.ssn"),
+    (("nif", "contribuinte"), "stdnum.pt.nif"),
+    (("rodné číslo", "rodne cislo", "rodné", "rc"), "stdnum.cz.rc"),
+    (("isikukood",), "stdnum.ee.ik"),
+    (("cnp",), "stdnum.ro.cnp"),
+    (("egn",), "stdnum.bg.egn"),
+    (("aadhaar", "aadhar"), "stdnum.in_.aadhaar"),
+    (("pan ", "permanent account"), "stdnum.in_.pan"),
+    (("tfn", "tax file number"), "stdnum.au.tfn"),
+    (("medicare",), "stdnum.au.tfn"),
+    (("social insurance", "sin "), "stdnum.ca.sin"),
+    (("cpf",), "stdnum.br.cpf"),
+    (("curp",), "stdnum.mx.curp"),
+    (("rfc ",), "stdnum.mx.rfc"),
+    (("cuit", "cuil"), "stdnum.ar.cuit"),
+    (("rut",), "stdnum.cl.rut"),
+    (("身份证", "resident identity", "id card"), "stdnum.cn.ric"),
+    (("rrn", "resident registration", "주민등록"), "stdnum.kr.rrn"),
+    (("my number", "マイナンバー"), "stdnum.jp.cn"),
+    (("nric", "fin "), "stdnum.sg.uen"),
+    (("tckn", "t.c. kimlik", "kimlik"), "stdnum.tr.tckimlik"),
+    (("teudat", "תעודת"), "stdnum.il.idnr"),
+    (("south african id", "sa id"), "stdnum.za.idnr"),
+    (("utr", "unique taxpayer"), "stdnum.gb.utr"),
+    (("social security", "ssn"), "stdnum.us.ssn"),
+    (("itin",), "stdnum.us.itin"),
+)
+
+_NUMBER = re.compile(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", re.ASCII)
+#: How far behind its word a number may stand, in characters.
+_REACH = 60
+
+
+def find(text: str, lower: str, hits: list[Hit]) -> None:
+    """Add the numbers that stand behind a word that names them and have the right check digits."""
+    for names, module in NUMBERS:
+        for name in [n for n in names if n in lower]:
+            at = lower.find(name)
+            while at >= 0:
+                if (
+                    not lower[at - 1 : at].isalnum()
+                    and not lower[at + len(name.rstrip()) : at + len(name.rstrip()) + 1].isalnum()
+                ):
+                    _behind(text, at + len(name), module, hits)
+                at = lower.find(name, at + len(name))
+
+
+def _behind(text: str, at: int, module: str, hits: list[Hit]) -> None:
+    import importlib
+
+    try:
+        check = importlib.import_module(module)
+    except ModuleNotFoundError:  # the extra is not installed
+        return
+    for found in _NUMBER.finditer(text, at, min(len(text), at + _REACH)):
+        if check.is_valid(found[0]):
+            hits.append(Hit(*found.span(), "government", RANK - 1, "government"))
+            return

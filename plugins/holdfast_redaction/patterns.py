@@ -1,0 +1,62 @@
+"""What a rule is, and what is found with one. Plain classes: this module is loaded at every agent event, where
+importing ``typing`` or ``attrs`` would cost more than the search."""
+
+from __future__ import annotations
+
+from math import log2
+
+#: Kinds of findings, for the policy. The first is a secret, the others are personal data.
+KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
+
+
+class Rule:
+    """A format of the table; the fields are described at the head of ``rules.toml``.
+
+    ``check`` is one of "", "check", "random" and "secretlike".
+    """
+
+    __slots__ = ("after", "before", "before_max", "check", "entropy", "group", "id", "min_word", "overrides", "regex")
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the name of the key in the TOML form that everybody knows
+        regex: str,
+        group: int = 0,
+        entropy: float = 0.0,
+        before: str = "",
+        before_max: int = 0,
+        after: str = "",
+        check: str = "",
+        overrides: bool = False,
+        min_word: int = 0,
+    ) -> None:
+        self.id = id
+        self.regex = regex
+        self.group = group
+        self.entropy = entropy
+        self.before = before
+        self.before_max = before_max
+        self.after = after
+        self.check = check
+        self.overrides = overrides
+        self.min_word = min_word
+
+
+class Hit:
+    """Something to mask: offsets into the text and the rule that found it. Where hits overlap the lowest ``rank``
+    names them."""
+
+    __slots__ = ("end", "kind", "rank", "rule", "start")
+
+    def __init__(self, start: int, end: int, rule: str, rank: int, kind: str = "secret") -> None:
+        self.start = start
+        self.end = end
+        self.rule = rule
+        self.rank = rank
+        self.kind = kind
+
+
+def entropy(text: str) -> float:
+    """Shannon entropy in bits per character; 0 for an empty text."""
+    size = len(text)
+    return -sum(n / size * log2(n / size) for n in map(text.count, set(text))) if size else 0.0

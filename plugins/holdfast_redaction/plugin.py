@@ -1,0 +1,134 @@
+"""The plugin: settings, the policy for each surface and kind, and findings for core to act on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from holdfast.errors import ConfigError
+from holdfast.hooks import hookimpl
+from holdfast_redaction.budget import SECONDS
+from holdfast_redaction.engine import Scanner
+from holdfast_redaction.mark import Marker
+from holdfast_redaction.patterns import KINDS, Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.discovery import PluginContext
+    from holdfast.models import Finding
+    from holdfast.subject import Subject
+
+MASK, REFUSE, ALLOW = "mask", "refuse", "allow"
+_KEYS = ("policy", "surfaces", "rules", "disable", "allow", "budget_s")
+
+
+class Redaction:
+    """Finds secrets and personal data in every text on its way to storage.
+
+    Settings, all optional, of ``[plugins.redaction]``: ``policy``, a table of kind -> mask, refuse or allow;
+    ``surfaces``, a table of surface -> such a table; ``rules``, files of a user's own rules; ``disable``, ids of
+    rules; ``allow``, values that are no secrets here; ``budget_s``, seconds for one rule. See docs/redaction.md.
+    Raises: ConfigError for a setting that cannot be used.
+    """
+
+    def __init__(self, context: PluginContext) -> None:
+        settings = context.settings
+        unknown = sorted(set(settings) - set(_KEYS))
+        if unknown:
+            raise _wrong(", ".join(unknown), f"unknown; known are {', '.join(_KEYS)}")
+        self._policy = _policy(settings.get("policy", {}), "policy")
+        surfaces = settings.get("surfaces", {})
+        if not isinstance(surfaces, Mapping):
+            raise _wrong("surfaces", "a table of surface -> policy is expected")
+        self._surfaces = {str(name): _policy(table, f"surfaces.{name}") for name, table in surfaces.items()}
+        budget_s = settings.get("budget_s", SECONDS)
+        if isinstance(budget_s, bool) or not isinstance(budget_s, int | float) or budget_s <= 0:
+            raise _wrong("budget_s", "a number of seconds above 0 is expected")
+        files = _texts(settings, "rules")
+        extra = None
+        if files:
+            from holdfast_redaction.loader import load
+
+            extra = load(_inside(os.fspath(context.root), name) for name in files)
+        allowed = frozenset(_texts(settings, "allow"))
+        self._scanner = Scanner(
+            disabled=frozenset(_texts(settings, "disable")),
+            extra=extra,
+            allowed=allowed.__contains__ if allowed else None,
+            seconds=float(budget_s),
+        )
+        self._marker = Marker(os.fspath(context.state))
+
+    @hookimpl
+    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+        """A finding for each secret or identifier, with the span to mask, or without a replacement where the policy
+        refuses it. A rule that fails or takes too long raises, which core counts as a refusal."""
+        hits = self._scanner.find(subject.text)
+        return self._findings(subject, hits) if hits else ()
+
+    def redact(self, text: str) -> str:
+        """``text`` with everything masked that the rules find, whatever the policy; placeholders are the store's."""
+        from holdfast_redaction.engine import redact_with
+
+        return redact_with(self._scanner, text, self._marker.placeholder)
+
+    def _findings(self, subject: Subject, hits: list[Hit]) -> list[Finding]:
+        from holdfast.models import Finding
+
+        policy = {**self._policy, **self._surfaces.get(str(subject.surface), {})}
+        findings = []
+        for hit in hits:
+            act = policy.get(hit.kind, MASK)
+            if act == ALLOW:
+                continue
+            what = "a secret" if hit.kind == "secret" else f"personal data ({hit.kind})"
+            findings.append(
+                Finding(
+                    rule=f"redaction.{hit.rule}",
+                    message=f"this text holds {what}",
+                    span=(hit.start, hit.end),
+                    replacement=self._marker.placeholder(hit.rule, subject.text[hit.start : hit.end])
+                    if act == MASK
+                    else None,
+                    line=subject.text.count("\n", 0, hit.start) + 1,
+                    fix="Leave it out, or name where it is kept instead.",
+                    name=subject.name,
+                )
+            )
+        return findings
+
+
+def _policy(table: object, path: str) -> dict[str, str]:
+    if not isinstance(table, Mapping):
+        raise _wrong(path, "a table of kind -> mask, refuse or allow is expected")
+    policy: dict[str, str] = {}
+    for kind, act in table.items():
+        if kind not in (*KINDS, "pii"):
+            raise _wrong(f"{path}.{kind}", f"unknown kind; known are {', '.join(KINDS)} and pii for all but secret")
+        if act not in (MASK, REFUSE, ALLOW):
+            raise _wrong(f"{path}.{kind}", "mask, refuse or allow is expected")
+        if kind == "pii":
+            policy = {**{kind: str(act) for kind in KINDS[1:]}, **policy}
+        else:
+            policy[kind] = str(act)
+    return policy
+
+
+def _texts(settings: Mapping[str, object], key: str) -> list[str]:
+    value = settings.get(key, [])
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, str) for v in value):
+        raise _wrong(key, "a list of texts is expected")
+    return list(value)
+
+
+def _inside(root: str, name: str) -> str:
+    path = os.path.realpath(os.path.join(root, name))
+    if os.path.commonpath((path, os.path.realpath(root))) != os.path.realpath(root):
+        raise _wrong("rules", f"{name} lies outside of the project")
+    return path
+
+
+def _wrong(path: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"The setting `plugins.redaction.{path}` cannot be used: {reason}.", next_step="Correct it in holdfast.toml."
+    )

@@ -1,0 +1,177 @@
+# ruff: noqa: E501 - tables of words
+"""Layer three, prose: "the password for staging is X", "use X as the token", "credentials: admin / X".
+
+Prose speaks of passwords and tokens all the time without telling one. So a value counts only where the sentence gives
+one, and only when it is in quotes or could not be a word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast_redaction import values
+from holdfast_redaction.assign import Value
+from holdfast_redaction.values import PASSWORD
+
+_VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|(\S{2,400}))"
+_BE = r"(?:is|was|are|were|will[ \t]+be|should[ \t]+be|must[ \t]+be|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est|:|=|->|→|–|—)"
+_MORE = (
+    r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be"
+    r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
+)
+_AFTER = re.compile(
+    r"(?i)(?:[ \t]*\([^)\n]{1,60}\))?"
+    r"(?:[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|für|von)\b[^:=\n\"`]{0,70}?)?"
+    r"(?:,[ \t]+)?[ \t]*(?:"
+    + _BE
+    + _MORE
+    + r"{0,2}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])to[ \t]+)"
+    + _VALUE
+)
+_DIRECT = re.compile(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
+_BEFORE = re.compile(
+    r"(?i)(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
+    r"(?:[\w-]{1,20}\s+){0,3}$"
+)
+_HINTS_BEFORE = re.compile(r" (?:as|is|was|for|=) ")
+_PAIR = re.compile(
+    r"(?i)(?:[^\n:=]{0,40}?)(?:[ \t]+(?:is|are|were|was|with|as|using|into)[ \t]+|[ \t]*[:=][ \t]*|[ \t]+)[\"'`(*]{0,2}"
+    r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
+)
+_PHRASE = re.compile(
+    r"(?i)[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})[\"'`]?\s*(?:[.\n]|$)"
+)
+#: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
+_STARTS = frozenset(
+    (
+        *(
+            "is",
+            "was",
+            "are",
+            "were",
+            "will",
+            "should",
+            "must",
+            "has",
+            "reads",
+            "equals",
+            "became",
+            "becomes",
+            "ist",
+            "lautet",
+        ),
+        *(
+            "war",
+            "es",
+            "est",
+            "for",
+            "of",
+            "to",
+            "on",
+            "in",
+            "at",
+            "from",
+            "i",
+            "we",
+            "you",
+            "they",
+            "that",
+            "which",
+            "used",
+        ),
+        *("using", "here", "there", "für", "von", "as"),
+    )
+)
+_SIGNS = tuple("(:=-–—→")
+_TAIL = ".,;:!?)]}'\"`*"
+_CREDENTIALS = ("credentials", "creds", "login", "logins", "credential", "log", "account")
+
+
+def value_near(text: str, start: int, end: int, strength: int, noun: str) -> Value | None:
+    """The secret that a sentence gives for the noun at ``text[start:end]``, or None."""
+    stop = min(len(text), end + 300)
+    if noun in ("passphrase", "phrase", "mnemonic", "seed"):
+        phrase = _PHRASE.match(text, end, stop)
+        if phrase and phrase[1] and not _is_sentence(phrase[1]):
+            return Value(*phrase.span(1), " ", quoted=True)
+    following = text[end : end + 40].split(maxsplit=1)
+    first = following[0].lower().rstrip(",") if following else ""
+    tries = []
+    if first in _STARTS or first[:1] in _SIGNS:
+        tries.append((_AFTER, True))
+    if first in ("of", "be", "to") or not first.isalpha():
+        tries.append((_DIRECT, False))
+    for pattern, sure in tries:
+        found = pattern.match(text, end, stop)
+        value = found and _judge(text, found, strength, noun, sure=sure)
+        if value:
+            return value
+    window = max(0, start - 140)
+    if not _HINTS_BEFORE.search(text, window, start):
+        return None
+    line = text.rfind("\n", window, start) + 1
+    before = _BEFORE.search(text, max(window, line), start)
+    return _judge(text, before, strength, noun, sure=True) if before else None
+
+
+def pair_near(text: str, end: int) -> Value | None:
+    """The password of "credentials: admin / X"."""
+    found = _PAIR.match(text, end, min(len(text), end + 320))
+    if not found:
+        return None
+    start, stop = found.span(2)
+    stop = _rstrip(text, start, stop)
+    return Value(start, stop, " ", quoted=False) if _stands_out(text[start:stop], PASSWORD) else None
+
+
+def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: bool) -> Value | None:
+    group = next(i for i in range(1, found.re.groups + 1) if found[i] is not None)
+    quoted = group < found.re.groups
+    start, end = found.span(group)
+    if not quoted:
+        while start < end and text[start] in "([*“'\"`":
+            start += 1
+        end = _rstrip(text, start, end)
+    value = text[start:end]
+    if noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10:
+        return Value(start, end, " ", quoted=quoted)
+    if not sure and strength < PASSWORD and len(value) < 12:
+        return None
+    ok = (
+        (sure and _quoted_secret(value, strength)) or _stands_out(value, strength)
+        if quoted
+        else _stands_out(value, strength)
+    )
+    return Value(start, end, " ", quoted=quoted) if ok else None
+
+
+def _quoted_secret(value: str, strength: int) -> bool:
+    return values.can_be_secret(value, strength, quoted=True) and ("_" not in value or any(c.isdigit() for c in value))
+
+
+def _stands_out(value: str, strength: int) -> bool:
+    """Whether an unquoted value in a sentence could not be a word, a name, a number or a term."""
+    if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s"):
+        return False
+    if strength < PASSWORD:
+        return values.is_random(value) and values.can_be_secret(value, strength, quoted=False)
+    if values.is_term(value) or not values.can_be_secret(value, PASSWORD, quoted=False):
+        return False
+    letters = any(c.isalpha() for c in value)
+    digits = any(c.isdigit() for c in value)
+    symbols = any(c in "!@#$%^&*+=~|?" for c in value)
+    if value.isdigit():
+        return len(value) >= 6
+    if re.fullmatch(r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}", value):
+        return False
+    return letters and (digits or symbols or values.is_mixed(value))
+
+
+def _is_sentence(phrase: str) -> bool:
+    return sum(w.lower() in values.COMMON for w in phrase.split()) > 0
+
+
+def _rstrip(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1] in _TAIL:
+        end -= 1
+    return end

@@ -1,0 +1,240 @@
+# ruff: noqa: E501 - tables of patterns
+"""Layer one, protected shapes, and the question that layers two and three ask of every value: can this be a secret?
+
+A value is not a secret when it is a variable or a call that reads one, a placeholder, an earlier redaction, a path, a
+type or algorithm name, or the id, hash, version, time or number of something else.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+#: How much a name says. A password may be any word; a named key (``api_key``) anything that is no plain word; a bare
+#: ``token`` or ``key`` only what looks random.
+WEAK, STRONG, PASSWORD = 1, 2, 3
+
+MARK = "[REDACTED:"
+
+_ID = re.compile(
+    r"""(?:urn:uuid:)?[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}  # UUID
+    | [0-7][0-9A-HJKMNP-TV-Z]{25}                                                                # ULID
+    | [0-9a-f]{7,64} | [0-9A-F]{7,64} | [0-9a-f]{96} | [0-9a-f]{128}                             # commit, digest
+    """,
+    re.VERBOSE | re.ASCII,
+)
+#: ``session-`` or ``req_`` before an id.
+_PREFIXED_ID = re.compile(
+    r"[A-Za-z]{2,12}[_:-][0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,12}[_:-][0-9a-f]{7,12}", re.ASCII
+)
+_SHAPE = re.compile(
+    r"""(?:sha-?\d{1,3}(?:_\d+)?|md5|blake[23][bs]?(?:-?\d+)?|h1|xxh\w{0,4}|crc\w{0,4}|etag|w/)[:=$-]\S+  # digest
+    | fact_[0-9a-f]{8}
+    | [0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}                                          # traceparent
+    | (?:[\w.-]+/[\w.-]+)?[\#!]\d{1,6} | [a-z][a-z_-]{1,30}\#\d{1,6} | [A-Z][A-Z0-9]{1,9}-\d{1,6} | GH-\d+                       # issue
+    | [v^~=<>]{0,3}\d+(?:\.\d+){1,4}(?:[._+-]?[a-z]\w*(?:[.+-]\w+)*)?                              # version
+    | \d{4}-\d\d-\d\d(?:[T_]\S+)? | \d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:[ap]m|z)?                     # time
+    | [-+~≈<>]{0,2}\d[\d,._]*(?:\s?(?:%|[kmgtp]i?b?|[munµ]?s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?
+        |years?|x|px|rem|em|k|m|tok|tokens?|bit|bits|bytes?|chars?|characters?|hz|mhz|ghz|usd|eur))?(?:/[a-z]{1,4})?          # number
+    | ssh-(?:rsa|dss|ed25519)\S* | ecdsa-\S+ | AAAA[BCE]3\S* | MII[A-Z]\S*                            # public key
+    | (?:[0-9a-f]{2}:){5,}[0-9a-f]{2}                                                            # fingerprint
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_REFERENCE = re.compile(
+    r"""[$%@&*!?|<>({\[\\].*                                             # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
+    | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,]?                     # config.token
+    | [a-zA-Z_][\w.:>-]*[(\[{<].*                                       # call(), os.environ["X"], Optional[str]
+    | (?:await|new|return|lambda|not|yield|def|fn|func|typeof|async)
+    | (?:env|vault|op|ssm|file|ref|secret|secrets|keyring|keychain|pass|sops|akv|gcpsm|awssm|doppler|bws|infisical|arn|config|projects)[:+].*
+    | secrets?[./].* | projects/.*
+    | [a-z][a-z0-9+.-]*://.*                                            # a URL; its password is found as such
+    | (?:~|\.{1,2})?/[\w.@~+/-]*[a-zA-Z_][\w.@~+/-]* | [a-zA-Z]:\\.* | [\w.@~-]+(?:/[\w.@~-]+)*\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|txt|md|pem|key
+        |crt|cer|pub|env|ini|cfg|conf|sh|go|rs|rb|java|kt|c|h|cpp|html|css|xml|sql|lock|log|db|pdf|png|csv|gpg|asc|enc|kdbx|p12|pfx|jks)
+    | [a-z_][a-z0-9_-]*(?:/[a-z_][a-z0-9_.-]*){1,6}                          # a/path/of/words
+    | \\[nrt"'].*
+    """,
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+_PLACEHOLDER = re.compile(
+    r"""(?i:(?:^|[^a-z0-9])(?:your|example|changeme|change[-_]?me|change[-_]?this|replace[-_]?(?:me|this|with)?|placeholder|insert|todo|fixme|redacted|masked|hidden
+        |dummy|xxx+|foo|bar|baz|foobar|removed|omitted|elided|censored|sanitized|here|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$))
+    | (?i:^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value))
+    | [*•●█]{3,} | x{5,} | X{4,} | \.\.\. | … | _{4,} | -{4,} | \[REDACTED | ^<.*>$ | ^\{.*\}$
+    """,
+    re.VERBOSE,
+)
+_TECH = frozenset(
+    """
+    2fa a aes aes128 aes192 aes256 argon2 argon2i argon2id ascii auth0 base16 base32 base58 base62 base64
+    base64url bcrypt blake2 blake2b blake2s blake3 brotli cl100k cl100k_base cp1252 des des3 ec2 ecdsa ed25519
+    ed448 eddsa es256 es384 es512 fido2 fips140 gcm gpt2 gpt3 gpt4 gpt4o gzip h2 hex hex32 hex64 hmac hs256
+    hs384 hs512 http2 http3 i18n ipv4 ipv6 iso8601 jwt k3s k8s l10n latin1 m2m md5 mfa ntlmv2 o200k o200k_base
+    oauth oauth1 oauth2 oauth2.0 otp p256 p384 p521 pbkdf2 pkcs1 pkcs11 pkcs12 pkcs7 pkcs8 ps256 py3 python2
+    python3 rfc6749 rfc6750 rfc7519 rs256 rs384 rs512 rsa2048 rsa4096 s3 saml2 scrypt sha1 sha2 sha256 sha3
+    sha512 sigv4 sse4 ssh2 ssl3 step1 step2 tls1 tls12 tls13 u2f utf-8 utf16 utf8 v1 v2 v3 v4 v5 web3 win32
+    x25519 x509 x86 zstd
+    """.split()  # noqa: SIM905
+)
+_STOP = frozenset(
+    """
+    a absent access admin again already also always an and any api_key apikey are args array as at auth
+    authentication authorization auto automatic available basic be bearer been being blank bool boolean budget
+    but by bytes can changed changeme char closed complex compromised confidential config configuration const
+    cookie correct could count credential credentials debug default deleted dict did different digest disabled
+    do does done dummy each else email empty enabled encrypted env environment error every example expired
+    expiry exposed external failed fails fake false few field file final fixme for from generated getpass had
+    has hash hashed hashes have header here hidden hmac how if ignore ignored important in incorrect info
+    inherit input inside int integer internal into invalid is it its jwt key keychain keyring keys kwargs later
+    leaked length let limit list local login long managed manual many map masked may might missing mock must n/a
+    na name nan needed never new nil no none not now null number oauth oauth2 object of off oidc ok okay old on
+    one only open optional optional[str] or outside pass passcode passed passes passphrase passwd password path
+    pending placeholder plain plainly plaintext policy present private prompt protected provider public pw pwd
+    random raw read ready redacted refresh remote removed request required requires response revoked rotated
+    rotation safe safely same saml sample secret secrets secretstr secure securely securestring see self
+    sensitive session set settings shall shared short should sign signature signed simple size skip skipped some
+    soon sso stable static stdin still stored str strategy string strong success successful supported tba tbd
+    test testing text that the then there these this those three to todo token tokens true two type types
+    unavailable unchanged undefined unknown unsafe unset unsupported use used user username users uses using
+    valid value values var varchar variable vault via void warning was weak were what when where which who why
+    will with without would write wrong yes
+    """.split()  # noqa: SIM905
+)
+#: Words that make a row of words a sentence rather than a passphrase.
+COMMON = frozenset(
+    """
+    a an and are as at be by for from in is it must not of on or should that the this to was we with you
+    """.split()  # noqa: SIM905
+)
+#: Characters by which a value is judged: more would not change the answer, only the time.
+_JUDGED = 128
+_NOUN = re.compile(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
+_PLAIN = re.compile(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether ``value`` stands for a secret without being one: ``<your-token>``, ``xxxx``, an earlier redaction."""
+    return len(set(value)) <= (2 if len(value) > 3 else 1) or bool(_PLACEHOLDER.search(value))
+
+
+@lru_cache(1024)
+def is_protected(word: str) -> bool:
+    """Whether ``word`` as a whole has a shape that is never a secret by itself: id, digest, version, time, number."""
+    return bool(_ID.fullmatch(word) or _SHAPE.fullmatch(word))
+
+
+def is_reference(value: str) -> bool:
+    """Whether ``value`` is code that reads a secret, a variable, a template, a path or a URL."""
+    return bool(_REFERENCE.fullmatch(value))
+
+
+def is_term(value: str) -> bool:
+    """Whether ``value`` is made of algorithm names (``PBKDF2-hashed``) or of words that prose uses of secrets."""
+    pieces = [p for p in re.split(r"[-_/.,]", value.lower()) if p]
+    return any(p in _TECH and not p.isalpha() for p in pieces) or all(p in _STOP or p in _TECH for p in pieces)
+
+
+def is_random(value: str) -> bool:
+    """Whether letters and digits are mixed in a way that words and identifiers are not."""
+    if len(value) < 8:
+        return False
+    digits = sum(c.isdigit() for c in value)
+    if not digits or digits == len(value):
+        return not digits and len(value) >= 10 and is_mixed(value) and len(set(value)) >= 8
+    parts = re.split(r"[_.\-/:]", value)
+    # words with a number behind them: `gpt-4o-mini-2024`, `test_case_12`
+    return not all(
+        p.isdigit() or p.isalpha() or re.fullmatch(r"[a-z]{1,12}\d{1,4}|[a-z]?\d+[a-z]?", p) for p in parts
+    ) or (digits >= 4 and len(parts) == 1)
+
+
+def is_mixed(value: str) -> bool:
+    """Upper and lower case change more often than in CamelCase."""
+    if not value.isalpha():
+        return False
+    changes = sum(a.islower() != b.islower() for a, b in zip(value, value[1:], strict=False))  # noqa: RUF007
+    return changes >= len(value) / 3
+
+
+def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
+    """Whether ``value``, given to a name of that strength in an assignment, is a secret to mask."""
+    bare = value[:_JUDGED].strip()
+    if len(bare) < (3 if strength == PASSWORD else 6) or MARK in value or is_placeholder(bare):
+        return False
+    low = bare.lower().rstrip(".,;:!?")
+    if low in _STOP or (low in _TECH and strength < PASSWORD):
+        return False
+    if " " in bare:
+        return _phrase(bare, strength, quoted=quoted)
+    if bare[0] in "$%<{" or ((not quoted and bare[0] in "@&*!?|>([\\") and is_reference(bare)):
+        return _odd_password(bare, strength, quoted=quoted)
+    if _ID.fullmatch(bare) or (not quoted and strength < PASSWORD and _PREFIXED_ID.fullmatch(bare)):
+        return (
+            strength == PASSWORD or len(bare) >= 16
+            if strength > WEAK
+            else len(bare) >= 32 and "-" not in bare and bare.isalnum()
+        )
+    if _SHAPE.fullmatch(bare):
+        return strength == PASSWORD and ((bare.isdigit() and len(bare) >= 4) or ("#" in bare[3:] and "/" not in bare))
+    if not quoted and is_reference(bare):
+        return _random_path(bare)
+    if quoted and is_reference(bare) and not ("/" in bare and _random_path(bare)) and not has_secret_mix(bare):
+        return False
+    if _PLAIN.fullmatch(bare):
+        return _word(bare, strength, quoted=quoted)
+    return strength > WEAK or is_random(bare) or (quoted and has_secret_mix(bare) and len(bare) >= 8)
+
+
+def _odd_password(value: str, strength: int, *, quoted: bool) -> bool:
+    """A password may begin with ``$`` or ``%``: it is one when it could not be a name."""
+    rest = value.lstrip("$%@&*!?")
+    return (
+        strength == PASSWORD
+        and value[0] not in "<{(["
+        and not re.fullmatch(r"[\w.:-]*[%]?|[({\[].*", rest)
+        and (quoted or has_secret_mix(rest))
+    )
+
+
+def _random_path(value: str) -> bool:
+    """Base64 holds slashes; a path of random characters with digits and both cases is none."""
+    parts = value.rstrip("=").split("/")
+    return (
+        len(value) >= 24
+        and not value.startswith((".", "~"))
+        and "." not in value
+        and all(c.isalnum() or c in "/+=" for c in value)
+        and (any(len(p) >= 12 and is_random(p) and p.lower() != p for p in parts))
+    )
+
+
+def has_secret_mix(value: str) -> bool:
+    """Letters with digits or with the symbols that people put into passwords."""
+    letters = any(c.isalpha() for c in value)
+    return letters and any(c.isdigit() or c in "!@#$%^&*+=~|?" for c in value)
+
+
+def _phrase(value: str, strength: int, *, quoted: bool) -> bool:
+    """Several words in quotes: a passphrase only if it does not read as a message."""
+    words = value.split()
+    return (
+        strength == PASSWORD
+        and quoted
+        and len(words) <= 8
+        and not any(w.lower().strip(".,:;!?") in _STOP for w in words)
+        and (has_secret_mix(value) or (len(words) >= 3 and value.islower()))
+        and value[-1] not in ".:?"
+    )
+
+
+def _word(value: str, strength: int, *, quoted: bool) -> bool:
+    """Letters only, perhaps with separators: a name or a word."""
+    if strength == WEAK:
+        return is_random(value)
+    separated = not value.isalpha()
+    if _NOUN.search(value) and (separated or not quoted):
+        return quoted and strength == PASSWORD and len(value) >= 8 and "_" not in value and "." not in value
+    if strength == PASSWORD:
+        camel = not quoted and value[:1].islower() and not value.islower() and not is_mixed(value)
+        return not camel and not ("_" in value and not quoted and value.islower())
+    return is_random(value) or (quoted and len(value) >= 8 and not separated)

@@ -1,0 +1,100 @@
+"""A user's own rules in the form of gitleaks and betterleaks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.discovery import PluginContext
+from holdfast.errors import ConfigError
+from holdfast_redaction import Redaction
+from holdfast_redaction.loader import load, to_python
+
+RULES = r"""
+title = "ours"
+[allowlist]
+stopwords = ["sample"]
+[[rules]]
+id = "Acme Token"
+description = "Acme"
+regex = '''(?:tok)(?i)_acme-([[:alnum:]]{8,})\z?'''
+keywords = ["_ACME-"]
+entropy = 1.5
+secretGroup = 1
+[[rules.allowlists]]
+regexes = ['''^public''']
+[[rules]]
+id = "paths-only"
+path = '''\.pem$'''
+"""
+
+
+def redactor(project: Path, text: str) -> Redaction:
+    (project / "gitleaks.toml").write_text(text, encoding="utf-8")
+    return Redaction(
+        context=PluginContext("redaction", {"rules": ["gitleaks.toml"]}, str(project), str(project / "state"))
+    )
+
+
+def test_loader__a_users_rule__masks_its_group_and_keeps_to_its_allow_list(project: Path) -> None:
+    of = redactor(project, RULES.replace(r"\z?", ""))
+    assert re.fullmatch(
+        r"got tok_acme-\[REDACTED:acme-token:[0-9a-f]{4}\] back", of.redact("got tok_acme-q1w2e3r4t5 back")
+    )
+    for clean in ("tok_acme-public12", "tok_acme-sample1234", "tok_acme-aaaaaaaaaa", "tok_other-q1w2e3r4t5"):
+        assert of.redact(clean) == clean
+
+
+def test_loader__a_rule_for_paths_alone__is_skipped(project: Path) -> None:
+    (project / "r.toml").write_text(RULES.replace(r"\z?", ""), encoding="utf-8")
+    assert load([str(project / "r.toml")]).skipped == ("paths-only",)
+
+
+@pytest.mark.parametrize(
+    ("go", "text"),
+    [
+        ("ab(?i)cd|EF", "abCD"),
+        ("ab(?i)cd|EF", "ef"),
+        ("(x(?i)y)z", "xYz"),
+        ("[[:alpha:]_]+[[:digit:]]", "a_b1"),
+        (r"a\z", "a"),
+        ("(?P<n>a)", "a"),
+        ("(?<n>a)", "a"),
+        (r"\Qa.b\E", "a.b"),
+        (r"\x{41}\pL", "Ab"),
+        (r"[\x{41}\]x]+", "A]x"),
+        ("[]a]+", "]a"),
+        ("(?i)(?-i:A)b", "AB"),
+    ],
+)
+def test_translation__of_re2_syntax__matches_the_same(go: str, text: str) -> None:
+    assert re.fullmatch(to_python(go), text)
+
+
+@pytest.mark.parametrize("regex", ["(", "(a+)+$", "(a|a)*b", "(?:a?){30}a{30}", "a{3,1}", r"(\w|\d)+!x"])
+def test_loader__a_broken_or_catastrophic_expression__is_named_and_refused(
+    project: Path, regex: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "re2", None)  # as if it were not installed: RE2 itself cannot run away
+    with pytest.raises(ConfigError, match=r"'bad-rule' in gitleaks\.toml"):
+        redactor(project, f"[[rules]]\nid = 'bad-rule'\nregex = '''{regex}'''\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[rules]",
+        "rules = 3",
+        "[[rules]]\nregex = 3",
+        "[[rules]]\nregex = 'a'\nkeywords = 'a'",
+        "[[rules]]\nregex = 'a'\nsecretGroup = 4",
+        "[[rules]]\nregex = 'a'\nentropy = 'x'",
+    ],
+)
+def test_loader__a_file_that_is_no_rules_file__is_refused(project: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"gitleaks\.toml"):
+        redactor(project, text)

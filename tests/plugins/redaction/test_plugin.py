@@ -1,0 +1,155 @@
+"""The plugin as core sees it: findings, policy, placeholders that are stable within a store, and failing closed."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from holdfast.discovery import PluginContext
+from holdfast.dispatch import Dispatch
+from holdfast.errors import ConfigError, HookFailed, Refused
+from holdfast.gate import Gate
+from holdfast.subject import Subject
+from holdfast_redaction import Redaction
+from holdfast_redaction.failure import RedactionFailed
+
+SECRET = "hunter2hunter"
+TEXT = f"the password is {SECRET}, ask jane@corp.dev"
+
+
+def plugin(project: Path, **settings: object) -> Redaction:
+    return Redaction(context=PluginContext("redaction", settings, str(project), str(project / "state")))
+
+
+def gate(of: Redaction) -> Gate:
+    dispatch = Dispatch()
+    dispatch.register(of, "redaction")
+    return Gate(dispatch)
+
+
+@pytest.mark.req("R240", "R241")
+def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project: Path) -> None:
+    admitted = gate(plugin(project)).admit(TEXT, surface="daily")
+    assert re.fullmatch(
+        r"the password is \[REDACTED:password:[0-9a-f]{4}\], ask \[REDACTED:email:[0-9a-f]{4}\]", admitted
+    )
+
+
+def test_plugin__a_clean_text__gives_no_finding_and_makes_no_key(project: Path) -> None:
+    assert plugin(project).on_validate(Subject("daily", "x", "the token budget is 4000")) == ()
+    assert not (project / "state").exists()
+
+
+def test_plugin__a_second_pass__finds_nothing(project: Path) -> None:
+    of = plugin(project)
+    assert not of.on_validate(Subject("daily", "x", gate(of).admit(TEXT, surface="daily")))
+
+
+def test_finding__names_rule_line_and_span__and_never_the_secret(project: Path) -> None:
+    finding = plugin(project).on_validate(Subject("user", "USER.md", "one\npassword: Tr0ub4dor3"))[0]
+    assert (finding.rule, finding.line, finding.span) == ("redaction.password", 2, (14, 24))
+    assert "Tr0ub4dor3" not in f"{finding.message}{finding.fix}{finding.replacement}"
+
+
+@pytest.mark.req("R243")
+def test_policy__refuse__refuses_the_write(project: Path) -> None:
+    of = plugin(project, policy={"secret": "refuse"})
+    with pytest.raises(Refused) as refused:
+        gate(of).admit(TEXT, surface="daily")
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.req("R243")
+def test_policy__of_a_surface__stands_above_the_general_one(project: Path) -> None:
+    of = plugin(project, policy={"pii": "refuse"}, surfaces={"user": {"email": "allow"}})
+    assert "jane@corp.dev" in gate(of).admit("ask jane@corp.dev", surface="user")
+    with pytest.raises(Refused):
+        gate(of).admit("ask jane@corp.dev", surface="daily")
+
+
+def test_settings__allowed_values_and_disabled_rules__are_left_alone(project: Path) -> None:
+    of = plugin(project, allow=[SECRET], disable=["email"])
+    assert gate(of).admit(TEXT, surface="daily") == TEXT
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"polcy": {}},
+        {"policy": {"secret": "hide"}},
+        {"policy": {"secrets": "mask"}},
+        {"surfaces": {"user": "mask"}},
+        {"budget_s": 0},
+        {"rules": "x.toml"},
+        {"rules": ["missing.toml"]},
+        {"rules": ["../outside.toml"]},
+    ],
+)
+def test_settings__that_cannot_be_used__are_an_error_with_their_path(
+    project: Path, settings: Mapping[str, object]
+) -> None:
+    with pytest.raises(ConfigError, match=r"plugins\.redaction|rules file"):
+        plugin(project, **settings)
+
+
+def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(project: Path) -> None:
+    code = (
+        "import sys; from holdfast.discovery import PluginContext; from holdfast_redaction import Redaction;"
+        "print(Redaction(PluginContext('redaction', {}, sys.argv[1], sys.argv[1] + '/state')).redact('password=' + sys.argv[2]))"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(project), SECRET], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    printed = {process.communicate(timeout=60)[0] for process in running}
+    assert len(printed) == 1
+    key = project / "state" / "redaction.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert [p.name for p in key.parent.iterdir()] == ["redaction.key"]
+
+
+def test_placeholder__of_another_store__is_another(project: Path, tmp_path: Path) -> None:
+    marks = {plugin(tmp_path / str(i)).redact(f"password={SECRET}") for i in range(4)}
+    assert len(marks) > 1
+
+
+def test_key_file__damaged__refuses_and_says_what_to_do(project: Path) -> None:
+    (project / "state").mkdir()
+    (project / "state" / "redaction.key").write_bytes(b"short")
+    with pytest.raises(RedactionFailed, match="Delete it"):
+        plugin(project).redact(TEXT)
+
+
+@pytest.mark.req("R240")
+def test_rule__that_runs_past_its_budget__refuses_the_write(project: Path) -> None:
+    """With a budget that nothing can keep, so that the real clock shows it."""
+    of = plugin(project, budget_s=1e-9)
+    of._scanner._seconds = -1e9
+    with pytest.raises(HookFailed) as failed:
+        gate(of).admit(TEXT, surface="daily")
+    assert SECRET not in str(failed.value)
+
+
+def test_import_and_clean_text__load_nothing_heavy() -> None:
+    """A process starts at every agent event: no attrs, no typing, no TOML, no hashing for a clean text."""
+    code = (
+        "import sys, re; from holdfast_redaction import redact\n"
+        "text = 'Next: flush the session, see src/auth/token.py and commit 3f2a9c1; the budget is 4000 tokens. ' * 20\n"
+        "assert redact(text) == text\n"
+        "print([m for m in ('attrs', 'attr', 'typing', 'tomllib', 'hashlib', 'pluggy', 're2', 'ipaddress', 'holdfast.models') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"

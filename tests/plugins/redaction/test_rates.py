@@ -1,0 +1,114 @@
+"""How much is found, and how little is spoiled, on texts made from a seed that the rules were not tuned with."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from holdfast_redaction import redact
+
+SEED = 2026
+
+
+def missed(cases: list) -> list:
+    return [case for case in cases if case.secret in redact(case.text)]
+
+
+def told(cases: list) -> str:
+    return "\n".join(f"{case.kind}: {case.text!r}" for case in cases[:20])
+
+
+@pytest.mark.req("R240", "R241")
+def test_redact__published_token_formats__at_least_95_percent_are_masked(corpus: ModuleType) -> None:
+    cases = corpus.formats(SEED)
+    assert len(cases) >= 600
+    assert len(corpus.FORMATS) >= 100
+    bad = missed(cases)
+    assert len(bad) <= 0.05 * len(cases), told(bad)
+
+
+@pytest.mark.req("R240")
+def test_redact__values_of_named_secrets__at_least_97_percent_are_masked(corpus: ModuleType) -> None:
+    cases = corpus.assignments(SEED)
+    bad = missed(cases)
+    assert len(bad) <= 0.03 * len(cases), told(bad)
+
+
+@pytest.mark.req("R240")
+def test_redact__secrets_told_in_a_sentence__at_least_80_percent_are_masked(corpus: ModuleType) -> None:
+    cases = corpus.prose(SEED)
+    bad = missed(cases)
+    assert len(bad) <= 0.20 * len(cases), told(bad)
+
+
+@pytest.mark.req("R243", "R240")
+def test_redact__identifiers_of_persons_and_machines__are_masked(corpus: ModuleType) -> None:
+    cases = corpus.personal(SEED)
+    bad = missed(cases)
+    assert len(bad) <= 0.02 * len(cases), told(bad)
+
+
+@pytest.mark.req("R240")
+def test_redact__clean_lines__at_most_1_percent_are_touched(corpus: ModuleType) -> None:
+    cases = corpus.clean(SEED, times=3)
+    assert len({case.text for case in cases}) >= 300
+    spoiled = [case for case in cases if redact(case.text) != case.text]
+    assert len(spoiled) <= 0.01 * len(cases), told(spoiled)
+
+
+def test_redact__clean_lines_as_one_document__stay_as_they_are(corpus: ModuleType) -> None:
+    text = "\n".join(case.text for case in corpus.clean(SEED, times=1))
+    assert redact(text) == text
+
+
+def test_redact__everything_twice__changes_nothing_the_second_time(corpus: ModuleType) -> None:
+    for case in (
+        *corpus.formats(SEED, 1),
+        *corpus.assignments(SEED, 200),
+        *corpus.prose(SEED, 200),
+        *corpus.personal(SEED, 2),
+    ):
+        once = redact(case.text)
+        assert redact(once) == once, case.kind
+
+
+@pytest.mark.req("R243")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git@github.com:acme/api.git",
+        "actions/checkout@v4 and @types/node@20.1.0",
+        "Co-authored-by: bot <12345+bot@users.noreply.github.com>",
+        "no-reply@acme.dev",
+        "listens on 127.0.0.1, 0.0.0.0 and ::1",
+        "router at 192.168.1.1, 10.0.0.7, 172.16.4.4",
+        "RFC 5737: 192.0.2.1, 198.51.100.7, 203.0.113.9; RFC 3849: 2001:db8::1",
+        "resolver 8.8.8.8",
+        "Chrome/120.0.6099.109 and driver version 4.2.6.1",
+        "02:42:ac:11:00:02 is docker's",
+        "at 12:34:56 on 2026-01-02 10:11:12",
+        "std::vector and a::b",
+        "1700000000000 ms, 1234567890123456 ns",
+    ],
+)
+def test_redact__addresses_and_numbers_that_lead_to_nobody__stay(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.req("R243")
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Author: Jane Doe <jane.doe@corp.dev>", "email"),
+        ("a 2a01:4f8:c17:b8f::2 host", "ip"),
+        ("card 4111 1111 1111 1111", "card"),
+        ("Amex 3782-822463-10005", "card"),
+        ("IBAN GB82 WEST 1234 5698 7654 32", "iban"),
+        ("NI number QQ 12 34 56 C".replace("QQ", "AB"), "government"),
+        ("CPF 529.982.247-25", "government"),
+        ("tel. 030 1234567", "phone"),
+    ],
+)
+def test_redact__personal_data__gets_a_placeholder_of_its_kind(text: str, kind: str) -> None:
+    assert f"[REDACTED:{kind}:" in redact(text)
