@@ -36,7 +36,7 @@ class Place:
     def __init__(self, root: str | os.PathLike[str], *, path: str, file: str) -> None:
         self.root = os.path.realpath(root)
         self.folder = os.path.normpath(os.path.join(self.root, path))
-        self.file = check_name(file)
+        self.file = file
         self.database = os.path.join(self.folder, file)
         self.log = self.database + "-wal"
         if os.path.commonpath((self.root, self.folder)) != self.root:
@@ -44,8 +44,12 @@ class Place:
                 f"The store's folder {path!r} is outside of the project.",
                 next_step="Set `[storage] path` to a folder under the project.",
             )
-        if "/" in file:
-            raise Refused(f"The database {file!r} is not a file name.", next_step="Set `[storage] file` to a name.")
+        check_name(file.removesuffix(".db"))
+        if "/" in file or not file.endswith(".db"):
+            raise Refused(
+                f"The database cannot be called {file!r}.",
+                next_step="Set `[storage] file` to a name that ends with `.db`.",
+            )
 
     def look(self) -> Identity | None:
         """The database file as it is now, or None when there is none.

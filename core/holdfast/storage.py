@@ -22,6 +22,7 @@ ABSENT: Final = "absent"
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))}
 )
+_OF_DATABASES = (".db", ".db-wal", ".db-shm", ".db-journal")  # one may lie beside the documents
 _FORBIDDEN = frozenset('<>:"|?*\\')
 
 
@@ -81,7 +82,7 @@ def check_name(name: str) -> str:
     """Return ``name`` when it is a relative POSIX path that is safe on every system.
 
     Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
-    dots or spaces, the private ``state`` folder and anything over 200 characters.
+    dots or spaces, the private ``state`` folder, files of databases and anything over 200 characters.
     """
     problem = _problem(name)
     if problem:
@@ -111,6 +112,8 @@ def _problem(name: object) -> str:
             return f"{part!r} is reserved on Windows"
     if name.split("/", 1)[0].casefold() == "state":
         return "`state/` is private"
+    if name.casefold().endswith(_OF_DATABASES):
+        return "such names are kept for databases"
     return ""
 
 

@@ -173,7 +173,15 @@ def test_open__symbolic_link_out_of_the_root__refused(
 
 
 @pytest.mark.parametrize(
-    ("path", "file"), [("..", "x.db"), (".holdfast", "../x.db"), (".holdfast", "/x.db"), ("/", "x")]
+    ("path", "file"),
+    [
+        ("..", "x.db"),
+        (".holdfast", "../x.db"),
+        (".holdfast", "/x.db"),
+        ("/", "x.db"),
+        (".holdfast", "x"),
+        (".holdfast", ".db"),
+    ],
 )
 def test_settings__outside_of_the_project__refused(project: Path, path: str, file: str) -> None:
     with pytest.raises(Refused):

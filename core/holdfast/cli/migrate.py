@@ -1,0 +1,70 @@
+"""``holdfast migrate``: copy the store to another backend."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--to", metavar="BACKEND", required=True, help="the backend to copy to, like sqlite")
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast migrate --to sqlite", "holdfast migrate --to file --json")
+        + "\n\nThe store in use is only read. When it is interrupted, the same command goes on from there."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast.migrate import migrate_project
+
+    out = Term()
+    bar = _Bar(out) if out.is_tty and not args.json else None
+    with Holdfast.open(args.root) as memory:
+        try:
+            done = migrate_project(memory.services, args.to, bar)
+        finally:
+            if bar:
+                bar.clear()
+    switch = f"holdfast config storage.backend {done.target}"
+    if args.json:
+        import attrs
+
+        out.json({"ok": True, **attrs.asdict(done), "next_step": switch})
+        return 0
+    what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')}"
+    verb = "were there already" if done.unchanged else "copied"
+    out.say(f"{out.mark('ok')} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
+    if done.skipped:
+        out.say(out.wrapped(f"left out, since an earlier fact says the same: {', '.join(done.skipped)}", first="  "))
+    out.say(f"  sha256 {out.dim(done.sha256)}")
+    out.say(f"  The {done.source} store is untouched and still in use. To change over:")
+    out.say(f"    {switch}")
+    return 0
+
+
+class _Bar:
+    """A progress bar of one line."""
+
+    def __init__(self, out: Term) -> None:
+        self._out = out
+        self._shown = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        percent = 100 * done // max(total, 1)
+        if percent != self._shown:
+            self._shown = percent
+            full, rest = ("█", "░") if self._out.unicode else ("#", ".")
+            cells = percent // 4
+            self._write(f"  {full * cells}{rest * (25 - cells)} {done:,} of {total:,}")
+
+    def clear(self) -> None:
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        self._out.stream.write(f"\r\x1b[K{text}")
+        self._out.stream.flush()
