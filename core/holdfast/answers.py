@@ -1,0 +1,147 @@
+"""Finding the JSON in what a model answers: fenced, wrapped in prose, behind its thoughts, or cut off."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.errors import HoldfastError
+from holdfast.models import Extraction, FactCandidate, Profile
+
+#: Longer answers than this are not read: nobody asked for so many facts.
+MAX_CHARS: Final = 400_000
+
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)\b[^<>]*>", re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
+_START = re.compile(r"[{\[]")
+_PROFILE = {
+    "work": "work",
+    "personal": "personal",
+    "topOfMind": "top_of_mind",
+    "recent": "recent",
+    "earlier": "earlier",
+    "background": "background",
+}
+
+
+class AnswerUnusable(HoldfastError):
+    """A model's answer holds no facts that can be read, not even an empty list; nothing was changed."""
+
+
+def text_of(content: object) -> str:
+    """The text of an answer: itself, or that of a list of blocks (those of type ``text``, and plain texts)."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list | tuple):
+        return ""
+    parts = []
+    for block in content:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, Mapping) and block.get("type", "text") in ("text", "output_text"):
+            parts.append(str(block.get("text") or ""))
+    return "\n".join(filter(None, parts))
+
+
+def extraction(content: object) -> Extraction:
+    """The facts, the profile and the summary of an answer of the form that :mod:`holdfast.distill` asks for.
+
+    Of several objects with ``facts`` the last counts: examples and drafts come first. Values are taken over as they
+    are, wrong ones too; judging them is core's (:meth:`holdfast.facts.Facts.offer`).
+    Raises: AnswerUnusable when there is none, or when one more was begun and cut off.
+    """
+    text = _without_thoughts(text_of(content))
+    if not text.strip():
+        raise AnswerUnusable("The model answered nothing.")
+    if len(text) > MAX_CHARS:
+        raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
+    found: Mapping[str, Any] | None = None
+    for value in _values(text):
+        answer = _answer(value)
+        if value is _CUT_OFF:
+            raise AnswerUnusable("The model's answer was cut off.")
+        found = answer if answer is not None else found
+    if found is None:
+        raise AnswerUnusable("The model's answer holds no list of facts.")
+    summary = found.get("summary")
+    return Extraction(
+        summary=summary.strip() if isinstance(summary, str) else "",
+        facts=[_candidate(row) for row in found["facts"]],
+        profile=_profile(found.get("profile")),
+    )
+
+
+_CUT_OFF: Final = object()
+
+
+def _values(text: str) -> Iterator[object]:
+    """Every outermost JSON object and list in ``text``; :data:`_CUT_OFF` where one with facts begins and never ends."""
+    decoder = json.JSONDecoder()
+    position = 0
+    while match := _START.search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError) as error:
+            position = match.end()
+            if '"facts"' in text[match.start() :] and _ends_early(text, error):
+                yield _CUT_OFF
+        else:
+            yield value
+
+
+def _ends_early(text: str, error: ValueError | RecursionError) -> bool:
+    """Whether what could not be read just lacks its end."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or "}" not in text[error.pos :]
+
+
+def _answer(value: object) -> Mapping[str, Any] | None:
+    """``value`` as an object with a list ``facts``, when it is one, or a list of facts, or of blocks with one."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("facts"), list):
+            return value
+        if value.get("type") == "text" and isinstance(value.get("text"), str):
+            return _last_answer(value["text"])
+    if isinstance(value, list) and value:
+        if all(isinstance(row, Mapping) and "content" in row for row in value):
+            return {"facts": value}
+        if all(isinstance(row, Mapping) and isinstance(row.get("text"), str) for row in value):
+            return _last_answer(text_of(value))
+    return None
+
+
+def _last_answer(text: str) -> Mapping[str, Any] | None:
+    answers = [value for value in _values(text) if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
+    return answers[-1] if answers else None
+
+
+def _candidate(row: Any) -> FactCandidate:
+    values: Mapping[str, Any] = row if isinstance(row, Mapping) else {"content": row}
+    return FactCandidate(
+        content=values.get("content"),  # type: ignore[arg-type] # judged later, whatever it is
+        category=values.get("category"),  # type: ignore[arg-type]
+        confidence=values.get("confidence"),  # type: ignore[arg-type]
+    )
+
+
+def _profile(value: object) -> Profile:
+    if not isinstance(value, Mapping):
+        return Profile()
+    texts = {name: value.get(key) for key, name in _PROFILE.items()}
+    return Profile(**{name: text.strip() for name, text in texts.items() if isinstance(text, str)})
+
+
+def _without_thoughts(text: str) -> str:
+    text = _THOUGHT.sub("", text)
+    # Some models open their thoughts in the prompt and only close them in the answer; some never close them.
+    ends = list(_END_OF_THOUGHT.finditer(text))
+    if ends:
+        text = text[ends[-1].end() :]
+    opened = _OPEN_THOUGHT.search(text)
+    return text[: opened.start()] if opened else text

@@ -1,0 +1,166 @@
+"""Asking a model once, properly: a time limit, retries on what may pass, none on what will not, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from attrs import field, frozen, validators
+
+from holdfast import private
+from holdfast.errors import HoldfastError
+
+logger = logging.getLogger(__name__)
+
+USAGE_FILE: Final = "usage.jsonl"
+#: Answers that another try may turn into a good one. Source: RFC 9110 and the providers' error pages.
+RETRYABLE: Final = frozenset({408, 409, 429, *range(500, 600)})
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 20.0
+
+
+@frozen(kw_only=True)
+class Completion:
+    """A model's answer. ``stop`` is the provider's word for why it ended."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    stop: str = ""
+
+
+class ModelFailed(HoldfastError):
+    """A model could not be asked, or refused. ``status`` is the HTTP status, None when there was no answer at all.
+
+    ``retry_after_s`` is what the server asks to wait, in seconds. The message never holds a key or a prompt.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        next_step: str = "",
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+def refused(provider: str, status: int, retry_after: str | None = None) -> ModelFailed:
+    """The error for an HTTP status. What the server wrote is left out: it may quote the key or the prompt."""
+    steps = {
+        400: "Check `model` and `base_url`, and that the model takes this many tokens.",
+        401: f"Set a valid key: `holdfast auth set {provider}`.",
+        403: "The key may not use this model: choose another, or another key.",
+        404: "Check `model` and `base_url`.",
+        429: "The quota is used up for now.",
+    }
+    return ModelFailed(
+        f"The {provider} endpoint answered with HTTP status {status}.",
+        next_step=steps.get(status, "It will be tried again." if status in RETRYABLE else ""),
+        status=status,
+        retryable=status in RETRYABLE,
+        retry_after_s=seconds(retry_after),
+    )
+
+
+def unreachable(provider: str, *, timed_out: bool = False) -> ModelFailed:
+    """The error for no answer at all."""
+    return ModelFailed(
+        f"The {provider} endpoint {'took too long to answer' if timed_out else 'could not be reached'}.",
+        next_step="Check `base_url` and the network; it will be tried again.",
+        retryable=True,
+    )
+
+
+def not_installed(provider: str) -> ModelFailed:
+    """The error for a provider whose SDK is missing."""
+    return ModelFailed(
+        f"The SDK of {provider} is not installed.", next_step=f"Install it with `pip install 'holdfast[{provider}]'`."
+    )
+
+
+def seconds(retry_after: str | None) -> float | None:
+    """The value of a Retry-After header (seconds, or a date) in seconds; None when there is none or it is garbled."""
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        at = parsedate_to_datetime(retry_after)
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None
+
+
+@frozen(kw_only=True)
+class Patience:
+    """``timeout_s`` bounds one attempt, ``budget_s`` all of them together with the pauses between them."""
+
+    timeout_s: float = field(default=30.0, validator=validators.gt(0))
+    max_retries: int = field(default=2, validator=validators.ge(0))
+    budget_s: float = field(default=50.0, validator=validators.gt(0))
+
+
+def persist(
+    attempt: Callable[[float], Completion],
+    patience: Patience,
+    *,
+    sleep: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Completion:
+    """Call ``attempt`` with the seconds that it may take, again while it fails with what may pass.
+
+    Pauses double and are jittered, or are what the server asks for; a pause that would end after the budget is not
+    begun. Raises: the last ModelFailed.
+    """
+    end = clock() + patience.budget_s
+    for number in range(patience.max_retries + 1):
+        try:
+            return attempt(max(0.1, min(patience.timeout_s, end - clock())))
+        except ModelFailed as error:
+            pause = error.retry_after_s
+            if pause is None:
+                longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**number)
+                pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+            if not error.retryable or number == patience.max_retries or clock() + pause >= end:
+                raise
+            logger.info("asking again in %.1f s: %s", pause, error.message)
+            sleep(pause)
+    raise AssertionError("the loop returns or raises")
+
+
+def record_usage(state: str, *, plugin: str, model: str, completion: Completion, took_s: float) -> None:
+    """Add a line to ``state/usage.jsonl``. What cannot be written is only logged: the answer is worth more."""
+    row = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "plugin": plugin,
+        "model": model,
+        "input_tokens": completion.input_tokens,
+        "output_tokens": completion.output_tokens,
+        "took_s": round(took_s, 3),
+        "stop": completion.stop,
+    }
+    try:
+        private.make(state)
+        fd = os.open(os.path.join(state, USAGE_FILE), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(fd, (json.dumps(row) + "\n").encode())
+        finally:
+            os.close(fd)
+    except (OSError, HoldfastError) as error:
+        logger.warning("the use of tokens could not be recorded: %s", error)

@@ -1,0 +1,48 @@
+"""Extraction by a Claude model through Anthropic's Messages API: an ``on_extract`` plugin.
+
+Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :class:`holdfast.distill.ModelPlugin`.
+Needs ``holdfast[anthropic]``; the SDK is imported in the call.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from holdfast import modelcalls
+from holdfast.answers import text_of
+from holdfast.distill import Completion, ModelPlugin
+
+
+class AnthropicModel(ModelPlugin):
+    """The plugin."""
+
+    provider: ClassVar[str] = "anthropic"
+
+    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
+        """One message, not streamed. Raises: ModelFailed."""
+        try:
+            import anthropic
+        except ImportError as error:
+            raise modelcalls.not_installed(self.provider) from error
+        try:
+            with anthropic.Anthropic(
+                api_key=self.key(), base_url=self.settings.base_url or None, timeout=timeout_s, max_retries=0
+            ) as client:
+                answer = client.messages.create(
+                    model=self.settings.model,
+                    system=system,
+                    messages=[{"role": "user", "content": user}],
+                    max_tokens=max_tokens,
+                )
+        except anthropic.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise modelcalls.refused(self.provider, error.status_code, wait) from None
+        except anthropic.APIConnectionError as error:
+            timed_out = isinstance(error, anthropic.APITimeoutError)
+            raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
+        return Completion(
+            text=text_of([block.model_dump() for block in answer.content]),
+            input_tokens=answer.usage.input_tokens,
+            output_tokens=answer.usage.output_tokens,
+            stop=answer.stop_reason or "",
+        )

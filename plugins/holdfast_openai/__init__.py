@@ -1,0 +1,48 @@
+"""Extraction by any model behind an OpenAI-compatible endpoint (Chat Completions): an ``on_extract`` plugin.
+
+Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast.distill.ModelPlugin`;
+``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs
+``holdfast[openai]``; the SDK is imported in the call.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from holdfast import modelcalls
+from holdfast.distill import Completion, ModelPlugin
+
+
+class OpenAIModel(ModelPlugin):
+    """The plugin."""
+
+    provider: ClassVar[str] = "openai"
+
+    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
+        """One Chat Completion, not streamed. Raises: ModelFailed."""
+        try:
+            import openai
+        except ImportError as error:
+            raise modelcalls.not_installed(self.provider) from error
+        try:
+            with openai.OpenAI(
+                api_key=self.key(), base_url=self.settings.base_url or None, timeout=timeout_s, max_retries=0
+            ) as client:
+                answer = client.chat.completions.create(
+                    model=self.settings.model,
+                    messages=[{"role": "system", "content": system}, {"role": "user", "content": user}],
+                    max_completion_tokens=max_tokens,
+                )
+        except openai.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise modelcalls.refused(self.provider, error.status_code, wait) from None
+        except openai.APIConnectionError as error:
+            timed_out = isinstance(error, openai.APITimeoutError)
+            raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
+        choice = answer.choices[0] if answer.choices else None
+        return Completion(
+            text=(choice.message.content or "") if choice else "",
+            input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
+            output_tokens=answer.usage.completion_tokens if answer.usage else 0,
+            stop=(choice.finish_reason or "") if choice else "",
+        )
