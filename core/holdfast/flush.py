@@ -14,7 +14,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
@@ -154,12 +154,12 @@ class _Flush:
         services, session = self.services, self.session
         services.dispatch.require_all()
         marker, payload, summary, at = self._collect(marker, unflushed)
-        flush_id = "flush_" + sha256(json.dumps([session.id, marker.key, unstructure(payload)], sort_keys=True))[:16]
         last = session.last_receipt
-        if last is not None and last.flush_id.partition("-")[0] == flush_id:  # as in _block
+        if last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at):  # as in _block
             if self._still_stored(last):
                 return self._repeat(last)
             at = last.at
+        flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
         note_name = services.layout.name(Surface.DAILY, at.date())
@@ -196,6 +196,11 @@ class _Flush:
         safety.clear(services.state, session.id)
         logger.info("flushed session %s as %s", session.id, flush_id)
         return receipt
+
+    def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
+        """The flush's id. The instant is part of it: the same words may be flushed again on another day."""
+        parts = [self.session.id, marker.key, unstructure(payload), stamp(at.astimezone(UTC))]
+        return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
     def _collect(self, marker: Marker, unflushed: Sequence[Any]) -> tuple[Marker, Payload, str, datetime]:
         """The complete, redacted payload; from the marker when this very flush had begun before."""

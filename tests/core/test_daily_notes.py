@@ -280,3 +280,14 @@ def test_note__saved_with_windows_line_ends__is_still_read(opened, payload, proj
     path.write_bytes(note().replace("\n", "\r\n").encode())
     flush(memory, payload, "two")
     assert [b.objective for b in notes.blocks(Path(path).read_bytes().decode())] == ["one", "two"]
+
+
+def test_flush__same_payload_on_another_day_after_others__is_a_flush_of_its_own(opened, payload, note, clock):
+    session = opened().session("s")
+    first = session.flush(payload())
+    session.flush(payload(objective="other"))
+    clock.tick(days=1)
+    again = session.flush(payload())
+    assert not again.repeated
+    assert again.flush_id != first.flush_id
+    assert [b.id for b in notes.blocks(note("2026-11-22"))] == [again.flush_id]
