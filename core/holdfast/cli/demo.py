@@ -88,6 +88,7 @@ class _Stage:
         """Capture, compact, and start again in another process. True when the session is safe and the context small."""
         self._title("1", "Compaction, and a new start from files alone")
         self._capture(messages)
+        self._show_masks()
         self._compact()
         self._step("A new process, with nothing but these files, says where to go on:")
         self._resume()
@@ -156,6 +157,12 @@ class _Stage:
             f"{len(messages)} messages captured, each on disk before the next ({each_ms:.1f} ms each). "
             f"In context: {len(self.session.messages)} messages, about {self.session.token_usage} tokens."
         )
+
+    def _show_masks(self) -> None:
+        lines = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
+        if lines:
+            self._step("The user pasted credentials. What reached the disk, and what any model is shown:")
+            self._quote("\n".join(lines))
 
     def _compact(self, payload: Payload | None = None) -> None:
         before = len(self.session.messages)
