@@ -63,9 +63,9 @@ class Heading(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """``headings`` in order. ``items`` are the offsets of the lines that begin a list item of the document itself, not of
-    a quotation or another item. ``unclosed`` is what never ends and swallows the rest: ``fence`` or ``html``, and its
-    line."""
+    """``headings`` in order. ``items`` are the offsets of the lines that begin a list item of the document itself, not
+    of a quotation or another item. ``unclosed`` is what never ends and swallows the rest: ``fence`` or ``html``, and
+    its line."""
 
     headings: tuple[Heading, ...]
     items: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -18,6 +18,9 @@ from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, Iterabl
 from holdfast.config import Config, PluginConfig, StorageConfig
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
+
+if TYPE_CHECKING:
+    from holdfast.three import MemoryUpdate
 
 T = TypeVar("T")
 
@@ -76,6 +79,21 @@ def _entry(value: object) -> CuratedEntry:
     return _converter().structure(value, CuratedEntry)
 
 
+def _is_list_of_entries(kind: Any) -> bool:
+    """Whether it is a tuple of values of which each may be given as nothing but its text."""
+    args = get_args(kind)
+    if get_origin(kind) is not tuple or len(args) != 2 or args[1] is not Ellipsis or not attrs.has(args[0]):
+        return False
+    return bool(attrs.fields(args[0])[0].name == "text")
+
+
+def _entries(value: object, kind: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise TypeError("expected a list of texts or tables")
+    cls = get_args(kind)[0]
+    return tuple(cls(text=v) if isinstance(v, str) else _converter().structure(v, cls) for v in value)
+
+
 def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
     """A table whose unknown keys go into the mapping ``rest``."""
     known = {a.name for a in attrs.fields(cls)} - {rest}
@@ -101,6 +119,7 @@ def _converter() -> cattrs.Converter:
     converter.register_unstructure_hook(datetime, stamp)
     converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)
     converter.register_structure_hook_func(lambda t: t == Mapping[str, object], _mapping)
+    converter.register_structure_hook_func(_is_list_of_entries, _entries)
     converter.register_structure_hook(CuratedDecision, _curated)
     converter.register_unstructure_hook(CuratedDecision, _curated_out)
     converter.register_structure_hook(StorageConfig, _with_rest(StorageConfig, "options"))
@@ -191,6 +210,15 @@ def payload_from_json(text: str, source: str = "The payload") -> Payload:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
     return payload_from(data, source)
+
+
+def update_from(data: object, source: str = "The update") -> MemoryUpdate:
+    """An update of the three files from parsed JSON. Raises: ConfigError naming each bad key."""
+    from holdfast.three import MemoryUpdate
+
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"decisions": ["..."]}.')
+    return structure(data, MemoryUpdate, what=source)
 
 
 def receipt_from(data: object) -> Receipt:

@@ -1,0 +1,123 @@
+"""What is stored, judged: every document through ``on_validate``, and whether those that belong together are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from holdfast import sections
+from holdfast.errors import Corrupt, NotFound, Refused
+from holdfast.layout import Surface
+from holdfast.models import Finding, Severity
+from holdfast.subject import Subject
+from holdfast.three import ANCHORS, FILES, TITLES
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+#: What a document of no known surface is shown to validators as.
+OTHER = "other"
+
+
+@frozen(kw_only=True)
+class Validation:
+    """``checked`` names the documents that were read, sorted; ``findings`` are by document, then by line. A finding's
+    ``name`` is its document's; of a secret only where it stands is told, never what it is."""
+
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.WARNING)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error; warnings do not count."""
+        return not self.errors
+
+
+@frozen(kw_only=True)
+class Repair:
+    """What would put a document right safely: only anchors are added. ``before`` is None when it does not exist."""
+
+    surface: Surface
+    name: str
+    before: str | None
+    after: str
+
+
+def validate(services: Services, names: Iterable[str] = ()) -> Validation:
+    """See :meth:`holdfast.Holdfast.validate`."""
+    stored = services.store.names()
+    expected = three_files(services, stored)
+    wanted = tuple(dict.fromkeys(names)) or tuple(sorted({*stored, *expected}))
+    checked: list[str] = []
+    findings: list[Finding] = []
+    for name in sorted(wanted):
+        try:
+            document = services.store.read(name)
+        except (Corrupt, Refused) as error:
+            findings.append(Finding(rule="document/unreadable", message=error.message, fix=error.next_step, name=name))
+            continue
+        if document is None:
+            if name not in expected:
+                raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists what there is.")
+            fix = "`holdfast validate --fix` makes it; restore it from a copy if it was there."
+            findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
+            continue
+        checked.append(name)
+        surface = services.layout.surface_of(name) or OTHER
+        found = services.gate.findings(Subject(surface, name, document.text, stored=True))
+        findings += sorted((_placed(f, name, document.text) for f in found), key=lambda f: f.line or 0)
+    return Validation(checked=tuple(checked), findings=tuple(findings))
+
+
+def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
+    """What can be put right safely: missing files of the three are made and missing anchors added at the end; nothing
+    is renamed, moved or removed. What cannot be read or added to is left out: :func:`validate` tells of it."""
+    wanted = set(names)
+    found = []
+    for name, surface in three_files(services, services.store.names()).items():
+        if wanted and name not in wanted:
+            continue
+        try:
+            document = services.store.read(name)
+            before = document.text if document else None
+            after = sections.complete(before, title=TITLES[surface], anchors=ANCHORS[surface], name=name)
+        except (Corrupt, Refused):
+            continue
+        if after != before:
+            found.append(Repair(surface=surface, name=name, before=before, after=after))
+    return found
+
+
+def apply(services: Services, repair: Repair) -> None:
+    """Write a repair; what somebody else changed in between stays. Raises: Refused; Corrupt; Conflict; Unavailable."""
+
+    def change(text: str | None) -> str:
+        new = sections.complete(text, title=TITLES[repair.surface], anchors=ANCHORS[repair.surface], name=repair.name)
+        return services.gate.admit(new, surface=repair.surface, name=repair.name, previous=text, verbatim=True)
+
+    services.store.change(repair.surface, repair.name, change)
+
+
+def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:
+    """The files of the three-file memory that have to be there: all with the layout made for them, and with any other
+    layout once there is one of them."""
+    names = {services.layout.name(surface): surface for surface in FILES}
+    there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
+    return names if there else {}
+
+
+def _placed(finding: Finding, name: str, text: str) -> Finding:
+    line = finding.line
+    if line is None and finding.span is not None:
+        line = text.count("\n", 0, finding.span[0]) + 1
+    return evolve(finding, name=name, line=line)
