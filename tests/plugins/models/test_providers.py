@@ -1,0 +1,535 @@
+"""Extraction through the real SDKs, against a server on loopback that speaks their wire protocols."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.model_server import ModelServer, Reply
+
+from holdfast import Holdfast, Message, Turn, secrets
+from holdfast.config import Config, ExtractConfig, PluginConfig
+from holdfast.errors import PluginLoadFailed
+from holdfast.extract import ExtractResult
+from holdfast.models import AddOutcome
+
+PROVIDERS = ("openai", "anthropic")
+GOOD = json.dumps(
+    {
+        "facts": [
+            {"content": "User prefers tabs", "category": "preference", "confidence": 0.9},
+            {"content": "User knows Rust", "category": "knowledge", "confidence": 0.8},
+        ],
+        "profile": {"work": "Builds compilers.", "topOfMind": "The parser."},
+        "summary": "Talked about style.",
+    }
+)
+Ask = Callable[..., ExtractResult]
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> str:
+    pytest.importorskip(request.param)
+    return str(request.param)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def memory(project: Path, server: ModelServer, provider: str, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``memory(timeout_s=1)`` opens the project with the provider's plugin; with ``waits`` for ``[extract]``."""
+    monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
+    opened: list[Holdfast] = []
+
+    def open_(waits: ExtractConfig | None = None, **more: Any) -> Holdfast:
+        base = server.url + ("/v1" if provider == "openai" else "")
+        settings = {"model": "small", "base_url": base, "max_retries": 0, "timeout_s": 5.0, **more}
+        plugins = {provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)}
+        config = Config(plugins=plugins, extract=waits or ExtractConfig())
+        opened.append(Holdfast.open(project, config=config, clock=clock))
+        return opened[-1]
+
+    yield open_
+    for store in opened:
+        store.close()
+
+
+def turn(*texts: str) -> Turn:
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    roles = ("user", "assistant")
+    return Turn(messages=[Message(role=roles[n % 2], text=t, at=at, id=f"m{n}-{t[:9]}") for n, t in enumerate(texts)])
+
+
+def contents(memory: Holdfast) -> list[str]:
+    return [f.content for f in memory.facts.list()]
+
+
+# --- what is asked
+
+
+@pytest.mark.req("R033", "R034", "R035", "R036")
+def test_extract__one_turn__model_asked_once_with_both_texts_and_facts_stored(
+    memory: Any, server: ModelServer, provider: str, project: Path
+) -> None:
+    server.answers(GOOD)
+    opened = memory()
+    result = opened.extract(turn("I like tabs. I write Rust.", "Noted, tabs it is."), source="chat-7")
+    (request,) = server.requests
+    sent = json.dumps(request.body, ensure_ascii=False)
+    assert "I like tabs. I write Rust." in sent
+    assert "Noted, tabs it is." in sent
+    assert request.body["model"] == "small"
+    keys = [request.headers.get(name) for name in ("authorization", "x-api-key")]  # which one is the SDK's to choose
+    assert {"Bearer key-123", "key-123"} & set(keys)
+    assert [(f.content, f.category, f.confidence, f.source) for f in opened.facts.list()] == [
+        ("User prefers tabs", "preference", 0.9, "chat-7"),
+        ("User knows Rust", "knowledge", 0.8, "chat-7"),
+    ]
+    assert result.added == tuple(f.id for f in opened.facts.list())
+    assert (result.failures, result.queued, result.profile) == ((), 0, True)
+    assert (opened.profile.work, opened.profile.top_of_mind) == ("Builds compilers.", "The parser.")
+    (row,) = (project / ".holdfast" / "state" / "usage.jsonl").read_text().splitlines()
+    usage = json.loads(row)
+    assert (usage["plugin"], usage["model"], usage["input_tokens"], usage["output_tokens"]) == (
+        provider,
+        "small",
+        120,
+        30,
+    )
+
+
+def test_extract__secret_in_the_turn__never_reaches_the_model(
+    memory: Any, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holdfast.hooks import hookimpl
+    from holdfast.models import Finding
+
+    class Masker:
+        @hookimpl
+        def on_validate(self, subject: Any) -> list[Finding]:
+            at = subject.text.find("hunter2")
+            return [Finding(rule="s", message="s", span=(at, at + 7), replacement="[GONE]")] if at >= 0 else []
+
+    opened = memory()
+    opened.services.dispatch.register(Masker(), "masker")
+    opened.extract(turn("my password is hunter2", "ok"))
+    assert "my password is [GONE]" in json.dumps(server.requests[0].body)
+    assert "hunter2" not in json.dumps(server.requests[0].body)
+
+
+def test_extract__recalled_memory_in_the_turn__is_not_sent_again(memory: Any, server: ModelServer) -> None:
+    opened = memory()
+    opened.facts.create("Loves Fortran")
+    block = opened.prompt(fenced=True)
+    opened.extract([turn(f"{block}\n\nWhat now?", "Rest."), turn(block)])
+    sent = json.dumps(server.requests[0].body["messages"])
+    assert "What now?" in sent
+    assert "Fortran" not in sent
+    assert len(server.requests) == 1
+    opened.extract(turn(block))
+    assert len(server.requests) == 1
+
+
+def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: Any, server: ModelServer) -> None:
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    turns = [turn(f"question {n} " + "x" * 7_000, f"answer {n}") for n in range(20)]
+    turns.append(Turn(messages=[Message(role="tool", text="rm -rf output", at=at, id="t", tool="sh")]))
+    memory().extract(turns)
+    assert len(server.requests) == 3
+    sent = json.dumps([r.body for r in server.requests])
+    assert all(f"question {n} " in sent for n in range(20))
+    assert "rm -rf" not in sent
+
+
+# --- what is answered
+
+
+@pytest.mark.req("R035")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"```json\n{GOOD}\n```", id="fenced"),
+        pytest.param(f"Sure! Here is what I found:\n\n{GOOD}\n\nAnything else?", id="prose around"),
+        pytest.param('<think>Maybe {"facts": [{"content": "wrong"}]}?</think>\n' + GOOD, id="think block first"),
+        pytest.param('I weigh {"facts": [}</think>' + GOOD, id="only the end of a think block"),
+        pytest.param('{"note": "a decoy"} {"facts": []}\n' + GOOD, id="decoy objects first"),
+        pytest.param(json.dumps([{"type": "text", "text": GOOD}]), id="list of blocks"),
+        pytest.param(json.dumps(json.loads(GOOD)["facts"]), id="bare list"),
+    ],
+)
+def test_extract__answer_in_another_dress__facts_are_found(memory: Any, server: ModelServer, text: str) -> None:
+    server.answers(text)
+    opened = memory()
+    assert opened.extract(turn("a", "b")).failures == ()
+    assert contents(opened) == ["User prefers tabs", "User knows Rust"]
+
+
+def test_extract__thinking_block_of_the_provider__passed_over(memory: Any, server: ModelServer, provider: str) -> None:
+    blocks = ({"type": "thinking", "thinking": '{"facts": [', "signature": "x"},) if provider == "anthropic" else ()
+    server.answers(Reply(blocks=blocks, text=GOOD))
+    opened = memory()
+    opened.extract(turn("a", "b"))
+    assert len(contents(opened)) == 2
+
+
+@pytest.mark.req("R035")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(Reply(text=GOOD[:90], stop="length"), id="truncated in a text"),
+        pytest.param(Reply(text=GOOD[: GOOD.index("}, ") + 1]), id="truncated after a fact"),
+        pytest.param(Reply(text='Like {"facts": []}:\n' + GOOD[:120]), id="decoy, then truncated"),
+        pytest.param(Reply(text=""), id="empty"),
+        pytest.param(Reply(refusal="I cannot help with that."), id="refusal field"),
+        pytest.param(Reply(text="I'm sorry, I cannot help with that.", stop="refusal"), id="refusal in words"),
+        pytest.param(Reply(text='{"facts": "none"}'), id="facts that are no list"),
+        pytest.param(Reply(text="<think>" + GOOD), id="nothing but thoughts"),
+        pytest.param(Reply(text="{" * 5000), id="braces"),
+        pytest.param(Reply(text='{"a":' * 3000), id="deep"),
+    ],
+)
+def test_extract__answer_without_usable_facts__nothing_changes_and_the_turn_waits(
+    memory: Any, server: ModelServer, reply: Reply, project: Path
+) -> None:
+    server.answers(reply)
+    opened = memory()
+    opened.facts.create("before")
+    result = opened.extract(turn("a", "b"))
+    assert (len(result.failures), result.queued, result.judged) == (1, 1, ())
+    assert contents(opened) == ["before"]
+    assert (project / ".holdfast" / "state" / "extract.jsonl").exists()
+
+
+@pytest.mark.req("R036", "R038", "R039", "R057")
+def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory: Any, server: ModelServer) -> None:
+    rows = [
+        {"content": "one", "category": "goal", "confidence": 0.9},
+        {"content": "ONE", "category": "goal", "confidence": 0.9},
+        {"content": "two", "category": "workflow", "confidence": 0.9},
+        {"content": "three", "category": "goal", "confidence": 0.49},
+        {"content": "four", "category": "goal", "confidence": 1.2},
+        {"content": "five", "category": "goal"},
+        {"category": "goal", "confidence": 0.9},
+        {"content": "six", "category": "goal", "confidence": True},
+        {"content": "seven", "category": "goal", "confidence": None},
+        {"content": "eight", "category": "goal", "confidence": "0.9"},
+        "nine",
+        None,
+    ]
+    text = json.dumps({"facts": rows}).replace("1.2", "NaN")
+    server.answers(text)
+    opened = memory()
+    result = opened.extract(turn("a", "b"))
+    assert contents(opened) == ["one", "eight"]
+    outcomes = [j.result.outcome for j in result.judged]
+    assert [o.value for o in outcomes] == [
+        "added", "duplicate", "refused", "below threshold", *["refused"] * 5, "added", "refused", "refused",
+    ]  # fmt: skip
+    assert result.judged[1].result.duplicate_of == opened.facts.list()[0].id
+    assert all(j.result.reason for j in result.judged if j.result.outcome is AddOutcome.REFUSED)
+
+
+def test_extract__more_facts_than_fit__never_above_the_cap(memory: Any, server: ModelServer) -> None:
+    from attrs import evolve
+
+    server.answers(
+        json.dumps({"facts": [{"content": f"f{n}", "category": "goal", "confidence": 0.9} for n in range(9)]})
+    )
+    opened = memory()
+    services = opened.services
+    services.config = evolve(services.config, facts=evolve(services.config.facts, max_facts=4))
+    result = opened.extract(turn("a", "b"))
+    assert contents(opened) == ["f5", "f6", "f7", "f8"]
+    assert len(result.evicted) == 5
+
+
+# --- what goes wrong on the way
+
+
+@pytest.mark.parametrize(("status", "step"), [(400, "model"), (401, "auth set"), (403, "key"), (404, "base_url")])
+def test_extract__refused_by_the_endpoint__not_asked_again_and_the_reason_is_clear(
+    memory: Any, server: ModelServer, provider: str, status: int, step: str
+) -> None:
+    server.answers(Reply(status=status))
+    result = memory(max_retries=3).extract(turn("a", "b"))
+    assert len(server.requests) == 1
+    (failure,) = result.failures
+    assert f"{provider} endpoint answered with HTTP status {status}" in failure
+    assert step in failure
+    assert "sk-secret" not in failure
+    assert result.queued == 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(Reply(status=429, headers={"Retry-After": "0.05"}), id="429"),
+        pytest.param(Reply(status=500, headers={"Retry-After": "0"}), id="500"),
+        pytest.param(Reply(status=529, headers={"Retry-After": "0"}), id="overloaded"),
+        pytest.param(Reply(text=GOOD, cut=True), id="cut connection"),
+        pytest.param(Reply(text=GOOD, delay_s=1.0), id="slow"),
+    ],
+)
+def test_extract__trouble_that_passes__asked_again_and_facts_stored(
+    memory: Any, server: ModelServer, first: Reply
+) -> None:
+    server.answers(first, GOOD)
+    opened = memory(max_retries=1, timeout_s=0.4 if first.delay_s else 5.0)
+    assert opened.extract(turn("a", "b")).failures == ()
+    assert len(server.requests) == 2
+    assert len(contents(opened)) == 2
+
+
+def test_extract__retry_after_beyond_the_budget__given_up_at_once(memory: Any, server: ModelServer) -> None:
+    server.answers(Reply(status=429, headers={"Retry-After": "600"}))
+    result = memory(max_retries=5).extract(turn("a", "b"))
+    assert len(server.requests) == 1
+    assert "429" in result.failures[0]
+
+
+def test_extract__retry_after_as_a_date__understood() -> None:
+    from holdfast.modelcalls import seconds
+
+    at = datetime.now(UTC) + timedelta(seconds=30)
+    wait = seconds(format_datetime(at, usegmt=True))
+    assert wait is not None
+    assert 25 < wait <= 30
+    assert [seconds(v) for v in (None, "", "soon", "-3", "2.5")] == [None, None, None, 0.0, 2.5]
+
+
+def test_extract__slow_model__deadline_holds(memory: Any, server: ModelServer) -> None:
+    server.answers(Reply(text=GOOD, delay_s=3.0))
+    begun = datetime.now(UTC)
+    result = memory(timeout_s=0.2).extract(turn("a", "b"))
+    assert (datetime.now(UTC) - begun).total_seconds() < 2.5
+    assert "too long" in result.failures[0]
+
+
+def test_extract__nobody_listens__told_in_words(memory: Any, server: ModelServer) -> None:
+    result = memory(base_url="http://127.0.0.1:9/v1").extract(turn("a", "b"))
+    assert "could not be reached" in result.failures[0]
+
+
+# --- waiting turns
+
+
+def test_queue__failed_turn__extracted_at_the_next_chance_and_forgotten(
+    memory: Any, server: ModelServer, clock: Any, project: Path
+) -> None:
+    server.answers(Reply(status=500), GOOD, '{"facts": []}')
+    opened = memory()
+    assert opened.extract(turn("first", "b")).queued == 1
+    clock.tick(seconds=30)
+    opened.extract(turn("second", "b"))  # not due yet; answered with the facts
+    assert len(server.requests) == 2
+    clock.tick(seconds=31)
+    result = opened.extract(turn("third", "b"))
+    assert len(server.requests) == 4
+    assert "first" in json.dumps(server.requests[-1].body)
+    assert result.failures == ()
+    assert not (project / ".holdfast" / "state" / "extract.jsonl").exists()
+
+
+def test_queue__model_still_down__backs_off_and_gives_up(memory: Any, server: ModelServer, clock: Any) -> None:
+    server.answers(Reply(status=500))
+    opened = memory(waits=ExtractConfig(max_attempts=3, backoff_minutes=1))
+    opened.extract(turn("a", "b"))
+    tries = []
+    for minute in range(8):
+        before = len(server.requests)
+        opened.extract([])
+        if len(server.requests) > before:
+            tries.append(minute)
+        clock.tick(minutes=1)
+    assert tries == [1, 3]
+    assert opened.extract_queued() == ExtractResult()
+
+
+def test_queue__waited_too_long__given_up(memory: Any, server: ModelServer, clock: Any, caplog: Any) -> None:
+    server.answers(Reply(status=500), GOOD)
+    opened = memory(waits=ExtractConfig(max_wait_hours=1))
+    opened.extract(turn("a", "b"))
+    clock.tick(hours=2)
+    assert opened.extract_queued() == ExtractResult()
+    assert "waited for too long" in caplog.text
+    assert len(server.requests) == 1
+
+
+def test_queue__asked_for__everything_is_tried_due_or_not(memory: Any, server: ModelServer) -> None:
+    server.answers(Reply(status=500), Reply(status=500), GOOD)
+    opened = memory()
+    opened.extract(turn("a", "b"))
+    opened.extract(turn("c", "d"))
+    result = opened.extract_queued()
+    assert len(result.added) == 2
+    assert len(server.requests) == 4
+
+
+def test_queue__line_damaged__passed_over(memory: Any, server: ModelServer, project: Path) -> None:
+    server.answers(Reply(status=500), Reply(status=500), GOOD)
+    opened = memory()
+    opened.extract(turn("a", "b"))
+    opened.extract(turn("c", "d"))
+    path = project / ".holdfast" / "state" / "extract.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0][:50] + b"\n" + lines[1] + b'{"torn')
+    assert len(opened.extract_queued().added) == 2
+    assert not path.exists()
+
+
+# --- at a flush
+
+
+@pytest.mark.req("R033")
+def test_flush__model_answers__summary_in_the_note_and_facts_stored(memory: Any, server: ModelServer) -> None:
+    server.answers(GOOD)
+    opened = memory()
+    session = opened.session("s")
+    session.add("user", "I like tabs")
+    session.add("assistant", "Noted")
+    receipt = session.flush()
+    assert "Talked about style." in receipt.summary
+    assert [f.source for f in opened.facts.list()] == ["s", "s"]
+    session.flush()
+    assert len(server.requests) == 1
+
+
+def test_flush__model_down__flush_succeeds_and_the_turn_waits(memory: Any, server: ModelServer, clock: Any) -> None:
+    server.answers(Reply(status=401), Reply(status=401), GOOD)
+    opened = memory()
+    session = opened.session("s")
+    session.add("user", "I like tabs")
+    receipt = session.flush()
+    assert any("401" in w for w in receipt.warnings)
+    assert not session.unsafe
+    clock.tick(minutes=5)
+    session.add("user", "and Rust")
+    session.flush()  # fails again: the waiting turn is not tried on top of that
+    assert len(server.requests) == 2
+    clock.tick(minutes=5)
+    opened.session("t").add("user", "more")
+    opened.session("t").flush()
+    assert len(server.requests) == 4
+    assert len(contents(opened)) == 2
+
+
+def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_completes_it(
+    memory: Any, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from holdfast import FlushRefused
+    from holdfast.errors import Unavailable
+    from holdfast.store import Store
+
+    server.answers(GOOD)
+    opened = memory()
+    session = opened.session("s")
+    session.add("user", "I like tabs")
+
+    def full(*_: object, **__: object) -> None:
+        raise Unavailable("The disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "append", full)
+        with pytest.raises(FlushRefused):
+            session.flush()
+    assert contents(opened) == []
+    session.flush()
+    assert len(contents(opened)) == 2
+
+
+def test_flush__facts_cannot_be_stored__flush_succeeds_with_a_warning(
+    memory: Any, server: ModelServer, project: Path
+) -> None:
+    server.answers(GOOD)
+    opened = memory()
+    (project / ".holdfast").mkdir(exist_ok=True)
+    (project / ".holdfast" / "facts.jsonl").write_bytes(b"{}\n{}\n")
+    session = opened.session("s")
+    session.add("user", "I like tabs")
+    receipt = session.flush()
+    assert any("could not be stored" in w for w in receipt.warnings)
+    assert not session.unsafe
+
+
+# --- settings and keys
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"model": 3}, {"model": "m", "modle": "x"}, {"model": "m", "timeout_s": 0}, {"model": "m", "max_retries": -1}],
+)
+def test_settings__wrong__plugin_does_not_load_and_says_why(project: Path, provider: str, settings: Any) -> None:
+    config = Config(plugins={provider: PluginConfig(settings=settings)})
+    with Holdfast.open(project, config=config) as opened:
+        (status,) = [s for s in opened.plugin_statuses() if s.name == provider]
+        assert status.status == "failed"
+        assert f"[plugins.{provider}]" in status.reason
+        with pytest.raises(PluginLoadFailed):
+            opened.facts.create("a")
+
+
+def test_settings__not_in_the_configuration__off(project: Path, provider: str) -> None:
+    with Holdfast.open(project) as opened:
+        (status,) = [s for s in opened.plugin_statuses() if s.name == provider]
+        assert status.status == "off"
+
+
+def test_key__nowhere__failure_says_how_to_set_it(
+    memory: Any, server: ModelServer, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = memory(base_url="")
+    monkeypatch.delenv(f"HOLDFAST_{provider.upper()}_KEY")
+    for name in secrets.USUAL_VARIABLES[provider]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(secrets, "has_keyring", lambda: False)
+    (failure,) = opened.extract(turn("a", "b")).failures
+    assert f"holdfast auth set {provider}" in failure
+    assert f"HOLDFAST_{provider.upper()}_KEY" in failure
+
+
+def test_plugins__loaded__import_no_sdk() -> None:
+    import subprocess
+    import sys
+
+    script = (
+        "import sys, holdfast_openai, holdfast_anthropic, holdfast.distill, holdfast.secrets;"
+        "print(*({'openai', 'anthropic', 'keyring', 'httpx', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
+    from holdfast.modelcalls import Completion, Patience, persist, refused
+
+    slept: list[float] = []
+    allowed: list[float] = []
+    now = 0.0
+
+    def attempt(timeout_s: float) -> Completion:
+        nonlocal now
+        allowed.append(timeout_s)
+        now += 10
+        raise refused("acme", 503)
+
+    def sleep(pause: float) -> None:
+        nonlocal now
+        slept.append(pause)
+        now += pause
+
+    with pytest.raises(Exception, match="503"):
+        persist(attempt, Patience(timeout_s=20, max_retries=9, budget_s=35), sleep=sleep, clock=lambda: now)
+    assert len(slept) == 3
+    assert all(0.25 * 2**n <= pause <= 0.5 * 2**n for n, pause in enumerate(slept))
+    assert allowed[0] == 20
+    assert allowed[-1] < 6

@@ -1,0 +1,141 @@
+"""A scripted model on loopback that speaks OpenAI's Chat Completions and Anthropic's Messages, for the real SDKs."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from attrs import define, field, frozen
+
+
+@frozen(kw_only=True)
+class Reply:
+    """One answer. ``status`` other than 200 is an error; ``cut`` sends half of the body and hangs up; ``delay_s`` waits
+    first. ``blocks`` are Anthropic content blocks sent as they are; ``refusal`` is OpenAI's field of that name."""
+
+    text: str = ""
+    status: int = 200
+    headers: Mapping[str, str] = field(factory=dict)
+    delay_s: float = 0.0
+    cut: bool = False
+    stop: str = ""
+    blocks: tuple[Mapping[str, Any], ...] = ()
+    refusal: str | None = None
+
+
+@frozen(kw_only=True)
+class Request:
+    """What the SDK sent."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+@define
+class ModelServer:
+    """Answers the script's replies in turn, and then the last one for ever. A context manager."""
+
+    script: list[Reply] = field(factory=lambda: [Reply(text='{"facts": []}')])
+    requests: list[Request] = field(factory=list)
+    _httpd: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        assert self._httpd
+        return f"http://127.0.0.1:{self._httpd.server_address[1]}"
+
+    def answers(self, *replies: Reply | str) -> Self:
+        """Set the script; a text is a plain answer."""
+        self.script = [Reply(text=r) if isinstance(r, str) else r for r in replies]
+        return self
+
+    def take(self) -> Reply:
+        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+
+    def __enter__(self) -> Self:
+        owner = self
+
+        class Bound(_Handler):
+            server_owner = owner
+
+        self._httpd = _Quiet(("127.0.0.1", 0), Bound)
+        self._httpd.daemon_threads = True
+        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._httpd
+        self._httpd.shutdown()
+        self._httpd.server_close()
+
+
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A client that hangs up, as one with a deadline does, is no error here."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_owner: ModelServer
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server_owner.requests.append(Request(path=self.path, headers=headers, body=body))
+        reply = self.server_owner.take()
+        time.sleep(reply.delay_s)
+        if reply.status != 200:
+            kind = "invalid_request_error"
+            answer: dict[str, Any] = {
+                "type": "error",
+                "error": {"type": kind, "message": "no: sk-secret", "code": None},
+            }
+        elif self.path.endswith("/chat/completions"):
+            answer = _chat(body, reply)
+        elif self.path.endswith("/messages"):
+            answer = _message(body, reply)
+        else:
+            answer, reply = {"error": {"type": "not_found_error", "message": "no such path"}}, Reply(status=404)
+        data = json.dumps(answer).encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data[: len(data) // 2] if reply.cut else data)
+        self.close_connection = reply.cut
+
+
+def _chat(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    message = {"role": "assistant", "content": reply.text if reply.refusal is None else None, "refusal": reply.refusal}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reply.stop or "stop"}],
+        "usage": {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150},
+    }
+
+
+def _message(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    text = [{"type": "text", "text": reply.text}] if reply.text else []
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [*reply.blocks, *text],
+        "stop_reason": reply.stop or "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 120, "output_tokens": 30},
+    }
