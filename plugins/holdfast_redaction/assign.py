@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast_redaction.lazy import Lazy
+
 #: No value of an assignment is longer; a private key is found by its own format.
 MAX_VALUE = 4096
 _QUOTES = "\"'`"
@@ -18,12 +20,12 @@ _BLANKS = " \t"
 #: What may stand between a name and its value; a name that anything else follows is not assigned to.
 _MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
 
-_TYPED = re.compile(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
-_PAIRED = re.compile(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
+_TYPED = Lazy(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
+_PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
 #: Longer values without quotes are known formats; the limit bounds the work on hostile text.
-_BARE = re.compile(r"[^\s\"'`<>]{1,512}")
-_WHOLE = re.compile(r"\S{1,512}")
-_CUT = re.compile(
+_BARE = Lazy(r"[^\s\"'`<>]{1,512}")
+_WHOLE = Lazy(r"\S{1,512}")
+_CUT = Lazy(
     r"&(?:amp;)?[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[nrt\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII
 )
 

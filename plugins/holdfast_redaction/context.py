@@ -19,7 +19,50 @@ _MAX_NAME = 80
 _LONG = 64
 #: Nouns that are a secret only with the word before them: "api key".
 _TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin")
-_CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "sign in")
+#: Words before a noun that do not say what kind of token or key it is.
+_SMALL_WORDS = frozenset(
+    (
+        *(
+            "the",
+            "a",
+            "an",
+            "my",
+            "our",
+            "your",
+            "his",
+            "her",
+            "its",
+            "their",
+            "this",
+            "that",
+            "each",
+            "every",
+            "any",
+            "no",
+        ),
+        *(
+            "of",
+            "to",
+            "for",
+            "with",
+            "and",
+            "or",
+            "in",
+            "is",
+            "as",
+            "by",
+            "on",
+            "at",
+            "from",
+            "per",
+            "new",
+            "old",
+            "one",
+            "",
+        ),
+    )
+)
+_CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "logged in", "sign in")
 
 
 def find(text: str, lower: str, hints: Iterable[str], budget: Budget) -> list[Hit]:
@@ -64,7 +107,9 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
     strength = names.strength(bare)
     noun = lower[start:end]
     if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
-        strength = names.strength(_word_before(text, start - 1) + "_" + noun)
+        before = _word_before(lower, start - 1)
+        if before not in _SMALL_WORDS:
+            strength = names.strength(f"{before}_{noun}")
     if not strength or _inside_mark(text, start):
         return None, end
     if flag and strength == WEAK:

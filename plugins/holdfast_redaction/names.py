@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.values import PASSWORD, STRONG, WEAK
 
 #: What every name of a secret contains, in lower case. Only where one occurs is anything looked at.
@@ -32,11 +32,12 @@ HINTS = frozenset(
         "otp",
         "login",
         "log in",
+        "logged in",
         "sign in",
     )
 )
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PASSWORDS = (
     "password",
     "passwd",
@@ -127,6 +128,7 @@ _NOT_TOKEN = frozenset(
 #: Words before ``key`` that make it a secret. ``key`` alone is anything.
 _SECRET_KEYS = frozenset(
     """
+    wifi wlan wpa
     access account admin aes algolia anthropic api app application auth authentication aws azure bot cf client
     cloudflare cohere consumer cookie crypt crypto datadog dd decryption deepseek deploy developer discord enc
     encrypt encryption fernet firebase gateway gcp gemini github gitlab google groq heroku hf hmac host
@@ -235,7 +237,7 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
         "sid",
         "login",
         "logins",
-    ) or identifier.lower() in ("log in", "sign in"):
+    ) or identifier.lower() in ("log in", "logged in", "sign in"):
         return WEAK
     return 0
 

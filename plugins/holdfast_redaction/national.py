@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
 RANK = 20_000
@@ -58,7 +59,7 @@ NUMBERS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("itin",), "stdnum.us.itin"),
 )
 
-_NUMBER = re.compile(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", re.ASCII)
+_NUMBER = Lazy(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", re.ASCII)
 #: How far behind its word a number may stand, in characters.
 _REACH = 60
 

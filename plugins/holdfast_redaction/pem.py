@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
 #: Before every format of the table: what lies in a key block is part of it.
@@ -13,14 +14,14 @@ _END = "-----END "
 #: An RSA key of 16,384 bits takes some 12,000 characters; an armoured OpenPGP key ring can be larger.
 _MAX_BLOCK = 100_000
 
-_HEADER = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
-_FOOTER = re.compile(r"-----END [A-Z0-9 ]{0,60}-----", re.ASCII)
+_HEADER = Lazy(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
+_FOOTER = Lazy(r"-----END [A-Z0-9 ]{0,60}-----", re.ASCII)
 #: What goes on in a block whose end is missing: lines of base64 and headers such as ``Proc-Type: 4,ENCRYPTED``.
-_BODY = re.compile(
+_BODY = Lazy(
     r"(?:(?:\s|\\[nrt]|[\"'+,>|\\]){0,80}(?:[A-Za-z0-9+/=]{12,}|(?:Proc-Type|DEK-Info|Comment|Version|Charset):[^\n\\]{0,200}))+",
     re.ASCII,
 )
-_LAST = re.compile(r"(?:\s|\\[nrt]){0,8}[A-Za-z0-9+/]{2,}={0,2}(?=\s|\\|\"|'|$)", re.ASCII)
+_LAST = Lazy(r"(?:\s|\\[nrt]){0,8}[A-Za-z0-9+/]{2,}={0,2}(?=\s|\\|\"|'|$)", re.ASCII)
 
 
 def find(text: str) -> list[Hit]:

@@ -11,17 +11,18 @@ import re
 
 from holdfast_redaction import national, numbers
 from holdfast_redaction.budget import Budget
+from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
 #: Behind every secret: an address in a connection string belongs to that.
 RANK = 20_000
 
 _LOCAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-/=?^_`{|}~.")
-_DOMAIN = re.compile(
+_DOMAIN = Lazy(
     r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}([A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})\b", re.ASCII
 )
 #: Mail boxes of programs, and what stands for an address in an example.
-_NO_PERSON = re.compile(
+_NO_PERSON = Lazy(
     r"(?i)(?:no-?reply|do-?not-?reply|git|hg|svn|ssh|mailer-daemon|postmaster|notifications?|bot|you|your[a-z._-]*|name|email|e-mail|someone|user(?:name)?|me|x+)"
 )
 #: What follows ``@`` in a package or file name rather than a mail address.
@@ -30,17 +31,17 @@ _NO_DOMAIN = frozenset(
     internal js json jsx local localhost lock md png py service sh socket svg timer toml ts tsx txt yaml yml
     """.split()  # noqa: SIM905
 )
-_EXAMPLE = re.compile(r"(?i)@(?:[a-z0-9-]+\.)*(?:example\.(?:com|org|net)|example|test|invalid)$")
+_EXAMPLE = Lazy(r"(?i)@(?:[a-z0-9-]+\.)*(?:example\.(?:com|org|net)|example|test|invalid)$")
 
-_DIGITS = re.compile(r"\d[\d \t().\u2010\u2011\u2013/-]{5,40}\d", re.ASCII)
-_IPV4 = re.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
+_DIGITS = Lazy(r"\d[\d \t().\u2010\u2011\u2013/-]{5,40}\d", re.ASCII)
+_IPV4 = Lazy(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
 #: From the first colon of something like an IPv6 address on.
-_IPV6 = re.compile(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}", re.ASCII)
-_MAC = re.compile(r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}", re.ASCII)
-_IBAN = re.compile(r"[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?", re.ASCII)
-_NINO = re.compile(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]", re.ASCII)
-_SSN = re.compile(r"(\d{3})-(\d{2})-(\d{4})", re.ASCII)
-_CPF = re.compile(r"\d{3}\.\d{3}\.\d{3}-\d{2}", re.ASCII)
+_IPV6 = Lazy(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}", re.ASCII)
+_MAC = Lazy(r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}", re.ASCII)
+_IBAN = Lazy(r"[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?", re.ASCII)
+_NINO = Lazy(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]", re.ASCII)
+_SSN = Lazy(r"(\d{3})-(\d{2})-(\d{4})", re.ASCII)
+_CPF = Lazy(r"\d{3}\.\d{3}\.\d{3}-\d{2}", re.ASCII)
 
 _PHONE_WORDS = (
     "phone",
@@ -75,8 +76,8 @@ _VERSION_WORDS = (
     "oid",
 )
 #: Six digits with at most a few signs between: no number that identifies has fewer.
-_SOME_DIGITS = re.compile(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
-_LONG = re.compile(r"\d(?:[ -]?\d){12,18}", re.ASCII)
+_SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
+_LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
 
 def find(text: str, lower: str, kinds: frozenset[str], budget: Budget) -> list[Hit]:
@@ -107,7 +108,7 @@ def find(text: str, lower: str, kinds: frozenset[str], budget: Budget) -> list[H
     return hits
 
 
-def _each(pattern: re.Pattern[str], text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
+def _each(pattern: Lazy, text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
     for found in pattern.finditer(text):
         start, end = found.span()
         if not _joins(text[start - 1 : start]) and not _joins(text[end : end + 1]) and ok(found[0]):

@@ -11,6 +11,7 @@ import re
 
 from holdfast_redaction import values
 from holdfast_redaction.assign import Value
+from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.values import PASSWORD
 
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|(\S{2,400}))"
@@ -19,7 +20,7 @@ _MORE = (
     r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be"
     r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
-_AFTER = re.compile(
+_AFTER = Lazy(
     r"(?i)(?:[ \t]*\([^)\n]{1,60}\))?"
     r"(?:[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|für|von)\b[^:=\n\"`]{0,70}?)?"
     r"(?:,[ \t]+)?[ \t]*(?:"
@@ -28,17 +29,17 @@ _AFTER = re.compile(
     + r"{0,2}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])to[ \t]+)"
     + _VALUE
 )
-_DIRECT = re.compile(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
-_BEFORE = re.compile(
+_DIRECT = Lazy(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
+_BEFORE = Lazy(
     r"(?i)(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
     r"(?:[\w-]{1,20}\s+){0,3}$"
 )
-_HINTS_BEFORE = re.compile(r" (?:as|is|was|for|=) ")
-_PAIR = re.compile(
+_HINTS_BEFORE = Lazy(r" (?:as|is|was|for|=) ")
+_PAIR = Lazy(
     r"(?i)(?:[^\n:=]{0,40}?)(?:[ \t]+(?:is|are|were|was|with|as|using|into)[ \t]+|[ \t]*[:=][ \t]*|[ \t]+)[\"'`(*]{0,2}"
     r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
 )
-_PHRASE = re.compile(
+_PHRASE = Lazy(
     r"(?i)[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})[\"'`]?\s*(?:[.\n]|$)"
 )
 #: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
@@ -111,7 +112,9 @@ def value_near(text: str, start: int, end: int, strength: int, noun: str) -> Val
         return None
     line = text.rfind("\n", window, start) + 1
     before = _BEFORE.search(text, max(window, line), start)
-    return _judge(text, before, strength, noun, sure=True) if before else None
+    value = _judge(text, before, strength, noun, sure=True) if before else None
+    # "3f2a9c1 is the password fix" tells of a commit
+    return None if value and values.is_protected(text[value.start : value.end]) else value
 
 
 def pair_near(text: str, end: int) -> Value | None:
@@ -154,6 +157,8 @@ def _stands_out(value: str, strength: int) -> bool:
     if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s"):
         return False
     if strength < PASSWORD:
+        if values.is_protected(value) and not (len(value) >= 32 and value.isalnum()):
+            return False
         return values.is_random(value) and values.can_be_secret(value, strength, quoted=False)
     if values.is_term(value) or not values.can_be_secret(value, PASSWORD, quoted=False):
         return False

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from holdfast_redaction.lazy import Lazy
+
 #: How much a name says. A password may be any word; a named key (``api_key``) anything that is no plain word; a bare
 #: ``token`` or ``key`` only what looks random.
 WEAK, STRONG, PASSWORD = 1, 2, 3
 
 MARK = "[REDACTED:"
 
-_ID = re.compile(
+_ID = Lazy(
     r"""(?:urn:uuid:)?[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}  # UUID
     | [0-7][0-9A-HJKMNP-TV-Z]{25}                                                                # ULID
     | [0-9a-f]{7,64} | [0-9A-F]{7,64} | [0-9a-f]{96} | [0-9a-f]{128}                             # commit, digest
@@ -24,10 +26,10 @@ _ID = re.compile(
     re.VERBOSE | re.ASCII,
 )
 #: ``session-`` or ``req_`` before an id.
-_PREFIXED_ID = re.compile(
+_PREFIXED_ID = Lazy(
     r"[A-Za-z]{2,12}[_:-][0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[a-z]{2,12}[_:-][0-9a-f]{7,12}", re.ASCII
 )
-_SHAPE = re.compile(
+_SHAPE = Lazy(
     r"""(?:sha-?\d{1,3}(?:_\d+)?|md5|blake[23][bs]?(?:-?\d+)?|h1|xxh\w{0,4}|crc\w{0,4}|etag|w/)[:=$-]\S+  # digest
     | fact_[0-9a-f]{8}
     | [0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}                                          # traceparent
@@ -41,7 +43,7 @@ _SHAPE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-_REFERENCE = re.compile(
+_REFERENCE = Lazy(
     r"""[$%@&*!?|<>({\[\\].*                                             # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
     | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,]?                     # config.token
     | [a-zA-Z_][\w.:>-]*[(\[{<].*                                       # call(), os.environ["X"], Optional[str]
@@ -56,7 +58,7 @@ _REFERENCE = re.compile(
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = Lazy(
     r"""(?i:(?:^|[^a-z0-9])(?:your|example|changeme|change[-_]?me|change[-_]?this|replace[-_]?(?:me|this|with)?|placeholder|insert|todo|fixme|redacted|masked|hidden
         |dummy|xxx+|foo|bar|baz|foobar|removed|omitted|elided|censored|sanitized|here|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$))
     | (?i:^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value))
@@ -108,8 +110,8 @@ COMMON = frozenset(
 )
 #: Characters by which a value is judged: more would not change the answer, only the time.
 _JUDGED = 128
-_NOUN = re.compile(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
-_PLAIN = re.compile(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
+_NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
+_PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
 
 def is_placeholder(value: str) -> bool:
@@ -169,11 +171,9 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     if bare[0] in "$%<{" or ((not quoted and bare[0] in "@&*!?|>([\\") and is_reference(bare)):
         return _odd_password(bare, strength, quoted=quoted)
     if _ID.fullmatch(bare) or (not quoted and strength < PASSWORD and _PREFIXED_ID.fullmatch(bare)):
-        return (
-            strength == PASSWORD or len(bare) >= 16
-            if strength > WEAK
-            else len(bare) >= 32 and "-" not in bare and bare.isalnum()
-        )
+        if strength > WEAK:  # the name says what it is, unless the id says that too
+            return strength == PASSWORD or (len(bare) >= 8 and not _PREFIXED_ID.fullmatch(bare))
+        return len(bare) >= 32 and bare.isalnum()
     if _SHAPE.fullmatch(bare):
         return strength == PASSWORD and ((bare.isdigit() and len(bare) >= 4) or ("#" in bare[3:] and "/" not in bare))
     if not quoted and is_reference(bare):

@@ -73,6 +73,26 @@ def test_redact__everything_twice__changes_nothing_the_second_time(corpus: Modul
         assert redact(once) == once, case.kind
 
 
+@pytest.mark.req("R240")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fixed in 3f2a9c1d for the token limit",
+        "3f2a9c1 is the password fix, 9fceb02d0ae598e95dc970b74767f19372d61af8 is the token fix",
+        "moved the access token to 3f2a9c1d",
+        "see fact_0a1b2c3d for the token limit",
+        "run 550e8400-e29b-41d4-a716-446655440000 is the login test",
+        "the secret in commit 9fceb02 was removed",
+        "logged in with SSO and 2FA",
+        "the password test is test_login_7",
+        "token fix: 9fceb02",
+        "auth: see #123, key: acme/api#7",
+    ],
+)
+def test_redact__ids_beside_the_words_of_secrets__stay(text: str) -> None:
+    assert redact(text) == text
+
+
 @pytest.mark.req("R243")
 @pytest.mark.parametrize(
     "text",

@@ -1,0 +1,39 @@
+"""Expressions that are compiled when they are first used.
+
+Compiling all of them takes some twenty milliseconds, which a process that starts at every agent event would pay for
+nothing: most notes need only a few.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split")
+
+
+class Lazy:
+    """Stands for ``re.compile(source, flags)``; after the first use its methods are those of the compiled one."""
+
+    if TYPE_CHECKING:
+        match: Callable[..., re.Match[str] | None]
+        fullmatch: Callable[..., re.Match[str] | None]
+        search: Callable[..., re.Match[str] | None]
+        finditer: Callable[..., Iterator[re.Match[str]]]
+        findall: Callable[..., list[str]]
+        split: Callable[..., list[str]]
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _METHODS:
+            raise AttributeError(name)
+        compiled = re.compile(self._source, self._flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
