@@ -75,8 +75,9 @@ _VERSION_WORDS = (
     "chrome/",
     "oid",
 )
-#: Six digits with at most a few signs between: no number that identifies has fewer.
-_SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
+#: Six digits with at most a few signs between, or letters and two digits as in an Italian tax code: no number that
+#: identifies has less.
+_SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}|[A-Z]{4}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
 

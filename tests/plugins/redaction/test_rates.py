@@ -132,3 +132,11 @@ def test_redact__addresses_and_numbers_that_lead_to_nobody__stay(text: str) -> N
 )
 def test_redact__personal_data__gets_a_placeholder_of_its_kind(text: str, kind: str) -> None:
     assert f"[REDACTED:{kind}:" in redact(text)
+
+
+@pytest.mark.req("R243")
+@pytest.mark.parametrize("text", ["BSN 111222333", "NHS number 943 476 5919", "codice fiscale RCCMNL83S18D969H"])
+def test_redact__other_countries_numbers__are_masked_beside_their_word(text: str) -> None:
+    pytest.importorskip("stdnum", reason="python-stdnum is an extra: holdfast[redaction]")
+    assert "[REDACTED:government:" in redact(text)
+    assert redact(text.rpartition(" ")[2] + " rows") == text.rpartition(" ")[2] + " rows"
