@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.extract import ExtractResult
     from holdfast.facts import Facts
     from holdfast.models import Message, Profile, Turn
+    from holdfast.purge import PurgeReport
     from holdfast.report import Report
     from holdfast.safety import Marker
     from holdfast.sightings import Captured
@@ -289,6 +290,32 @@ class Holdfast:
         from holdfast.report import report
 
         return report(self.services, days=days)
+
+    # forgetting
+
+    def purge(
+        self,
+        *,
+        subject: str | None = None,
+        session: str | None = None,
+        before: date | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> PurgeReport:
+        """Forget exactly one of: whatever holds the text ``subject``; what a session left; what is older than the day
+        ``before``; everything. Looks afterwards whether it is gone; the same call again completes an interrupted one.
+
+        ``dry_run`` tells what would go and writes nothing. What could not be removed is told in the report.
+        Raises: BadValue; Unavailable.
+        """
+        from holdfast.purge import What, purge
+
+        what = What(subject=subject, session=session, before=before, everything=everything)
+        try:
+            return purge(self.services, what, dry_run=dry_run)
+        finally:
+            for one in self._sessions.values():
+                one.catch_up()
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""

@@ -90,16 +90,17 @@ def create(services: Services) -> tuple[list[str], list[str]]:
         name = services.layout.name(surface)
         document = services.store.read(name)
         text = document.text if document else None
-        if _completed(services, surface, text) == text:
+        if completed(services, surface, text) == text:
             kept.append(name)
         else:
             made[surface] = name
     for surface, name in made.items():
-        services.store.change(surface, name, functools.partial(_completed, services, surface))
+        services.store.change(surface, name, functools.partial(completed, services, surface))
     return list(made.values()), kept
 
 
-def _completed(services: Services, surface: Surface, text: str | None) -> str:
+def completed(services: Services, surface: Surface, text: str | None) -> str:
+    """The file with the anchors that it lacks, as it may be stored. Raises: Corrupt; Refused."""
     name = services.layout.name(surface)
     new = sections.complete(text, title=TITLES[surface], anchors=ANCHORS[surface], name=name)
     if new == text:

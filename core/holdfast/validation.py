@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import sections
+from holdfast import update
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import Finding, Severity
 from holdfast.subject import Subject
-from holdfast.three import ANCHORS, FILES, TITLES
+from holdfast.three import FILES
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -90,7 +91,7 @@ def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
         try:
             document = services.store.read(name)
             before = document.text if document else None
-            after = sections.complete(before, title=TITLES[surface], anchors=ANCHORS[surface], name=name)
+            after = update.completed(services, surface, before)
         except (Corrupt, Refused):
             continue
         if after != before:
@@ -100,11 +101,7 @@ def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
 
 def apply(services: Services, repair: Repair) -> None:
     """Write a repair; what somebody else changed in between stays. Raises: Refused; Corrupt; Conflict; Unavailable."""
-
-    def change(text: str | None) -> str:
-        new = sections.complete(text, title=TITLES[repair.surface], anchors=ANCHORS[repair.surface], name=repair.name)
-        return services.gate.admit(new, surface=repair.surface, name=repair.name, previous=text, verbatim=True)
-
+    change = functools.partial(update.completed, services, repair.surface)
     services.store.change(repair.surface, repair.name, change)
 
 

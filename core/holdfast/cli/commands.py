@@ -39,7 +39,13 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "show": "print stored documents, or list them",
         "report": "the operator's report: what happened, what is blocked, what is needed",
     },
+    "The three files": {
+        "workflow": "read the memory at a workflow's start, update it at its end",
+        "update": "update the memory now, outside of any workflow",
+        "capture": "count an issue or pattern; what recurs is written down",
+    },
     "Look after it": {
+        "validate": "judge every stored document; exit code 1 when there is an error",
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal",
         "doctor": "check that everything works, and repair what can be repaired",

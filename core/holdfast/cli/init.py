@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
+
+if TYPE_CHECKING:
+    from holdfast.project import Done
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -14,10 +18,18 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--layout", choices=sorted(PRESETS), default="default", help="where each kind of memory lives")
     parser.add_argument("--zone", default="local", help="time zone of file names and headers, like Europe/Berlin")
     parser.add_argument("--strict", action="store_true", help="a flush without a complete payload blocks, a few times")
+    parser.add_argument(
+        "--three-files", action="store_true", help="also make the three-file memory; --layout opencode always does"
+    )
     add_json(parser)
     parser.epilog = (
-        examples("holdfast init", "holdfast init --layout timmy --zone UTC", "holdfast init --strict")
-        + "\n\nDoing it again changes nothing."
+        examples(
+            "holdfast init",
+            "holdfast init --layout timmy --zone UTC",
+            "holdfast init --layout opencode",
+            "holdfast init --strict",
+        )
+        + "\n\nDoing it again changes nothing; files that lack a part get just that part."
     )
 
 
@@ -25,16 +37,36 @@ def run(args: Namespace) -> int:
     from holdfast import project
 
     done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
+    done = _with_three_files(done, asked=args.three_files)
     out = Term()
     if args.json:
         out.json({"ok": True, "root": done.root, "made": list(done.made), "kept": list(done.kept)})
         return 0
     what = "holdfast is set up in" if done.made else "nothing was changed: holdfast is set up in"
     out.say(f"{out.mark('ok')} {what} {out.bold(home_short(done.root))}")
-    notes = {"holdfast.toml": "the settings", "state/": "private to this machine, ignored by git"}
+    notes = {
+        "holdfast.toml": "the settings",
+        ".md": "with its anchors",
+        "state/": "private to this machine, ignored by git",
+    }
     rows = [(name, "made", next((t for n, t in notes.items() if name.endswith(n)), "")) for name in done.made]
     rows += [(name, "kept", "") for name in done.kept]
     out.say(out.table(rows))
     if done.made:
         out.say(f"\n  next: {out.style('holdfast doctor', 'cyan')}")
     return 0
+
+
+def _with_three_files(done: Done, *, asked: bool) -> Done:
+    """The three files of document 004, where they belong to the layout or were asked for."""
+    from attrs import evolve
+
+    from holdfast import Holdfast, settings
+
+    if not asked and settings.load(done.root).layout.preset != "opencode":
+        return done
+    from holdfast import update
+
+    with Holdfast.open(done.root) as memory:
+        made, kept = (map(memory.store.backend.where, names) for names in update.create(memory.services))
+        return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))
