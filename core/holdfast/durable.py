@@ -221,6 +221,13 @@ def remove(path: PathArg) -> None:
     fsync_dir(os.path.dirname(os.fspath(path)))
 
 
+def retire(path: PathArg) -> None:
+    """Remove a lock file that this process holds. Whoever waits for it sees that what it got has no name any more, and
+    takes a new one. Where an open file cannot be removed (Windows) the file stays; it is empty. Raises: Unavailable."""
+    if sys.platform != "win32":
+        remove(path)
+
+
 def make_private_dir(path: PathArg) -> None:
     """Make the folder ``path`` and its missing parents, mode 0700, durably. Raises: Unavailable."""
     target = os.path.abspath(path)

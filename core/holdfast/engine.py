@@ -314,8 +314,15 @@ class Holdfast:
         try:
             return purge(self.services, what, dry_run=dry_run)
         finally:
-            for one in self._sessions.values():
+            self._read_anew()
+
+    def _read_anew(self) -> None:
+        """What was taken out of the journals must not stay in memory."""
+        for one in self._sessions.values():
+            try:
                 one.catch_up()
+            except HoldfastError as error:
+                logger.warning("an open session could not be read anew: %s", type(error).__name__)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""

@@ -246,8 +246,7 @@ class Journal:
                 durable.remove(path)
             durable.remove(self.path)
             self._clean_size = -1
-            # Whoever waits for it sees that the file it holds has no name any more, and takes a new one.
-            durable.remove(self._lock_path)
+            durable.retire(self._lock_path)
 
     def beside(self) -> list[str]:
         """Paths of the hint and of damaged journals that a repair put aside."""

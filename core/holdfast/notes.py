@@ -53,7 +53,7 @@ def render(
         "",
         title(reason, at),
         block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} session={_comment(session)} reason={_comment(reason)} -->",
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason={comment(reason)} -->",
         "",
         body(payload, summary),
     ]
@@ -120,7 +120,8 @@ def _escape(text: str) -> str:
     return re.sub(r"^(#{1,2} )", r"\\\1", text, flags=re.MULTILINE)
 
 
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
+    """``text`` as a stamp of a block holds it."""
     return _plain(text).replace("--", "- -")
 
 
