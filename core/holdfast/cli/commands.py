@@ -33,9 +33,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "flush": "make a session durable, verify it and print the receipt",
         "end": "flush a session and close it",
         "override": "let context go once although the flush fails, with a reason",
+        "remember": "store one fact",
+        "extract": "facts out of a recorded conversation",
     },
     "Go on": {
         "load": "where to go on, from files alone: the brief for an agent",
+        "prompt": "profile and facts as a block for a system prompt",
         "show": "print stored documents, or list them",
         "report": "the operator's report: what happened, what is blocked, what is needed",
     },
@@ -45,6 +48,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "capture": "count an issue or pattern; what recurs is written down",
     },
     "Look after it": {
+        "facts": "list, show, edit, forget, import and export facts; the log of what left",
         "validate": "judge every stored document; exit code 1 when there is an error",
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal",
@@ -53,6 +57,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "plugins": "plugins and backends, what became of each and why",
         "layers": "where each kind of memory lives, who owns it, who reads it",
         "route": "which layer a fact belongs to",
+        "auth": "keys of model providers and forges, kept in the system's keyring",
         "completion": "a completion script for your shell",
     },
 }

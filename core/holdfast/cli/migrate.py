@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.bar import Bar
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
 
@@ -23,7 +24,7 @@ def run(args: Namespace) -> int:
     from holdfast.migrate import migrate_project
 
     out = Term()
-    bar = _Bar(out) if out.is_tty and not args.json else None
+    bar = Bar(out) if out.is_tty and not args.json else None
     with Holdfast.open(args.root) as memory:
         try:
             done = migrate_project(memory.services, args.to, bar)
@@ -45,26 +46,3 @@ def run(args: Namespace) -> int:
     out.say(f"  The {done.source} store is untouched and still in use. To change over:")
     out.say(f"    {switch}")
     return 0
-
-
-class _Bar:
-    """A progress bar of one line."""
-
-    def __init__(self, out: Term) -> None:
-        self._out = out
-        self._shown = -1
-
-    def __call__(self, done: int, total: int) -> None:
-        percent = 100 * done // max(total, 1)
-        if percent != self._shown:
-            self._shown = percent
-            full, rest = ("█", "░") if self._out.unicode else ("#", ".")
-            cells = percent // 4
-            self._write(f"  {full * cells}{rest * (25 - cells)} {done:,} of {total:,}")
-
-    def clear(self) -> None:
-        self._write("")
-
-    def _write(self, text: str) -> None:
-        self._out.stream.write(f"\r\x1b[K{text}")
-        self._out.stream.flush()

@@ -1,0 +1,223 @@
+"""``holdfast facts``: look through the stored facts, change them, let them go, carry them elsewhere."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.problem import UsageError
+from holdfast.cli.remember import add_confidence, kind
+from holdfast.cli.term import Term
+from holdfast.cli.words import ago, count
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.models import Fact
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        metavar="ACTION",
+        nargs="?",
+        default="list",
+        choices=_ACTIONS,
+        help="list (default), show ID, edit ID, forget ID ..., import FILE, export, log",
+    )
+    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="what it is about; `-` is stdin")
+    chosen = parser.add_argument_group("list")
+    chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
+    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="at most so many")
+    change = parser.add_argument_group("list and edit")
+    change.add_argument("--category", metavar="NAME", help="only this category; the new category")
+    edit = parser.add_argument_group("edit")
+    edit.add_argument("--content", metavar="TEXT", help="the new text")
+    add_confidence(edit)  # type: ignore[arg-type] # a group takes arguments as a parser does
+    add_json(parser)
+    parser.epilog = examples(
+        "holdfast facts --order confidence --limit 20",
+        "holdfast facts edit fact_0a1b2c3d --confidence 1.0",
+        "holdfast facts forget fact_0a1b2c3d",
+        "holdfast facts export > facts.jsonl",
+        "holdfast facts import facts.jsonl",
+        "holdfast facts log",
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    _check(args)
+    with Holdfast.open(args.root) as memory:
+        return _ACTIONS[args.action](memory, args, Term())
+
+
+def _check(args: Namespace) -> None:
+    """Arguments that the action does not take are a mistake, not to be passed over."""
+    wanted = {"show": "at least one ID", "edit": "one ID", "forget": "at least one ID", "import": "one FILE"}
+    given = len(args.names)
+    right = {"one ID": given == 1, "one FILE": given == 1, "at least one ID": given >= 1}
+    want = wanted.get(args.action)
+    if (given and want is None) or (want is not None and not right[want]):
+        raise UsageError(
+            f"`holdfast facts {args.action}` takes {want or 'no name'}.", next_step="See `holdfast facts --help`."
+        )
+    changes = args.content is not None or args.confidence is not None
+    if args.action == "edit" and not changes and args.category is None:
+        raise UsageError(
+            "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
+        )
+    misplaced = changes and args.action != "edit"
+    if misplaced or (args.category is not None and args.action not in ("edit", "list")):
+        raise UsageError(f"`holdfast facts {args.action}` changes nothing.", next_step="Use `holdfast facts edit ID`.")
+
+
+def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.serde import fact_out
+
+    facts = memory.facts.list(order=args.order, limit=args.limit, category=args.category)
+    total = memory.facts.count()
+    if args.json:
+        out.json({"ok": True, "count": total, "facts": [fact_out(f) for f in facts]})
+    elif facts:
+        rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", f.content) for f in facts]
+        out.say(out.table(rows, right=(2,)))
+        out.say(
+            out.dim(f"  {count(len(facts), 'fact')} of {total:,}, at most {memory.config.facts.max_facts:,} are kept")
+        )
+    elif total:
+        out.say("No stored fact is of that kind.")
+    else:
+        out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
+    return 0
+
+
+def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.serde import fact_out
+
+    facts = [memory.facts.get(name) for name in args.names]
+    if args.json:
+        out.json({"ok": True, "facts": [fact_out(f) for f in facts]})
+        return 0
+    for fact in facts:
+        _print(fact, memory, out)
+    return 0
+
+
+def _print(fact: Fact, memory: Holdfast, out: Term) -> None:
+    out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
+    out.say(out.wrapped(fact.content, first="  "))
+    source = f", from {out.plain(fact.source)}" if fact.source else ""
+    out.say(out.dim(f"  stored {ago(fact.created_at, memory.services.now())}{source}"))
+
+
+def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.serde import fact_out
+
+    fact = memory.facts.update(args.names[0], content=args.content, category=args.category, confidence=args.confidence)
+    if args.json:
+        out.json({"ok": True, "fact": fact_out(fact)})
+    else:
+        out.say(f"{out.mark('ok')} changed")
+        _print(fact, memory, out)
+    return 0
+
+
+def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
+    for name in args.names:  # all of them are known before the first one goes
+        memory.facts.get(name)
+    gone = [memory.facts.delete(name) for name in dict.fromkeys(args.names)]
+    if args.json:
+        out.json({"ok": True, "forgotten": [f.id for f in gone]})
+    for fact in () if args.json else gone:
+        out.say(f"{out.mark('ok')} forgotten: {out.bold(fact.id)}  {out.dim(out.clip(fact.content, 60))}")
+    return 0
+
+
+def _import(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.cli.bar import Bar
+    from holdfast.factfile import read_rows
+
+    rows = list(read_rows(_text_of(args.names[0]), args.names[0]))
+    bar = Bar(out) if out.is_tty and not args.json else None
+    try:
+        report = memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None)
+    finally:
+        if bar:
+            bar.clear()
+    if args.json:
+        bad = [{"row": row.number, "why": row.why} for row in report.bad]
+        out.json(
+            {
+                "ok": not bad,
+                "added": report.added,
+                "duplicates": report.duplicates,
+                "evicted": report.evicted,
+                "bad": bad,
+            }
+        )
+        return 1 if bad else 0
+    known = f", {report.duplicates:,} known already" if report.duplicates else ""
+    left = f", {report.evicted:,} left since the store was full" if report.evicted else ""
+    out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
+    for row in report.bad:
+        out.say(out.wrapped(row.why, first=f"  {out.mark('fail')} row {row.number}: ", rest="      "))
+    return 1 if report.bad else 0
+
+
+def _text_of(name: str) -> str:
+    from holdfast.cli.stdin import decode, read_text
+
+    if name == "-":
+        return read_text()
+    try:
+        with open(name, "rb") as file:
+            return decode(file.read(), name)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"{name!r} cannot be read: {reason}.", next_step="Give the path of a JSON or JSONL file, or `-` for stdin."
+        ) from error
+
+
+def _export(memory: Holdfast, args: Namespace, out: Term) -> int:
+    import json
+
+    if args.json:
+        out.json({"ok": True, "facts": list(memory.facts.export())})
+        return 0
+    for row in memory.facts.export():
+        out.exact(json.dumps(row, ensure_ascii=False) + "\n")
+    return 0
+
+
+def _log(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.serde import unstructure
+
+    entries = list(memory.facts.trail.entries())
+    if args.json:
+        out.json({"ok": True, "events": [unstructure(e) for e in entries]})
+    elif entries:
+        now = memory.services.now()
+        rows = []
+        for e in entries:
+            why = f"{e.why}, for {e.by}" if e.by else e.why
+            what = f"{why}: {e.content}" if e.content else why
+            rows.append(((ago(e.at, now), "dim"), e.event, e.id, what))
+        out.say(out.table(rows))
+    else:
+        out.say("No fact has left the store or was changed.")
+    return 0
+
+
+_ACTIONS: Mapping[str, Callable[[Holdfast, Namespace, Term], int]] = {
+    "list": _list,
+    "show": _show,
+    "edit": _edit,
+    "forget": _forget,
+    "import": _import,
+    "export": _export,
+    "log": _log,
+}

@@ -1,0 +1,223 @@
+"""The commands about facts: remember, facts, extract, prompt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.model_server import ModelServer, Reply
+
+DEMO = Path(__file__).parents[3] / "core" / "holdfast" / "demo" / "session.jsonl"
+
+
+@pytest.fixture
+def stored(run):
+    assert run("remember", "Prefers tabs", "--category", "preference", "--confidence", "0.9").code == 0
+    assert run("remember", "Works on the parser", "--source", "chat").code == 0
+    return run
+
+
+def ids(run):
+    return [f["id"] for f in run("facts", "--json").json["facts"]]
+
+
+@pytest.mark.req("R042", "R043", "R045")
+def test_remember__new_fact__stored_and_its_id_told(run):
+    done = run("remember", "Prefers tabs", "--category", " Preference", "--json")
+    assert done.code == 0
+    assert (done.json["outcome"], done.json["evicted"]) == ("added", [])
+    assert set(done.json["fact"]) == {"id", "content", "category", "confidence", "createdAt", "source"}
+    assert ids(run) == [done.json["fact"]["id"]]
+
+
+@pytest.mark.req("R053")
+def test_remember__known_fact__told_and_no_error(stored):
+    done = stored("remember", "PREFERS TABS")
+    assert done.code == 0
+    assert f"known already as {ids(stored)[0]}" in done.out
+    assert len(ids(stored)) == 2
+
+
+def test_remember__from_stdin__stored(run):
+    assert run("remember", "-", stdin="from a pipe\n").code == 0
+    assert run("facts").out.count("from a pipe") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["", "--category", "x"], "content"),
+        (["a", "--category", "workflow"], "category"),
+        (["a", "--confidence", "1.2"], "confidence"),
+        (["a", "--confidence", "high"], "confidence"),
+        (["a", "--confidence", "nan"], "confidence"),
+    ],
+)
+def test_remember__bad_value__exit_2_and_the_field_named(run, words, named):
+    done = run("remember", *words)
+    assert done.code == 2
+    assert named in done.err.splitlines()[0]
+    assert ids(run) == []
+
+
+@pytest.mark.req("R060")
+def test_remember__store_full__evicted_ids_told(run, project):
+    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 1\n")
+    run("remember", "first")
+    first = ids(run)[0]
+    assert f"what left for it: {first}" in run("remember", "second").out
+    log = run("facts", "log", "--json").json["events"]
+    assert [(e["event"], e["id"]) for e in log] == [("evicted", first)]
+    assert first in run("facts", "log").out
+
+
+def test_facts__nothing_stored__says_how_to_begin(run):
+    assert "holdfast remember" in run("facts").out
+    assert "No fact has left" in run("facts", "log").out
+
+
+def test_facts_list__order_limit_category__as_asked(stored):
+    stored("remember", "Certain", "--confidence", "1.0", "--category", "goal")
+    ranked = stored("facts", "list", "--order", "confidence", "--json").json["facts"]
+    assert ranked[0]["content"] == "Certain"
+    assert stored("facts", "--limit", "1").out.count("fact_") == 1
+    assert stored("facts", "--category", "goal", "--json").json["count"] == 3
+    assert "No stored fact is of that kind" in stored("facts", "--category", "correction").out
+
+
+@pytest.mark.req("R049", "R051")
+def test_facts_edit__some_fields__changed_and_shown(stored):
+    fact = ids(stored)[0]
+    assert stored("facts", "edit", fact, "--confidence", "0", "--content", "Prefers spaces").code == 0
+    shown = stored("facts", "show", fact, "--json").json["facts"][0]
+    assert (shown["content"], shown["confidence"], shown["category"]) == ("Prefers spaces", 0.0, "preference")
+    assert "Prefers spaces" in stored("facts", "show", fact).out
+    assert "from chat" in stored("facts", "show", ids(stored)[1]).out
+
+
+@pytest.mark.req("R046", "R048")
+def test_facts_forget__one_of_the_ids_unknown__none_goes(stored):
+    known = ids(stored)
+    done = stored("facts", "forget", known[0], "fact_deadbeef", "--json")
+    assert (done.code, done.json["error"]["kind"]) == (1, "NotFound")
+    assert "fact_deadbeef" in done.json["error"]["message"]
+    assert ids(stored) == known
+    assert stored("facts", "forget", known[0]).code == 0
+    assert ids(stored) == known[1:]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list", "fact_1"],
+        ["show"],
+        ["edit", "fact_deadbeef"],
+        ["edit", "--content", "x"],
+        ["forget"],
+        ["import"],
+        ["import", "a", "b"],
+        ["import", "/nowhere.jsonl"],
+        ["export", "file"],
+        ["forget", "fact_deadbeef", "--content", "x"],
+        ["export", "--category", "goal"],
+        ["destroy"],
+    ],
+)
+def test_facts__arguments_that_make_no_sense__exit_2(run, words):
+    done = run("facts", *words, "--json")
+    assert (done.code, done.json["ok"]) == (2, False)
+
+
+def test_facts_export_then_import__other_project__the_same(stored, project, tmp_path):
+    exported = stored("facts", "export").out
+    assert [json.loads(line)["content"] for line in exported.splitlines()] == ["Prefers tabs", "Works on the parser"]
+    other = tmp_path / "other"
+    other.mkdir()
+    done = stored("facts", "import", "-", "--root", str(other), stdin=exported)
+    assert (done.code, done.out) == (0, "✓ 2 facts added\n")
+    assert stored("facts", "export", "--root", str(other)).out == exported
+    assert stored("facts", "--json", "export").json["facts"] == [json.loads(line) for line in exported.splitlines()]
+
+
+def test_facts_import__some_bad_rows__good_ones_in_bad_ones_listed_and_exit_1(run, project):
+    path = project / "facts.jsonl"
+    path.write_text('{"content": "a", "category": "goal", "confidence": 1}\nnonsense\n{"content": "b"}\n')
+    done = run("facts", "import", str(path))
+    assert done.code == 1
+    assert "1 fact added" in done.out
+    assert "row 2: the row cannot be read: it is not JSON" in done.out
+    assert "row 3: category" in done.out
+    again = run("facts", "import", str(path), "--json").json
+    assert (again["duplicates"], [b["row"] for b in again["bad"]]) == (1, [2, 3])
+
+
+@pytest.mark.req("R062", "R067")
+def test_prompt__budget__block_within_it(stored):
+    assert stored("prompt").out == (
+        "Facts:\n- [preference | 0.90] Prefers tabs\n- [context | 0.90] Works on the parser\n"
+    )
+    told = stored("prompt", "--max-tokens", "12", "--json").json
+    assert told["text"] == "Facts:\n- [preference | 0.90] Prefers tabs"
+    assert told["tokens"] <= told["max_tokens"] == 12
+    assert stored("prompt", "--fenced").out.startswith("<recalled-memory>\n")
+    assert stored("prompt", "--max-tokens", "0").code == 2
+
+
+# --- extract
+
+
+@pytest.fixture
+def server(monkeypatch) -> Iterator[ModelServer]:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("HOLDFAST_OPENAI_KEY", "k")
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def model(run, project, server):
+    (project / "holdfast.toml").write_text(
+        f'[plugins.offline]\nenabled = false\n[plugins.openai]\nmodel = "small"\nmax_retries = 0\n'
+        f'base_url = "{server.url}/v1"\n'
+    )
+    return run
+
+
+@pytest.mark.req("R033", "R034")
+def test_extract__demo_transcript_through_a_model__prompt_prints_the_facts(model, server):
+    facts = [{"content": "Tokens rotate every night", "category": "knowledge", "confidence": 0.9}]
+    profile = {"topOfMind": "The flaky login test."}
+    server.answers("Here:\n```json\n" + json.dumps({"facts": facts, "profile": profile}) + "\n```")
+    done = model("extract", "--transcript", str(DEMO), "--json")
+    assert done.code == 0
+    assert done.json["candidates"][0]["outcome"] == "added"
+    assert model("prompt").out == (
+        "User Context:\n- Current Focus: The flaky login test.\n\n"
+        "Facts:\n- [knowledge | 0.90] Tokens rotate every night\n"
+    )
+    again = model("extract", "--transcript", str(DEMO))
+    assert "duplicate of fact_" in again.out
+
+
+def test_extract__model_refuses__exit_1_then_queued_extraction_works(model, server):
+    facts = [
+        {"content": "a", "category": "goal", "confidence": 0.9},
+        {"content": "b", "category": "x", "confidence": 1},
+    ]
+    server.answers(Reply(status=401), json.dumps({"facts": facts}))
+    done = model("extract", "--transcript", str(DEMO))
+    assert done.code == 1
+    assert "HTTP status 401" in done.out
+    assert "holdfast extract --queued" in done.out
+    later = model("extract", "--queued")
+    assert later.code == 0
+    assert "1 fact added, 1 not stored" in later.out
+    assert "Nothing was proposed" in model("extract", "--queued").out
+
+
+def test_extract__nothing_given_or_no_such_file__exit_2(run):
+    assert run("extract").code == 2
+    assert run("extract", "--transcript", "/nowhere.jsonl", "--json").json["error"]["kind"] == "ConfigError"
