@@ -16,7 +16,7 @@ from types import TracebackType
 from attrs import define
 
 from holdfast import durable
-from holdfast.errors import HoldfastError, Refused, Unavailable
+from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Refused, Unavailable
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
@@ -102,18 +102,25 @@ class Database:
     @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
         """A write transaction, durable when the block has ended; an error in the block undoes all of it."""
-        with self._look:
-            if self._batching:
-                with self._part_of_batch() as change:
-                    yield change
-                return
-            change = self._start()
-            try:
+        with self._look as sql, self.transaction(sql) as change:
+            yield change
+
+    @contextlib.contextmanager
+    def transaction(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
+        """The same inside of a :meth:`reading` block, whose connection is ``sql``."""
+        if self._batching:
+            with self._part_of_batch(sql) as change:
                 yield change
-                self._commit(change)
-            except BaseException:
-                self._undo(change.sql)
-                raise
+            return
+        change = self._start(sql)
+        try:
+            yield change
+            self._commit(change)
+        except BaseException as error:
+            self._undo(change.sql)
+            if isinstance(error, Conflict | NotFound | DuplicateFact):
+                self.confirm()  # callers act on such an answer, so what it rests on must last
+            raise
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -195,9 +202,9 @@ class Database:
 
     # --- transactions; the mutex is held
 
-    def _start(self) -> Change:
+    def _start(self, sql: sqlite3.Connection | None) -> Change:
         """Begin a write transaction. A connection that turns out to be read-only is opened again, once."""
-        sql = self.current() or self._create()
+        sql = sql or self._create()
         try:
             self._begin(sql)
         except sqlite3.Error as error:
@@ -236,7 +243,8 @@ class Database:
         written = change.sql.total_changes > self._changes_before
         change.sql.execute("COMMIT")
         self._flushed = self._flushed or written
-        self._identity = self.place.look()  # a merge of the log touches the file
+        if self._identity is None or not self.place.still(self._identity):
+            self._identity = self.place.look()  # a merge of the log touches the file
 
     def _store_state(self, change: Change) -> None:
         if (change.facts, change.indexed) != self._stored_state:
@@ -252,9 +260,9 @@ class Database:
             self._drop()  # which undoes it, too
 
     @contextlib.contextmanager
-    def _part_of_batch(self) -> Iterator[Change]:
+    def _part_of_batch(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
         if self._change is None:
-            self._change = self._start()
+            self._change = self._start(sql)
         change = self._change
         before, stored = (change.facts, change.indexed, change.last), self._stored_state
         change.sql.execute("SAVEPOINT part")

@@ -25,6 +25,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _KINDS: Final = (str, str, str, float, int, str)
 _SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
+_SELECT_TWIN: Final = f"{_SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -41,19 +42,20 @@ class Facts:
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = _checked(fact, limit)
-        # Most often answered without the write lock; when not, the unique index decides.
         with self._database.reading() as sql:
-            twin = None if sql is None else _twin(sql, fact.content)
-        if twin is None:
-            with self._database.changing() as change:
-                self._index.prepare(change)
-                result = self._insert(change, fact, limit)
-            if result.outcome is AddOutcome.ADDED:
-                return result
-            twin = result.fact
+            digest = _digest(fact.content)
+            # A duplicate needs no write lock; when another process is quicker, the unique index decides.
+            twin = None if sql is None else _twin(sql, digest)
+            if twin is None:
+                with self._database.transaction(sql) as change:
+                    self._index.prepare(change)
+                    result = self._insert(change, fact, digest, limit)
+                if result.outcome is AddOutcome.ADDED:
+                    return result
+            else:
+                result = _duplicate(twin)
         self._database.confirm()
-        assert twin is not None
-        return _duplicate(twin)
+        return result
 
     def get(self, fact_id: str) -> Fact:
         with self._database.reading() as sql:
@@ -77,7 +79,7 @@ class Facts:
             )
             if new != old:
                 digest = _digest(new.content)
-                twin = _twin(change.sql, new.content)
+                twin = _twin(change.sql, digest)
                 if twin and twin.id != fact_id:
                     raise DuplicateFact(
                         f"Fact {twin.id} already says the same as the new content of {fact_id}.",
@@ -135,13 +137,13 @@ class Facts:
         finally:
             snapshot.close()
 
-    def _insert(self, change: Change, fact: Fact, limit: int) -> AddResult:
+    def _insert(self, change: Change, fact: Fact, digest: bytes, limit: int) -> AddResult:
         # Never a seq that the index may still know, even if its fact was evicted.
         seq = max(change.last, change.indexed) + 1
         row = (
             seq,
             fact.id,
-            _digest(fact.content),
+            digest,
             fact.content,
             fact.category,
             fact.confidence,
@@ -151,7 +153,7 @@ class Facts:
         try:
             change.sql.execute(_INSERT, row)
         except sqlite3.IntegrityError as error:
-            twin = _twin(change.sql, fact.content)
+            twin = _twin(change.sql, digest)
             if twin:
                 return _duplicate(twin)
             raise Conflict(
@@ -196,8 +198,8 @@ def _digest(content: str) -> bytes:
     return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
 
 
-def _twin(sql: sqlite3.Connection, content: str) -> Fact | None:
-    row = sql.execute(f"{_SELECT} WHERE duplicate = ?", (_digest(content),)).fetchone()
+def _twin(sql: sqlite3.Connection, digest: bytes) -> Fact | None:
+    row = sql.execute(_SELECT_TWIN, (digest,)).fetchone()
     return None if row is None else _fact(row)
 
 
