@@ -2,8 +2,11 @@
 
 A ``##`` inside fenced or indented code, an HTML block or comment, a list item or a quotation is no heading of the
 document; a setext underline, closing hashes, up to three spaces of indentation, a byte order mark and CRLF are all
-understood. Only what decides about headings is parsed; the text inside blocks is not looked at. The time is linear in
-the length of the text. Source: CommonMark 0.31.2, section 4 and the appendix on the parsing strategy.
+understood. In one thing it is kinder than CommonMark: a heading that is indented by two or three spaces and follows a
+list is a heading of the document, not of the last item (reading A51). Only what decides about headings is parsed; the
+text inside blocks is not looked at. The time is linear in the length of the text.
+
+Source: CommonMark 0.31.2, section 4 and the appendix on the parsing strategy.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ _BREAKS: Final = re.compile(r"\r\n|\r|\n")
 #: Blocks inside blocks inside blocks: what is deeper is taken for text, so that no line can take long.
 _MAX_DEPTH: Final = 20
 _ATX: Final = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
+_INDENTED: Final = re.compile(r" {1,3}#{1,6}(?: |$)")
 _CLOSING_HASHES: Final = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
 _FENCE: Final = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _SETEXT: Final = re.compile(r"(=+|-+)[ \t]*$")
@@ -127,6 +131,8 @@ class _Scanner:
         if not self.stack and self.leaf in ("", "paragraph") and line[:1].isalpha():
             self._add_text(line, number, start)  # most lines are like this
             return
+        if self.stack and _INDENTED.match(line) and self.leaf not in _CONTINUES and None not in self.stack:
+            self._close_to(0)
         at, matched = self._match_containers(line)
         whole = matched == len(self.stack)
         if whole and self._continue_leaf(line, at):

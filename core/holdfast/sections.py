@@ -185,9 +185,9 @@ class _Change:
         cut = len(filled) + len(_ending(body, len(filled)))
         head = body[:cut]
         lead = "" if head.endswith(("\n", "\r")) else newline
-        # After a list item no blank line is needed; after anything else it keeps what comes from running into it.
+        # Straight after a list item no blank line is needed; after anything else it keeps the two apart.
         tail = self._body[self._items[-1].start :].rstrip() if self._items else ""
-        ends_in_item = bool(tail) and not re.search(r"\n[ \t]*\r?\n[^\s*+-]", tail)
+        ends_in_item = bool(tail) and not re.search(r"[\r\n]\S", tail)
         return head + lead + ("" if ends_in_item else newline) + new + body[cut:]
 
 

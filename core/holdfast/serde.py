@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -18,9 +18,6 @@ from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, Iterabl
 from holdfast.config import Config, PluginConfig, StorageConfig
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
-
-if TYPE_CHECKING:
-    from holdfast.three import MemoryUpdate
 
 T = TypeVar("T")
 
@@ -210,15 +207,6 @@ def payload_from_json(text: str, source: str = "The payload") -> Payload:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
     return payload_from(data, source)
-
-
-def update_from(data: object, source: str = "The update") -> MemoryUpdate:
-    """An update of the three files from parsed JSON. Raises: ConfigError naming each bad key."""
-    from holdfast.three import MemoryUpdate
-
-    if not isinstance(data, Mapping):
-        raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"decisions": ["..."]}.')
-    return structure(data, MemoryUpdate, what=source)
 
 
 def receipt_from(data: object) -> Receipt:

@@ -12,6 +12,7 @@ from typing import Final
 
 from attrs import field, fields, frozen
 
+from holdfast.errors import ConfigError
 from holdfast.layout import Surface
 from holdfast.models import CuratedEntry
 
@@ -147,6 +148,18 @@ def _by_anchor(update: MemoryUpdate) -> Iterator[tuple[Surface, str, Sequence[Cu
         if attribute.name in names:
             surface, anchor = names[attribute.name]
             yield surface, anchor, getattr(update, attribute.name)
+
+
+def update_from(data: object, source: str = "The update") -> MemoryUpdate:
+    """An update from parsed JSON; an entry is a text, or a table with ``text`` and what else it has.
+
+    Raises: ConfigError naming each bad key.
+    """
+    from holdfast.serde import structure
+
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"decisions": ["..."]}.')
+    return structure(data, MemoryUpdate, what=source)
 
 
 def is_link(text: str) -> bool:

@@ -26,8 +26,8 @@ def configure(parser: ArgumentParser) -> None:
             'echo \'{"open_questions": ["which zone?"]}\' | holdfast update --from -',
             "holdfast update --print-command > .opencode/command/memory-update.md",
         )
-        + "\n\nWith --session, what that session said outright is taken along: objective, decisions, blockers, next step"
-        "\nand artifacts. What capture has noticed and not written yet is written."
+        + "\n\nWith --session, what that session said outright is taken along: objective, decisions, blockers, next"
+        "\nstep and artifacts. What capture has noticed and not written yet is written."
     )
 
 

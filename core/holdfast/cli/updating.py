@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
 
 def given(args: Namespace) -> MemoryUpdate:
     """The update that flags and JSON make together, flags after the JSON. Raises: UsageError; ConfigError."""
-    from holdfast.serde import update_from
+    from holdfast.three import update_from
 
     data = _json(args.source) if args.source else {}
     if not isinstance(data, dict):
