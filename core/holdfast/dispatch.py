@@ -15,6 +15,7 @@ import pluggy
 from holdfast import hooks
 from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
+from holdfast.subject import Subject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from holdfast.config import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
-    from holdfast.subject import Subject
 
 #: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
@@ -35,7 +35,12 @@ class _Answer(NamedTuple):
 
 
 class _Failure(NamedTuple):
-    error: HookFailed
+    plugin: str
+    distribution: str
+    hook: str
+    reason: str  # of core's own words
+    detail: str  # of the plugin's: it may quote a text that nobody has redacted
+    cause: BaseException | None
 
 
 class PluginSettings(NamedTuple):
@@ -145,8 +150,7 @@ class Dispatch:
         own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
         answer = own._manager.hook.storage_backend(config=config, root=root)
         if isinstance(answer, _Failure):
-            cause = answer.error.__cause__
-            raise cause if isinstance(cause, HoldfastError) else answer.error
+            raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail)
         if answer is None or not isinstance(answer.value, Backend):
             raise PluginLoadFailed(
                 f"The backend {entry.name!r} ({entry.distribution}) gave no StorageBackend.",
@@ -159,7 +163,7 @@ class Dispatch:
         self.require_all()
         findings: list[Finding] = []
         for answer in self._manager.hook.on_validate(subject=subject):
-            got = _value(answer)
+            got = self._value(answer)
             if got:  # only now is the value class worth importing
                 from holdfast.models import Finding as Kind
 
@@ -183,7 +187,7 @@ class Dispatch:
         others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name not in only]
         for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns):
             try:
-                got = _value(answer)
+                got = self._value(answer)
                 _expect(answer, isinstance(got, Kind), "on_extract")
             except HookFailed as error:
                 failures.append(error)
@@ -197,7 +201,7 @@ class Dispatch:
 
         evidence = []
         for answer in self._manager.hook.on_flush(payload=payload, receipt=receipt):
-            got = _value(answer)
+            got = self._value(answer)
             _expect(answer, isinstance(got, Kind), "on_flush")
             evidence.append(got)
         return evidence
@@ -209,9 +213,27 @@ class Dispatch:
         answer = self._manager.hook.on_dream(sources=sources)
         if answer is None:
             return None
-        got = _value(answer)
+        got = self._value(answer)
         _expect(answer, isinstance(got, Kind), "on_dream")
         return got  # type: ignore[no-any-return]
+
+    def _value(self, answer: Any) -> Any:
+        if isinstance(answer, _Failure):
+            raise _hook_failed(answer, self._told(answer.detail))
+        return answer.value
+
+    def _told(self, detail: str) -> str:
+        """What a plugin said of its failure, as it may be shown and written down: masked like any text, and left out
+        when a validator cannot judge it."""
+        from holdfast.gate import clean, mask
+
+        detail = clean(detail)
+        findings: list[Finding] = []
+        for answer in self._manager.hook.on_validate(subject=Subject("journal", "", detail)) if detail else ():
+            if isinstance(answer, _Failure) or not isinstance(answer.value, list | tuple):
+                return ""
+            findings += answer.value
+        return mask(detail, findings)
 
 
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
@@ -226,10 +248,11 @@ def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
         ) from error
 
 
-def _value(answer: Any) -> Any:
-    if isinstance(answer, _Failure):
-        raise answer.error
-    return answer.value
+def _hook_failed(failure: _Failure, detail: str) -> HookFailed:
+    reason = f"{failure.reason}: {detail}" if detail else failure.reason
+    error = HookFailed(plugin=failure.plugin, distribution=failure.distribution, hook=failure.hook, reason=reason)
+    error.__cause__ = failure.cause
+    return error
 
 
 def _expect(answer: _Answer, ok: bool, hook: str) -> None:
@@ -261,15 +284,11 @@ def _guarded(
             worker.start()
             worker.join(limit_s)
         if not box:
-            reason, cause = f"it took longer than {limit_s:g} s", None
-        else:
-            ok, got = box[0]
-            if ok:
-                # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
-                return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
-            reason, cause = f"{type(got).__name__}: {got}", got
-        failed = HookFailed(plugin=plugin, distribution=distribution, hook=hook, reason=reason)
-        failed.__cause__ = cause
-        return _Failure(failed)
+            return _Failure(plugin, distribution, hook, f"it took longer than {limit_s:g} s", "", None)
+        ok, got = box[0]
+        if ok:
+            # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
+            return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
+        return _Failure(plugin, distribution, hook, type(got).__name__, str(got), got)
 
     return guard

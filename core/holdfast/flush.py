@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -332,12 +332,16 @@ class _Flush:
                 return
             work = handoff.closed(work)
 
+        self.written.append(self._change_handoff(lambda entries: handoff.put(entries, work)))
+
+    def _change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> Written:
+        name = self.services.layout.name(Surface.HANDOFF)
+
         def change(text: str | None) -> str:
-            entries = handoff.parse(text, name) if text else ()
-            new = handoff.render(handoff.put(entries, work))
+            new = handoff.render(update(handoff.parse(text, name) if text else ()))
             return self.services.gate.admit(new, surface=Surface.HANDOFF, name=name, previous=text)
 
-        self.written.append(self.services.store.change(Surface.HANDOFF, name, change))
+        return self.services.store.change(Surface.HANDOFF, name, change)
 
     def _previous_work(self, missing: Sequence[str]) -> handoff.Work | None:
         """This session's open handoff, when something has to be derived."""
@@ -425,16 +429,11 @@ class _Flush:
 
     def _repeat(self, receipt: Receipt) -> Receipt:
         """Answer an earlier flush that still stands; an agent that takes over is put into its handoff."""
-        if self.agent:
-            name = self.services.layout.name(Surface.HANDOFF)
-
-            def change(text: str | None) -> str:
-                entries = handoff.parse(text, name) if text else ()
-                mine = self.session.id
-                return handoff.render(evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
-
-            if any(w.surface == Surface.HANDOFF for w in receipt.written):
-                self.services.store.change(Surface.HANDOFF, name, change)
+        if self.agent and any(w.surface == Surface.HANDOFF for w in receipt.written):
+            mine = self.session.id
+            self._change_handoff(
+                lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
+            )
         safety.clear(self.services.state, self.session.id)
         return evolve(receipt, repeated=True)
 

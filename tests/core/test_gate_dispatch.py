@@ -50,8 +50,8 @@ def explode(subject):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (explode, "RuntimeError: boom"),
-        (lambda s: exec("raise SystemExit(3)"), "SystemExit: 3"),
+        (explode, "RuntimeError"),  # not its words: they may quote the text
+        (lambda s: exec("raise SystemExit(3)"), "SystemExit"),
         (lambda s: None, "NoneType"),
         (lambda s: "fine", "str"),
         (lambda s: ["fine"], "list"),
