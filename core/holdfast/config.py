@@ -92,6 +92,33 @@ class PromptConfig:
     counter: str = "estimate"
 
 
+def _days(default: int) -> int:
+    made: int = field(default=default, validator=validators.ge(0))
+    return made
+
+
+@frozen(kw_only=True)
+class RetentionConfig:
+    """How many days each kind of thing is kept, counted from its own day; 0 keeps it for ever. Source: R244.
+
+    What somebody wrote or a flush saved is kept unless it is limited here. Limited by default are private leftovers:
+    ``journal`` is what was said in a session that has ended and is flushed; ``damaged`` a journal that a repair put
+    aside; ``backup`` a copy of what was written over; ``log`` the lines of private logs. Nothing is removed but by
+    ``holdfast retention run``.
+    """
+
+    daily: int = _days(0)
+    diary: int = _days(0)
+    trail: int = _days(0)
+    report: int = _days(0)
+    heartbeat: int = _days(0)
+    briefing: int = _days(0)
+    journal: int = _days(30)
+    damaged: int = _days(90)
+    backup: int = _days(90)
+    log: int = _days(365)
+
+
 def _check_zone(_: object, __: Attribute[str], value: str) -> None:
     if value != "local":
         try:
@@ -115,6 +142,7 @@ class Config:
     facts: FactsConfig = field(factory=FactsConfig)
     extract: ExtractConfig = field(factory=ExtractConfig)
     prompt: PromptConfig = field(factory=PromptConfig)
+    retention: RetentionConfig = field(factory=RetentionConfig)
 
     def plugin(self, name: str) -> PluginConfig:
         """The settings of a plugin; the default ones of this distribution are on without a table."""

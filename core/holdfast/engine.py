@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.models import Message, Profile, Turn
     from holdfast.purge import PurgeReport
     from holdfast.report import Report
+    from holdfast.retention import RetentionReport
     from holdfast.safety import Marker
     from holdfast.sightings import Captured
     from holdfast.three import MemoryUpdate
@@ -313,6 +314,15 @@ class Holdfast:
         what = What(subject=subject, session=session, before=before, everything=everything)
         try:
             return purge(self.services, what, dry_run=dry_run)
+        finally:
+            self._read_anew()
+
+    def retention(self, *, dry_run: bool = False) -> RetentionReport:
+        """Remove what is older than ``[retention]`` keeps it; ``dry_run`` only tells. See docs/retention.md."""
+        from holdfast.retention import retention
+
+        try:
+            return retention(self.services, dry_run=dry_run)
         finally:
             self._read_anew()
 

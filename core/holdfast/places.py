@@ -116,7 +116,7 @@ class Walk:
         self.edit.begin(self.services)
         self._guarded("facts", self._facts)
         for path in list(self._loose_files()):
-            self._guarded(self._shown(path), self._file, path)
+            self._guarded(self._shown(path), self.file, path)
         for name in self._documents():
             self._guarded(name, self._document, name)
         # Journals last: they tell what belongs to a session, also when this is interrupted and done again.
@@ -142,7 +142,7 @@ class Walk:
         state = self.services.state
         session_id = journal.session_id_of(path)
         if session_id is None or Journal(state, session_id).path != path:
-            self._file(path)  # damaged at its beginning, or put there by hand
+            self.file(path)  # damaged at its beginning, or put there by hand
             return
         one = Journal(state, session_id)
         marker = safety.path_of(state, session_id)
@@ -155,7 +155,7 @@ class Walk:
                 durable.retire(lock)
 
     def _edit_session(self, one: Journal, marker: str) -> bool:
-        gone = self.edit.session(one.session_id, _last_said(one))
+        gone = self.edit.session(one.session_id, last_said(one))
         if gone:
             if not self.dry_run:
                 durable.remove(marker)
@@ -163,7 +163,7 @@ class Walk:
             self._note("journals", self._shown(one.path), removed=True)
             return True
         if os.path.exists(marker):
-            self._file(marker)
+            self.file(marker)
         count = one.rewrite(self.edit.record, self._keeps_line, dry_run=self.dry_run)
         if count:
             self._note("journals", self._shown(one.path), count)
@@ -212,7 +212,7 @@ class Walk:
                 backend.delete(name)
             self._note("documents", name, removed=True)
         elif Capability.LOCAL_FILES in backend.capabilities:
-            self._file(os.path.join(self.store_folder, *name.split("/")))
+            self.file(os.path.join(self.store_folder, *name.split("/")))
         else:
             self.services.store.read(name)
 
@@ -287,7 +287,7 @@ class Walk:
         """Where local stores keep their files."""
         return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
 
-    def _file(self, path: str) -> None:
+    def file(self, path: str) -> None:
         """A file by its form: JSON lines, one JSON object, or anything else."""
         if self.dry_run:
             self._edit_file(path)
@@ -391,7 +391,7 @@ class Walk:
         return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
 
 
-def _last_said(one: Journal) -> datetime | None:
+def last_said(one: Journal) -> datetime | None:
     """When the journal's newest dated record was written; of the file, when it cannot be read."""
     from datetime import UTC
 
