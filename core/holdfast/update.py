@@ -139,11 +139,10 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     changes = []
     for one in loaded:
         planned = plan[one.surface]
-        if planned.result != one.text:
-            written = services.store.change(one.surface, one.name, planned)
-            changes.append(planned.change(written))
-        else:
-            changes.append(planned.change(None))
+        changed = planned.result != one.text
+        # What is there already is written again: it may be the work of a try that was killed before it was durable.
+        written = services.store.change(one.surface, one.name, planned) if changed or planned.asked else None
+        changes.append(planned.change(written if changed else None))
     return tuple(changes)
 
 
@@ -159,6 +158,8 @@ class _Plan:
         self._no_change = no_change if one.surface is Surface.ACTIVE_CONTEXT else ""
         self._edit = sections.Edit(text=one.text, added={}, known={})
         self.result = one.text
+        #: Whether anything is to be put into this file.
+        self.asked = bool(self._no_change or any(entries.values()))
 
     def __call__(self, text: str | None) -> str:
         one = self._one
