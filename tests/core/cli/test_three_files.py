@@ -1,0 +1,330 @@
+"""The commands of the three-file memory and ``holdfast validate``, as a person, a hook or a client runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from holdfast.layout import PRESETS
+from holdfast.three import ANCHORS, FILES
+
+if TYPE_CHECKING:
+    from tests.core.cli.conftest import Run
+
+FOLDER = ".opencode/context/01_memory"
+NO_CHANGE = ("--no-change", "patterns", "--no-change", "progress.md")
+
+
+@pytest.fixture
+def three(run: Run) -> Run:
+    """A project with the opencode layout, set up."""
+    assert run("init", "--layout", "opencode").code == 0
+    return run
+
+
+def files(project: Path) -> dict[str, bytes]:
+    return {p.relative_to(project).as_posix(): p.read_bytes() for p in sorted(project.rglob("*.md"))}
+
+
+# init
+
+
+@pytest.mark.req("R186", "R193", "R204", "R233", "R236")
+def test_init__opencode__makes_the_three_files_and_validate_passes(run: Run, project: Path) -> None:
+    result = run("init", "--layout", "opencode", "--json")
+    assert result.code == 0
+    assert [p.name for p in project.iterdir()] == [".opencode"]
+    assert {f"{FOLDER}/{surface}.md" for surface in FILES} <= set(result.json["made"])
+    before = files(project)
+    assert run("init").code == 0
+    assert run("init", "--json").json["made"] == []
+    assert files(project) == before
+    assert run("validate", "--strict", "--json").json["findings"] == []
+
+
+@pytest.mark.req("R204")
+def test_init__partial_files__adds_only_what_is_missing(three: Run, project: Path) -> None:
+    (project / FOLDER / "progress.md").write_text("# Mine\n\n## Evidence Links\n\n- x\n")
+    (project / FOLDER / "patterns.md").unlink()
+    assert three("init", "--json").json["made"] == [f"{FOLDER}/patterns.md", f"{FOLDER}/progress.md"]
+    assert (
+        (project / FOLDER / "progress.md").read_text().startswith("# Mine\n\n## Evidence Links\n\n- x\n\n## Verified")
+    )
+    assert three("validate").code == 0
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.req("R236")
+def test_validate__initial_state_of_each_layout__passes(run: Run, preset: str) -> None:
+    assert run("init", "--layout", preset).code == 0
+    assert run("validate", "--strict").code == 0
+    assert run("init", "--three-files").code == 0
+    assert run("validate", "--strict", "--json").json["findings"] == []
+
+
+# workflow, update, capture
+
+
+@pytest.mark.req("R188", "R205", "R234")
+def test_workflow__from_start_to_end__prints_what_to_read_and_reports_per_file(three: Run, project: Path) -> None:
+    started = three("workflow", "start", "build")
+    places = [started.out.index(f"<!-- context/01_memory/{surface}.md -->") for surface in FILES]
+    assert places == sorted(places)
+    assert three("workflow", "status", "--json").json["workflows"][0]["state"] == "open"
+    ended = three("workflow", "end", "build", "--tests-passed", "--decision", "use a lock", *NO_CHANGE, "--json")
+    assert ended.code == 0
+    assert [f["added"] for f in ended.json["files"]] == [
+        [["## Decisions", "use a lock"], ["## Decisions", ended.json["files"][0]["added"][1][1]]],
+        [],
+        [],
+    ]
+    assert "- use a lock\n" in (project / FOLDER / "active_context.md").read_text()
+
+
+@pytest.mark.req("R188", "R234", "R242")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--tests-passed", "--focus", "x", *NO_CHANGE), "was not started"),
+        (("--focus", "x", *NO_CHANGE), "--tests-passed"),
+        (("--tests-passed", "--spec-approved", "--focus", "x", *NO_CHANGE), "'spec-approved' does not end"),
+    ],
+)
+def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(
+    three: Run, project: Path, words: tuple[str, ...], said: str
+) -> None:
+    before = files(project)
+    result = three("workflow", "end", "build", *words)
+    assert result.code == 1
+    assert said in result.err
+    assert files(project) == before
+
+
+@pytest.mark.parametrize("words", [("start",), ("end",), ("status", "build"), ("start", "deploy"), ("begin", "build")])
+def test_workflow__bad_words__are_usage_errors(three: Run, words: tuple[str, ...]) -> None:
+    assert three("workflow", *words).code == 2
+
+
+@pytest.mark.req("R189", "R225", "R235", "R247")
+def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: Path) -> None:
+    assert "update" in three("--help").out
+    done = three("update", "--gotcha", "a", "--deliverable", "d", "--evidence", "https://example.org/1")
+    assert done.code == 0
+    assert "+ ## Gotchas: a" in done.out
+    text = json.dumps({"decisions": ["b"], "verified_deliverables": ["e"]})
+    piped = three("update", "--from", "-", "--json", stdin=text)
+    assert piped.json["deferred"] == ["e: no evidence"]
+    assert "nothing was changed" in three("update").out
+    assert "- e (not verified: no evidence)" in (project / FOLDER / "progress.md").read_text()
+
+
+@pytest.mark.req("R225")
+def test_update__with_a_session__takes_along_what_it_said(three: Run, project: Path) -> None:
+    assert three("add", "user", "Decision: we use a lock file", "--session", "s").code == 0
+    assert three("update", "--session", "s").code == 0
+    assert "lock file" in (project / FOLDER / "active_context.md").read_text()
+    assert three("update", "--session", "other").code == 1
+
+
+@pytest.mark.req("R225", "R235")
+def test_update__print_command__is_the_text_of_memory_update(three: Run) -> None:
+    text = three("update", "--print-command").out
+    assert text.startswith("---\ndescription: ")
+    assert "holdfast update --from -" in text
+    block = json.loads(text.split("<<'JSON'\n")[1].split("\nJSON")[0])
+    assert set(block) == {a.removeprefix("## ").lower().replace(" ", "_") for s in FILES for a in ANCHORS[s]}
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (("--evidence", "x"), ""),
+        (("--from", "no-such-file"), ""),
+        (("--from", "-"), "{"),
+        (("--from", "-"), "[]"),
+        (("--from", "-"), '{"decisions": "x"}'),
+        (("--from", "-"), '{"nonsense": []}'),
+    ],
+)
+def test_update__bad_input__exits_2(three: Run, words: tuple[str, ...], stdin: str) -> None:
+    assert three("update", *words, stdin=stdin).code == 2
+
+
+@pytest.mark.req("R219", "R222", "R223")
+def test_capture__counts_then_writes(three: Run, project: Path) -> None:
+    assert "counted" in three("capture", "issue", "the port is taken").out
+    three("capture", "issue", "the port is taken")
+    assert "(repeated)" in three("capture", "issue", "The port is taken!").out
+    assert three("capture", "pattern", "on_EVENT", "--critical", "--json").json["sighting"]["written"] is True
+    text = (project / FOLDER / "patterns.md").read_text()
+    assert text.count("- the port is taken\n") == 1
+    assert "- on_EVENT\n" in text
+
+
+# validate
+
+
+@pytest.mark.req("R190", "R226", "R227", "R242")
+def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three: Run, project: Path) -> None:
+    (project / FOLDER / "active_context.md").unlink()
+    path = project / FOLDER / "patterns.md"
+    path.write_text(path.read_text() + "\n## Gotchas\n\n- again\n")
+    progress = project / FOLDER / "progress.md"
+    progress.unlink()
+    progress.mkdir()
+    result = three("validate", "--json")
+    assert result.code == 1
+    found = [(f["file"], f["line"], f["rule"], f["severity"]) for f in result.json["findings"]]
+    assert found == [
+        (f"{FOLDER}/active_context.md", None, "document/missing", "error"),
+        (f"{FOLDER}/patterns.md", 15, "anchors/duplicate", "error"),
+        (f"{FOLDER}/progress.md", None, "document/unreadable", "error"),
+    ]
+    assert all(f["message"] and f["fix"] for f in result.json["findings"])
+    assert f"{FOLDER}/patterns.md:15:" in three("validate").out
+
+
+@pytest.mark.req("R229")
+def test_validate__empty_section__is_a_warning_and_an_error_only_when_strict(three: Run, project: Path) -> None:
+    path = project / FOLDER / "patterns.md"
+    path.write_text(path.read_text().replace("## Gotchas\n\n- None yet\n", "## Gotchas\n"))
+    result = three("validate", "--json")
+    assert (result.code, result.json["ok"], result.json["findings"][0]["rule"]) == (0, True, "anchors/empty")
+    assert three("validate", "--strict").code == 1
+
+
+@pytest.mark.req("R204", "R227")
+def test_validate__fix__shows_the_difference_and_adds_only_anchors(three: Run, project: Path) -> None:
+    path = project / FOLDER / "patterns.md"
+    path.write_bytes(b"# Mine\r\n\r\n## gotchas\r\n- x\r\n\r\n## Conventions\r\n- y\r\n")
+    before = files(project)
+    refused = three("validate", "--fix")
+    assert refused.code == 2
+    assert "+## Gotchas" in refused.err
+    assert files(project) == before
+    fixed = three("validate", "--fix", "--yes", "--json")
+    assert fixed.json["fixed"] == ["context/01_memory/patterns.md"]
+    assert path.read_bytes().startswith(before[f"{FOLDER}/patterns.md"] + b"\r\n## Gotchas\r\n")
+    assert (fixed.code, [f["rule"] for f in fixed.json["findings"]]) == (0, ["anchors/case"])
+    assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
+
+
+def test_validate__every_document_of_a_layout__is_judged_by_every_validator(run: Run, project: Path) -> None:
+    run("add", "user", "hello", "--session", "s")
+    assert run("flush", "--session", "s").code == 0
+    (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- Yesterday I fixed the login test\n")
+    result = run("validate", "--json")
+    assert "MEMORY.md" in result.json["checked"]
+    assert any(name.startswith("memory/") for name in result.json["checked"])
+    assert [f["file"] for f in result.json["findings"]] == [".holdfast/MEMORY.md"]
+
+
+@pytest.mark.parametrize("name", ["patterns.md", "context/01_memory/none.md", "../x", "/x"])
+def test_validate__unknown_name__exits_1(three: Run, name: str) -> None:
+    assert three("validate", name).code == 1
+
+
+@pytest.mark.parametrize("name", ["context/01_memory/patterns.md", f"{FOLDER}/patterns.md", f"./{FOLDER}/patterns.md"])
+def test_validate__name_or_path__is_the_same_document(three: Run, name: str) -> None:
+    assert three("validate", name, "--json").json["checked"] == ["context/01_memory/patterns.md"]
+
+
+@pytest.mark.req("R192")
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_root__link_out_of_the_project__is_refused(three: Run, project: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere"
+    (project / ".opencode" / "context").rename(outside)
+    (project / ".opencode" / "context").symlink_to(outside)
+    before = {p: p.read_bytes() for p in outside.rglob("*.md")}
+    result = three("workflow", "start", "build")
+    assert result.code == 1
+    assert "leaves the project" in result.err
+    assert three("update", "--decision", "x").code == 1
+    assert {p: p.read_bytes() for p in outside.rglob("*.md")} == before
+
+
+AUDITED = """
+import os, sys
+from holdfast.cli import main
+root = os.path.realpath(os.getcwd())
+inside = os.path.join(root, ".opencode") + os.sep
+touched = []
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+def hook(event, args):
+    paths = []
+    if event == "open":
+        path, mode, flags = args
+        if flags & WRITES or (mode and set(mode) & set("wax+")):
+            paths = [path]
+    elif event in ("os.mkdir", "os.rmdir", "os.remove", "os.truncate", "os.chmod", "os.utime"):
+        paths = args[:1]
+    elif event in ("os.rename", "os.link", "os.symlink"):
+        paths = args[:2]
+    for path in paths:
+        if isinstance(path, (str, bytes)):
+            real = os.path.abspath(os.fsdecode(path))
+            if not (real + os.sep).startswith(inside) and real != os.devnull:
+                touched.append((event, real))
+
+sys.addaudithook(hook)
+code = 0
+for words in WORDS:
+    code = main(words) or code
+print("TOUCHED", touched, "CODE", code)
+"""
+
+
+@pytest.mark.req("R192", "R230")
+def test_opencode__every_operation__writes_nothing_outside_of_its_folder(project: Path) -> None:
+    words = [
+        ["init", "--layout", "opencode"],
+        ["workflow", "start", "build"],
+        ["add", "user", "hello", "--session", "s"],
+        ["flush", "--session", "s", "--memory", "The build needs Python 3.11", "--objective", "x", "--next-step", "y"],
+        ["capture", "issue", "the port is taken", "--critical"],
+        ["workflow", "end", "build", "--tests-passed", "--focus", "x", *NO_CHANGE],
+        ["update", "--gotcha", "x"],
+        ["config", "flush.policy", "strict"],
+        ["validate", "--fix", "--yes"],
+        ["show"],
+        ["load"],
+        ["status"],
+        ["report"],
+        ["doctor", "--repair"],
+        ["end", "--session", "s"],
+        ["init", "--layout", "opencode"],
+    ]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", AUDITED.replace("WORDS", repr(words))],
+        cwd=project,
+        env=env,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+        check=True,
+    )
+    assert "TOUCHED [] CODE 0" in done.stdout, done.stdout[-2000:] + done.stderr
+    assert [p.name for p in project.iterdir()] == [".opencode"]
+
+
+@pytest.mark.req("R190")
+def test_pre_commit_hook__is_defined_and_runs_a_command_that_exists() -> None:
+    import re
+
+    text = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    assert re.search(r"^- id: holdfast-validate$", text, re.MULTILINE)
+    assert re.search(r"^  entry: holdfast validate$", text, re.MULTILINE)
+    pattern = re.search(r"^  files: (.*)$", text, re.MULTILINE)
+    assert pattern
+    for path in (f"{FOLDER}/patterns.md", ".holdfast/MEMORY.md", ".opencode/holdfast/memory/2026-11-21.md"):
+        assert re.search(pattern[1], path)
+    assert not re.search(pattern[1], "README.md")
