@@ -7,7 +7,7 @@ A provider is a subclass with one method::
 
         def complete(self, system, user, *, max_tokens, timeout_s):
             ...call the SDK, turn its errors into ModelFailed...
-            return Completion(text=..., input_tokens=..., output_tokens=..., stop=...)
+            return modelcalls.Completion(text=..., input_tokens=..., output_tokens=..., stop=...)
 
 It is an ``on_extract`` plugin then, with the settings ``model`` (required), ``base_url``, ``timeout_s`` (one attempt),
 ``max_retries``, ``budget_s`` (all attempts) and ``max_tokens`` (of the answer) in its ``[plugins.NAME]`` table, and its
@@ -19,18 +19,27 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from attrs import field, frozen, validators
-
-from holdfast import answers, modelcalls, secrets
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
-from holdfast.modelcalls import Completion, ModelFailed, Patience
-from holdfast.models import Extraction, Turn
 
-__all__ = ["SYSTEM", "Completion", "ModelFailed", "ModelPlugin", "conversation"]
+# Plugins are loaded at every agent event, mostly to be asked nothing: what costs is imported when a model is asked.
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import ClassVar, Final, Protocol
+
+    from holdfast.modelcalls import Completion
+    from holdfast.models import Extraction, Turn
+
+    class _Context(Protocol):
+        @property
+        def name(self) -> str: ...
+        @property
+        def settings(self) -> Mapping[str, object]: ...
+        @property
+        def state(self) -> str: ...
+
 
 logger = logging.getLogger(__name__)
 
@@ -88,30 +97,41 @@ def _shortened(text: str) -> str:
     return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
-class _Context(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def settings(self) -> Mapping[str, object]: ...
-    @property
-    def state(self) -> str: ...
-
-
-@frozen(kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """The ``[plugins.NAME]`` table of a model plugin. Times in seconds; ``model`` has no default, since whoever names
     a model decides who reads the conversations and what that costs."""
 
     model: str
     base_url: str = ""
-    timeout_s: float = field(default=30.0, validator=validators.gt(0))
-    max_retries: int = field(default=2, validator=validators.ge(0))
-    budget_s: float = field(default=50.0, validator=validators.gt(0))
-    max_tokens: int = field(default=4000, validator=validators.ge(1))
+    timeout_s: float = 30.0
+    max_retries: int = 2
+    budget_s: float = 50.0
+    max_tokens: int = 4000
 
-    @property
-    def patience(self) -> Patience:
-        return Patience(timeout_s=self.timeout_s, max_retries=self.max_retries, budget_s=self.budget_s)
+
+_LEAST = {"timeout_s": 0.001, "max_retries": 0, "budget_s": 0.001, "max_tokens": 1}
+
+
+def read_settings(name: str, table: Mapping[str, object]) -> Settings:
+    """The settings that the table ``[plugins.NAME]`` holds. Raises: ConfigError naming the key."""
+    for key, value in table.items():
+        if key not in Settings._fields:
+            raise ConfigError(
+                f"plugins.{name}.{key} is not known.", next_step=f"Settings are: {', '.join(Settings._fields)}."
+            )
+        least = _LEAST.get(key)
+        if least is None:
+            good = isinstance(value, str) and (bool(value.strip()) or key != "model")
+        else:
+            kinds = (int, float) if isinstance(least, float) else (int,)
+            good = isinstance(value, kinds) and not isinstance(value, bool) and value >= least
+        if not good:
+            raise ConfigError(f"plugins.{name}.{key} cannot be {value!r}.", next_step="See docs/facts.md.")
+    if "model" not in table:
+        raise ConfigError(
+            f"plugins.{name}.model is missing.", next_step=f'Name the model to ask: `[plugins.{name}] model = "..."`.'
+        )
+    return Settings(**table)  # type: ignore[arg-type] # checked above
 
 
 class ModelPlugin(ABC):
@@ -121,11 +141,9 @@ class ModelPlugin(ABC):
     provider: ClassVar[str]
 
     def __init__(self, *, context: _Context) -> None:
-        from holdfast.serde import structure
-
         self._name = context.name
         self._state = context.state
-        self.settings = structure(context.settings, Settings, what=f"[plugins.{context.name}]", error=ConfigError)
+        self.settings = read_settings(context.name, context.settings)
 
     @abstractmethod
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
@@ -139,6 +157,9 @@ class ModelPlugin(ABC):
 
         Raises: ModelFailed with what to do when there is none.
         """
+        from holdfast import secrets
+        from holdfast.modelcalls import ModelFailed
+
         found = secrets.get(self.provider)
         if found is None and not self.settings.base_url:
             variable = secrets.variables(self.provider)[0]
@@ -150,11 +171,15 @@ class ModelPlugin(ABC):
 
     def ask(self, system: str, user: str) -> Completion:
         """:meth:`complete` with patience, its use of tokens recorded. Raises: ModelFailed."""
+        from holdfast import modelcalls
+
         settings = self.settings
         start = time.monotonic()
         completion = modelcalls.persist(
             lambda timeout_s: self.complete(system, user, max_tokens=settings.max_tokens, timeout_s=timeout_s),
-            settings.patience,
+            modelcalls.Patience(
+                timeout_s=settings.timeout_s, max_retries=settings.max_retries, budget_s=settings.budget_s
+            ),
         )
         modelcalls.record_usage(
             self._state,
@@ -171,5 +196,9 @@ class ModelPlugin(ABC):
         the turns wait."""
         text = conversation(turns)
         if not text:
-            return Extraction()
+            from holdfast.models import Extraction as Empty
+
+            return Empty()
+        from holdfast import answers
+
         return answers.extraction(self.ask(SYSTEM, text).text)

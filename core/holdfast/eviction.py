@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:
     """Store ``fact`` by the configured rules and put what leaves for it into the trail. Raises: Conflict, ..."""
     rules = services.config.facts
-    if rules.rank_union or rules.reserved_corrections or rules.supersede:
+    if by_choice(rules):
         result = _add_by_choice(services, trail, fact, rules)
     else:
         result = services.store.backend.add_fact(fact, rules.max_facts)
@@ -34,6 +34,11 @@ def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:
     if result.evicted:
         logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
     return result
+
+
+def by_choice(rules: FactsConfig) -> bool:
+    """Whether it is decided here, and not by the store, who leaves."""
+    return rules.rank_union or rules.supersede or rules.reserved_corrections > 0
 
 
 def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
 
+from holdfast import eviction
 from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.facts import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast.models import AddOutcome
@@ -111,7 +113,8 @@ def import_rows(
     tally = _Tally()
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     done = 0
-    with services.store.backend.batch():
+    # Choosing who leaves takes a lock before the store's own; inside a batch it would be the other way round.
+    with nullcontext() if eviction.by_choice(services.config.facts) else services.store.backend.batch():
         while batch := list(islice(numbered, _BATCH)):
             for row in _admit(services, [g for row in batch if (g := _read(row, tally.bad))], tally.bad):
                 result = facts.add(

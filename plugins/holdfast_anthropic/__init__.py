@@ -6,11 +6,14 @@ Needs ``holdfast[anthropic]``; the SDK is imported in the call.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
-from holdfast import modelcalls
-from holdfast.answers import text_of
-from holdfast.distill import Completion, ModelPlugin
+from holdfast.distill import ModelPlugin
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from holdfast.modelcalls import Completion
 
 
 class AnthropicModel(ModelPlugin):
@@ -20,6 +23,9 @@ class AnthropicModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One message, not streamed. Raises: ModelFailed."""
+        from holdfast import modelcalls
+        from holdfast.answers import text_of
+
         try:
             import anthropic
         except ImportError as error:
@@ -40,7 +46,7 @@ class AnthropicModel(ModelPlugin):
         except anthropic.APIConnectionError as error:
             timed_out = isinstance(error, anthropic.APITimeoutError)
             raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
-        return Completion(
+        return modelcalls.Completion(
             text=text_of([block.model_dump() for block in answer.content]),
             input_tokens=answer.usage.input_tokens,
             output_tokens=answer.usage.output_tokens,

@@ -7,10 +7,14 @@ Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
-from holdfast import modelcalls
-from holdfast.distill import Completion, ModelPlugin
+from holdfast.distill import ModelPlugin
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from holdfast.modelcalls import Completion
 
 
 class OpenAIModel(ModelPlugin):
@@ -20,6 +24,8 @@ class OpenAIModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One Chat Completion, not streamed. Raises: ModelFailed."""
+        from holdfast import modelcalls
+
         try:
             import openai
         except ImportError as error:
@@ -40,7 +46,7 @@ class OpenAIModel(ModelPlugin):
             timed_out = isinstance(error, openai.APITimeoutError)
             raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
         choice = answer.choices[0] if answer.choices else None
-        return Completion(
+        return modelcalls.Completion(
             text=(choice.message.content or "") if choice else "",
             input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
             output_tokens=answer.usage.completion_tokens if answer.usage else 0,

@@ -473,7 +473,7 @@ def test_settings__wrong__plugin_does_not_load_and_says_why(project: Path, provi
     with Holdfast.open(project, config=config) as opened:
         (status,) = [s for s in opened.plugin_statuses() if s.name == provider]
         assert status.status == "failed"
-        assert f"[plugins.{provider}]" in status.reason
+        assert f"plugins.{provider}." in status.reason
         with pytest.raises(PluginLoadFailed):
             opened.facts.create("a")
 
@@ -497,13 +497,13 @@ def test_key__nowhere__failure_says_how_to_set_it(
     assert f"HOLDFAST_{provider.upper()}_KEY" in failure
 
 
-def test_plugins__loaded__import_no_sdk() -> None:
+def test_plugins__loaded_at_every_event__import_neither_sdk_nor_attrs() -> None:
     import subprocess
     import sys
 
     script = (
-        "import sys, holdfast_openai, holdfast_anthropic, holdfast.distill, holdfast.secrets;"
-        "print(*({'openai', 'anthropic', 'keyring', 'httpx', 'pydantic'} & set(sys.modules)))"
+        "import sys, holdfast_openai, holdfast_anthropic, holdfast.distill;"
+        "print(*({'openai', 'anthropic', 'keyring', 'httpx', 'pydantic', 'attrs', 'attr'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout.strip() == ""
