@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
 
 from holdfast.errors import Conflict, Unavailable
@@ -9,7 +11,10 @@ from holdfast.layout import Layout
 from holdfast.models import Written
 from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
 
-_TRIES = 5
+#: Tries of one compare-and-swap. Many sessions may flush at once and all of them write the handoff; each try waits a
+#: little longer, for a random time, so that they get out of step. About five seconds in all.
+_TRIES = 100
+_LONGEST_PAUSE_S = 0.1
 
 
 class Store:
@@ -43,26 +48,35 @@ class Store:
         ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again
         when somebody else wrote in between. The same text is written too: that it can be read does not prove that an
         earlier, killed try had made it durable (storage contract, C1).
-        Raises: Conflict after five tries; Unavailable when the text read back is not the one written, and nobody else
-        wrote.
+        Raises: Conflict after a hundred tries; Unavailable when the text read back is not the one written, and nobody
+        else wrote.
         """
         check_name(name)
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
+            if attempt:
+                time.sleep(random.random() * min(_LONGEST_PAUSE_S, 0.002 * 2**attempt))  # noqa: S311 - no secret
             before = self.backend.read(name)
             text = change(before.text if before else None)
             try:
-                revision = self.backend.write(name, text, expected=before.revision if before else ABSENT)
+                return self.replace(surface, name, text, before.revision if before else ABSENT)
             except Conflict:
                 continue
-            after = self.backend.read(name)
-            if after is not None and after.text == text:
-                return _written(surface, after, text)
-            lied = after is None or after.revision in (revision, before.revision if before else ABSENT)
-            if lied:
-                raise _silent(name)
         raise Conflict(
             f"{name} was changed by somebody else {_TRIES} times in a row.",
             next_step="Close the editor or stop the other writer, then try again.",
+        )
+
+    def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
+        """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
+        back. Raises: Conflict when somebody else wrote; Unavailable when what is stored is not what was written."""
+        revision = self.backend.write(check_name(name), text, expected=expected)
+        after = self.backend.read(name)
+        if after is not None and after.text == text:
+            return _written(surface, after, text)
+        if after is None or after.revision in (revision, expected):
+            raise _silent(name)
+        raise Conflict(
+            f"{name} was changed by somebody else right after it was written.", next_step="Look at it, then try again."
         )
 
 
