@@ -94,8 +94,9 @@ class Documents:
 
     def settle(self) -> None:
         """Finish or undo what a crash left of an append, and forget what it was to be."""
-        with self._place.lock():
-            self._recover()
+        if os.path.isdir(self._place.private):
+            with self._place.lock():
+                self._recover()
 
     def _walk(self, folder: str, above: frozenset[str]) -> Iterator[str]:
         path = os.path.join(self._place.folder, folder)

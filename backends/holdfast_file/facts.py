@@ -131,6 +131,8 @@ class FactFile:
 
     def compact(self) -> None:
         """Write the file anew when it holds lines of facts that changed or left."""
+        if self._identity() is None:
+            return
         with self._mutex, self._place.lock():
             self._settle()
             if self._key is not None and self._lines > len(self._index):

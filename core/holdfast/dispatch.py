@@ -128,6 +128,10 @@ class Dispatch:
             )
         return tuple(sorted(caller.name for caller in callers))
 
+    def validators(self) -> tuple[str, ...]:
+        """Names of the plugins that judge texts, sorted."""
+        return tuple(sorted(impl.plugin_name for impl in self._manager.hook.on_validate.get_hookimpls()))
+
     def require_all(self) -> None:
         """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no."""
         for status in self.statuses:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.report import Report
     from holdfast.retention import RetentionReport
     from holdfast.safety import Marker
+    from holdfast.scrub import ScrubReport
     from holdfast.sightings import Captured
     from holdfast.three import MemoryUpdate
     from holdfast.transcripts import Transcript
@@ -314,6 +315,19 @@ class Holdfast:
         what = What(subject=subject, session=session, before=before, everything=everything)
         try:
             return purge(self.services, what, dry_run=dry_run)
+        finally:
+            self._read_anew()
+
+    def scrub(self, *, dry_run: bool = False) -> ScrubReport:
+        """Let the validators judge everything that is stored, and mask in place what they want masked. Looks
+        afterwards whether it is gone; ``dry_run`` only tells.
+
+        Raises: PluginError when a validator is broken; Unavailable.
+        """
+        from holdfast.scrub import scrub
+
+        try:
+            return scrub(self.services, dry_run=dry_run)
         finally:
             self._read_anew()
 

@@ -14,7 +14,7 @@ from holdfast import handoff, notes
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.journal import Journal
 from holdfast.layout import Layout, Surface
-from holdfast.places import Edit, map_texts
+from holdfast.places import Edit, edit_bytes, is_temporary, map_texts
 from holdfast.serde import moment
 from holdfast.storage import block_marker
 from holdfast.traces import Needle, fold
@@ -44,6 +44,10 @@ class BySubject(Edit):
                 next_step="Name the person or the matter as it is written; `--all` removes everything.",
             )
         self._needle = Needle(text)
+        self._private = ""
+
+    def begin(self, services: Services) -> None:
+        self._private = services.state + os.sep
 
     def traces(self) -> tuple[Needle, ...]:
         return (self._needle,)
@@ -90,8 +94,12 @@ class BySubject(Edit):
             return None
         if not self._needle.in_bytes(data):
             return data
-        new = self._lines(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        return None if self._needle.in_bytes(new) else new  # in a form that has no lines: all of it goes
+        new = edit_bytes(data, self._lines)
+        if not self._needle.in_bytes(new):
+            return new
+        # In a form that has no lines. A private leftover goes; what a person keeps in the store is left to them.
+        ours = not path or path.startswith(self._private) or is_temporary(path)
+        return None if ours else new
 
     def _holds(self, text: str) -> bool:
         return self._needle.in_text(text) or (

@@ -8,10 +8,11 @@ an interruption left undone.
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +38,7 @@ _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: So long a session that is being flushed is waited for, in seconds.
 _WAIT_S: Final = 20.0
+_ROUNDS: Final = 3
 
 
 class Edit:
@@ -96,6 +98,40 @@ class Left:
     name: str
     why: str
     next_step: str = ""
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """What became of an edit: ``left`` still holds what was to go; ``foreign`` are files of others that hold it;
+    ``files`` and ``size`` (bytes) are what the last search looked at."""
+
+    changed: tuple[Changed, ...]
+    left: tuple[Left, ...]
+    foreign: tuple[str, ...]
+    files: int
+    size: int
+
+
+def carry_out(services: Services, edit: Edit) -> Outcome:
+    """Edit every place, go through all of them again and search every byte; up to three times, since a flush that was
+    under way may write once more what was taken out."""
+    changed: list[Changed] = []
+    for _ in range(_ROUNDS):
+        walk = Walk(services=services, edit=edit)
+        walk.run()
+        changed += walk.changed
+        check = Walk(services=services, edit=edit, dry_run=True)
+        check.run()
+        found, files, size = check.search()
+        foreign = {*check.foreign, *filter(check.is_foreign, found)}
+        names = dict.fromkeys([*(one.name for one in check.changed), *(n for n in found if n not in foreign)])
+        still = [Left(name=n, why="It still holds what was to go.", next_step="Remove it by hand.") for n in names]
+        left = {one.name: one for one in (*still, *walk.left, *check.left)}
+        if not left:
+            break
+    return Outcome(
+        changed=tuple(changed), left=tuple(left.values()), foreign=tuple(sorted(foreign)), files=files, size=size
+    )
 
 
 @define(kw_only=True)
@@ -391,6 +427,14 @@ class Walk:
         return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
 
 
+def counted(changed: Iterable[Changed]) -> dict[str, int]:
+    """Kind of place -> how many things went or changed there."""
+    counts: dict[str, int] = {}
+    for one in changed:
+        counts[one.kind] = counts.get(one.kind, 0) + one.count
+    return dict(sorted(counts.items()))
+
+
 def last_said(one: Journal) -> datetime | None:
     """When the journal's newest dated record was written; of the file, when it cannot be read."""
     from datetime import UTC
@@ -429,6 +473,15 @@ def is_temporary(path: str) -> bool:
     """Whether the file is what a crash left of a write."""
     name = os.path.basename(path)
     return name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+
+
+def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
+    """``data`` with ``change`` applied to its text; bytes that are no UTF-8 stay as they are."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        codec = "utf-16-le" if data.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
+        text = data[2:].decode(codec, "surrogatepass" if len(data) % 2 == 0 else "replace")
+        return data[:2] + change(text).encode(codec, "surrogatepass")
+    return change(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def map_texts(value: Any, change: Callable[[str], str], keep: Mapping[str, object] | None = None) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date
 from hashlib import blake2s
@@ -20,7 +19,7 @@ from attrs import define, field, frozen
 from holdfast import durable, journal, private
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.forgetting import Before, BySession, BySubject, Everything
-from holdfast.places import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Changed, Edit, Left, Walk
+from holdfast.places import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Changed, Edit, Left, Walk, carry_out, counted
 from holdfast.serde import stamp
 from holdfast.traces import fold
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: A flush that was under way may write once more what was purged; the next round finds it.
-_ROUNDS = 3
 KINDS = ("subject", "session", "before", "all")
 
 
@@ -104,10 +101,7 @@ class PurgeReport:
     @property
     def counts(self) -> dict[str, int]:
         """Kind of place -> how many things went or changed there."""
-        counts: Counter[str] = Counter()
-        for one in self.changed:
-            counts[one.kind] += one.count
-        return dict(sorted(counts.items()))
+        return counted(self.changed)
 
 
 def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeReport:
@@ -144,33 +138,15 @@ def _planned(services: Services, what: What) -> PurgeReport:
 def _done(services: Services, what: What, *, resumed: bool, others: tuple[str, ...]) -> PurgeReport:
     edit = what.edit(services)
     pointers = published(services, edit)  # before the receipts that name them go
-    changed: list[Changed] = []
-    left: list[Left] = []
-    foreign: list[str] = []
-    found: list[str] = []
-    files = size = 0
-    for _ in range(_ROUNDS):
-        walk = Walk(services=services, edit=edit)
-        walk.run()
-        changed += walk.changed
-        check = Walk(services=services, edit=edit, dry_run=True)
-        check.run()
-        found, files, size = check.search()
-        foreign = sorted({*check.foreign, *filter(check.is_foreign, found)})
-        found = [name for name in found if not check.is_foreign(name)]
-        names = dict.fromkeys([*(one.name for one in check.changed), *found])
-        still = [Left(name=n, why="It still holds what was to go.", next_step="Remove it by hand.") for n in names]
-        left = list({one.name: one for one in (*still, *walk.left, *check.left)}.values())
-        if not left:
-            break
+    outcome = carry_out(services, edit)
     return PurgeReport(
         kind=what.kind,
         dry_run=False,
-        changed=changed,
-        left=tuple(left),
-        elsewhere=(*pointers, *foreign),
-        files=files,
-        size=size,
+        changed=outcome.changed,
+        left=outcome.left,
+        elsewhere=(*pointers, *outcome.foreign),
+        files=outcome.files,
+        size=outcome.size,
         resumed=resumed,
         unfinished=others,
     )
@@ -190,6 +166,13 @@ def published(services: Services, edit: Edit) -> tuple[str, ...]:
         except HoldfastError:
             continue  # the walk says so
     return tuple(dict.fromkeys(found))
+
+
+def bury(services: Services, kind: str, counts: Mapping[str, object]) -> None:
+    """Leave a tombstone: when, what kind, how many. Raises: Unavailable."""
+    stone = {"at": stamp(services.clock().astimezone(UTC)), "kind": kind, **counts}
+    durable.append(services.private(TOMBSTONES), json.dumps(stone).encode("utf-8") + b"\n")
+    logger.info("a tombstone was set for a purge or scrub by %s", kind)
 
 
 @define
@@ -227,18 +210,8 @@ class _Register:
 
     def bury(self, digest: str, kind: str, report: PurgeReport) -> None:
         """Set the tombstone; a purge that left something stays unfinished."""
-        stone = {
-            "at": stamp(self._services.clock().astimezone(UTC)),
-            "kind": kind,
-            "digest": digest,
-            "changed": report.counts,
-            "files_searched": report.files,
-            "bytes_searched": report.size,
-            "left": len(report.left),
-        }
-        line = json.dumps(stone).encode("utf-8") + b"\n"
-        durable.append(self._services.private(TOMBSTONES), line)
-        logger.info("a purge by %s changed %d places and left %d", kind, len(report.changed), len(report.left))
+        counts = {"changed": report.counts, "files_searched": report.files, "bytes_searched": report.size}
+        bury(self._services, kind, {"digest": digest, **counts, "left": len(report.left)})
         if report.clean:
             self._write({} if kind == "all" else {k: v for k, v in self._read().items() if k != digest})
 
