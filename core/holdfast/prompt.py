@@ -80,7 +80,7 @@ class _Block:
         """Read lines until they exceed the budget, then let the last ones go."""
         while (room := self.budget - self.count(self._render(len(self.lines)))) >= 0:
             # A sum over lines is a little off the count of the whole: the margin mostly saves a second round.
-            chunk = self._take(facts, room + room // 20 + 8)
+            chunk = self._take(facts, room + room // 50 + 4)
             if not chunk:
                 return
             self.lines.extend(lines_of(chunk))
@@ -90,7 +90,7 @@ class _Block:
         taken: list[Fact] = []
         for fact in facts:
             taken.append(fact)
-            room -= self.count(fact.content) + 4  # the frame of a line costs about as much
+            room -= self.count(fact.content) + 5  # the frame of a line costs about as much
             if room < 0:
                 break
         return taken
