@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, safety
+from holdfast import handoff, recall, safety
 from holdfast.layout import Surface
 from holdfast.safety import Marker
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
-_FENCE_OPEN, _FENCE_CLOSE = "<recalled-memory>", "</recalled-memory>"
 
 
 @frozen(kw_only=True)
@@ -147,13 +146,11 @@ def _line(text: str) -> str:
 def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
     """The sections in order of importance, fenced as data. Each is cut to what is left, so the resume point comes whole
     as long as anything does; of a note the end is kept, since that is the newest."""
-    frame = len(_FENCE_OPEN) + len(_FENCE_CLOSE) + 2
+    frame = len(recall.OPEN) + len(recall.CLOSE) + 2
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
     for name, text in sections:
-        body = (
-            text.strip().replace(_FENCE_OPEN, f"&lt;{_FENCE_OPEN[1:]}").replace(_FENCE_CLOSE, f"&lt;{_FENCE_CLOSE[1:]}")
-        )
+        body = recall.defuse(text.strip())
         if not body:
             continue
         part = f"<!-- {name} -->\n{body}" if name else body
@@ -166,5 +163,5 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
                 part = part[: room - len(cut)].rstrip() + cut
             left = room - len(part)
         parts.append(part)
-    whole = f"{_FENCE_OPEN}\n" + "\n\n".join(parts) + f"\n{_FENCE_CLOSE}"
+    whole = f"{recall.OPEN}\n" + "\n\n".join(parts) + f"\n{recall.CLOSE}"
     return whole if max_chars is None or len(whole) <= max_chars else whole[:max_chars]

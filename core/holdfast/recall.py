@@ -17,8 +17,13 @@ _TAG = re.compile(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
 
 
 def fence(text: str) -> str:
-    """``text`` between the tags, without any such tag of its own: nothing recalled can close its fence."""
-    return f"{OPEN}\n{_TAG.sub('', text)}\n{CLOSE}"
+    """``text`` between the tags, defused: nothing recalled can close its own fence."""
+    return f"{OPEN}\n{defuse(text)}\n{CLOSE}"
+
+
+def defuse(text: str) -> str:
+    """``text`` with the ``<`` of every such tag in it as an entity."""
+    return _TAG.sub(lambda tag: f"&lt;{tag[0][1:]}", text)
 
 
 def escape(text: str) -> str:

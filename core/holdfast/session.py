@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from holdfast import capture, paths, safety
+from holdfast import capture, paths, recall, safety
 from holdfast.errors import Conflict, FlushRefused
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 OnSummary = Callable[[str], object]
-
-#: Recalled text is data, not conversation: extractors skip what stands between these.
-RECALL_OPEN, RECALL_CLOSE = "<recalled-memory>", "</recalled-memory>"
 
 
 class Session:
@@ -234,7 +231,7 @@ class Session:
         messages = self.messages
         if not text.strip():
             return messages
-        fenced = f"{RECALL_OPEN}\n{text.strip()}\n{RECALL_CLOSE}"
+        fenced = recall.fence(text.strip())
         at = next((n for n, m in enumerate(messages) if m.role != "system"), len(messages))
         if at < len(messages) and messages[at].role == "user":
             first = messages[at]

@@ -7,20 +7,25 @@ import logging
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from holdfast import Holdfast, discovery
-from holdfast.config import Config, FactsConfig, StorageConfig
+from holdfast.config import Config, FactsConfig, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, PluginError, Refused
 from holdfast.factfile import BadRow, read_rows
-from holdfast.facts import CATEGORIES, Facts, draw_id, is_id
+from holdfast.facts import CATEGORIES, Facts, draw_id, duplicate_key, is_id
+from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, FactCandidate, Finding
+from holdfast.testing import strategies
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 Open = Callable[..., Holdfast]
@@ -520,6 +525,22 @@ def test_export_then_import__other_project__identity(opened: Open, tmp_path: Pat
         assert list(memory.facts.export()) == exported
         again = memory.facts.import_(read_rows(json.dumps({"facts": exported})))
         assert (again.added, again.duplicates) == (0, 20)
+
+
+@settings(max_examples=25, deadline=None)
+@given(many=st.lists(strategies.facts(), max_size=12, unique_by=(lambda f: f.id, lambda f: duplicate_key(f.content))))
+def test_export_then_import__any_facts__identity(many: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+        plain = Config(plugins={"redaction": PluginConfig(enabled=False)})
+        with Holdfast.open(one, config=plain) as first, Holdfast.open(two, config=plain) as second:
+            for fact in many:
+                first.store.backend.add_fact(fact, 500)
+            exported = [row for row in first.facts.export() if clean(str(row["content"])) == row["content"]]
+            text = "\n".join(json.dumps(row) for row in exported)
+            assert second.facts.import_(read_rows(text)).bad == ()
+            assert [{**row, "source": ""} for row in second.facts.export()] == [
+                {**row, "source": ""} for row in exported
+            ]
 
 
 def test_import__some_bad_rows__good_ones_in_bad_ones_by_number(opened: Open) -> None:

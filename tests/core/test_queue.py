@@ -1,0 +1,102 @@
+"""Turns that wait for their extraction: durable, bounded, and not lost when their taker dies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.config import ExtractConfig
+from holdfast.models import Message, Turn
+from holdfast.queue import MAX_ITEMS, Queue
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def turns(name: str) -> list[Turn]:
+    return [Turn(messages=[Message(role="user", text=f"about {name}\u2028\n", at=NOW, id=name, tokens=3)])]
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Queue:
+    return Queue(str(tmp_path / "state"), ExtractConfig())
+
+
+def put(queue: Queue, name: str, *, error: str = "down", now: datetime = NOW) -> bool:
+    return queue.put(turns(name), ["openai"], error=error, source="s", now=now) is not None
+
+
+def test_put__then_read_by_another__whole(queue: Queue, tmp_path: Path) -> None:
+    assert put(queue, "a")
+    (item,) = Queue(str(tmp_path / "state"), ExtractConfig()).items()
+    assert item.turns == tuple(turns("a"))
+    assert (item.plugins, item.source, item.attempts, item.error) == (("openai",), "s", 1, "down")
+    assert item.due == NOW + timedelta(minutes=1)
+    assert (tmp_path / "state" / "extract.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_put__same_turns_again__wait_once(queue: Queue) -> None:
+    put(queue, "a")
+    put(queue, "a")
+    assert len(queue.items()) == 1
+
+
+def test_put__more_than_fit__oldest_are_given_up(queue: Queue) -> None:
+    for number in range(MAX_ITEMS + 3):
+        put(queue, str(number))
+    items = queue.items()
+    assert len(items) == MAX_ITEMS
+    assert items[0].turns[0].user.startswith("about 3")
+
+
+def test_put__no_further_attempt_allowed__not_queued(tmp_path: Path) -> None:
+    assert not put(Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1)), "a")
+
+
+def test_claim__plugin_that_has_just_failed__left_alone(queue: Queue) -> None:
+    put(queue, "a", error="")
+    assert queue.claim(NOW, limit=9, but=["openai"]) == []
+    assert len(queue.claim(NOW, limit=9, but=["other"])) == 1
+
+
+def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    put(Queue(state, ExtractConfig()), "a", error="")
+    script = (
+        "import os, signal, sys; from datetime import datetime, UTC; from holdfast.config import ExtractConfig\n"
+        "from holdfast.queue import Queue\n"
+        "assert Queue(sys.argv[1], ExtractConfig()).claim(datetime(2026, 11, 21, 12, tzinfo=UTC), limit=1)\n"
+        "os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, 'SIGKILL') else signal.SIGTERM)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, state], timeout=30, check=False).returncode != 0
+    queue = Queue(state, ExtractConfig())
+    assert queue.claim(NOW + timedelta(minutes=9), limit=1) == []
+    (item,) = queue.claim(NOW + timedelta(minutes=10), limit=1)
+    assert item.attempts == 2
+    queue.done(item)
+    assert not (tmp_path / "state" / "extract.jsonl").exists()
+
+
+@settings(max_examples=40, deadline=None)
+@given(attempts=st.integers(1, 8), backoff=st.floats(0.0, 10.0), hours=st.floats(0.1, 5.0))
+def test_failed__any_rules__attempts_and_wait_are_bounded(
+    tmp_path_factory: pytest.TempPathFactory, attempts: int, backoff: float, hours: float
+) -> None:
+    rules = ExtractConfig(max_attempts=attempts, backoff_minutes=backoff, max_wait_hours=hours)
+    queue = Queue(str(tmp_path_factory.mktemp("queue")), rules)
+    tried = 1
+    now = NOW
+    put(queue, "a")
+    while items := queue.items():
+        now = max(now, items[0].due)
+        claimed = queue.claim(now, limit=1)
+        if claimed:
+            tried += 1
+            assert queue.failed(claimed[0], ["openai"], error="down", now=now) == bool(queue.items())
+    assert tried <= attempts
+    assert now - NOW <= timedelta(hours=hours) + timedelta(minutes=backoff * 2**attempts)
