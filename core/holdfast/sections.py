@@ -129,7 +129,8 @@ class _Change:
 
     def __init__(self, text: str, section: Section, limits: Limits, name: str) -> None:
         self._body = text[section.start : section.end]
-        self._newline = _newline(text[section.heading.start : section.end] or text)
+        own = text[section.heading.start : section.end]
+        self._newline = _newline(own if "\n" in own or "\r" in own else text)
         self._open_heading = not text[: section.start].endswith(("\n", "\r"))
         self._last = section.end == len(text)
         self._items = [Item(i.start - section.start, i.end - section.start, i.text) for i in section.items]

@@ -12,9 +12,10 @@ from holdfast import Holdfast, Payload
 from holdfast.config import Config, PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
+from holdfast.settings import DEFAULT_PLUGINS
 
 #: Core by itself: what these tests show must not depend on a plugin.
-NO_PLUGINS = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)}
+NO_PLUGINS = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
 
 WHOLE: dict[str, Any] = {
     "objective": "Fix the login test",

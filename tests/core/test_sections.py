@@ -32,6 +32,7 @@ def put(text: str, *entries: CuratedEntry | str, anchor: str = "## A") -> str:
         ("## A\n\ntext\n\n## B", "## A\n\ntext\n\n- n\n\n## B"),
         ("## A\n- q\n### S\n- z", "## A\n- q\n- n\n### S\n- z"),
         ("\ufeff## A ##\r\n\r\n- q\r\n\r\n## B\r\n", "\ufeff## A ##\r\n\r\n- q\r\n- n\r\n\r\n## B\r\n"),
+        ("## B\r\n## A", "## B\r\n## A\r\n\r\n- n\r\n"),
         ("A\n---\n- q\n", "A\n---\n- q\n- n\n"),
         ("## A\n<div>\n- q", "## A\n<div>\n- q\n\n- n\n"),
         ("## B\n\t- x \n\n   ## A\n* q  \n", "## B\n\t- x \n\n   ## A\n* q  \n- n\n"),

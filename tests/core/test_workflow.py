@@ -30,7 +30,7 @@ def memory(opened: Callable[..., Holdfast]) -> Callable[..., Holdfast]:
         from holdfast.config import StorageConfig
 
         storage = StorageConfig(path=".opencode", facts="holdfast/facts.jsonl")
-        made = opened(*plugins, layout=Layout(preset="opencode"), storage=storage)
+        made = opened(*plugins, layout=Layout(preset="opencode"), storage=storage, plugins={})
         update.create(made.services)
         return made
 
@@ -385,7 +385,7 @@ def test_workflow__other_layout__has_the_same_memory(opened: Callable[..., Holdf
     from holdfast.config import StorageConfig
 
     path = {"default": ".holdfast", "timmy": "."}[preset]
-    memory = opened(layout=Layout(preset=preset), storage=StorageConfig(path=path, facts="f.jsonl"))
+    memory = opened(layout=Layout(preset=preset), storage=StorageConfig(path=path, facts="f.jsonl"), plugins={})
     assert memory.validate().ok
     assert memory.validate().checked == ()
     update.create(memory.services)
