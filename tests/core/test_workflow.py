@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 from holdfast import Holdfast, sightings, update
 from holdfast.errors import ConfigError, Corrupt, HoldfastError, NotFound, Refused
 from holdfast.hooks import hookimpl
-from holdfast.layout import Layout
+from holdfast.layout import PRESETS, Layout
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
 from holdfast.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
@@ -41,6 +44,11 @@ def memory(opened: Callable[..., Holdfast]) -> Callable[..., Holdfast]:
 def texts(project: Path) -> Callable[[], dict[str, bytes]]:
     """``texts()``: the three files as they lie on disk."""
     return lambda: {p.stem: p.read_bytes() for p in sorted((project / FOLDER).glob("*.md"))}
+
+
+@pytest.fixture
+def gotchas(texts: Callable[[], dict[str, bytes]]) -> Callable[[], list[str]]:
+    return lambda: [t for t in under(texts()["patterns"], "## Gotchas") if t != "None yet"]
 
 
 def under(text: bytes, anchor: str) -> list[str]:
@@ -271,6 +279,54 @@ def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
     assert under(after["progress"], "## Deferred Items") == WHOLE["deferred_items"]
 
 
+KILLED = """
+import os, signal, sys
+from holdfast import Holdfast
+from holdfast.three import MemoryUpdate
+left = int(sys.argv[1])
+
+def hook(event, args):
+    global left
+    if event == "os.rename":
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+with Holdfast.open(".") as memory:
+    sys.addaudithook(hook)
+    memory.capture("issue", "noticed", critical=True)
+    given = MemoryUpdate(decisions=["d"], gotchas=["g"], deferred_items=["i"])
+    memory.workflow("build").end(given, confirmed=["tests-passed"])
+"""
+
+
+@pytest.mark.req("R187", "R237")
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+@pytest.mark.parametrize("renames", range(7))
+def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing(
+    memory: Callable[..., Holdfast],
+    project: Path,
+    texts: Callable[[], dict[str, bytes]],
+    gotchas: Callable[[], list[str]],
+    renames: int,
+) -> None:
+    (project / ".opencode").mkdir()
+    (project / ".opencode/holdfast.toml").write_text('layout = { preset = "opencode" }\n')
+    memory().workflow("build").start()
+    command = [sys.executable, "-c", KILLED]
+    done = subprocess.run([*command, str(renames)], cwd=project, capture_output=True, timeout=60, check=False)
+    assert done.returncode in (0, -9), done.stderr
+    if done.returncode:
+        assert memory().workflow("build").is_open
+        done = subprocess.run([*command, "99"], cwd=project, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    after = texts()
+    assert under(after["active_context"], "## Decisions") == ["d"]
+    assert sorted(gotchas()) == ["g", "noticed"]
+    assert under(after["progress"], "## Deferred Items") == ["i"]
+    assert memory().validate().ok
+
+
 @pytest.mark.req("R239")
 def test_end__one_file_cannot_take_its_entry__none_is_written(
     memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
@@ -380,14 +436,19 @@ def test_update__validator_refuses__nothing_is_written(
     assert texts() == before
 
 
-@pytest.mark.parametrize("preset", ["default", "timmy"])
-def test_workflow__other_layout__has_the_same_memory(opened: Callable[..., Holdfast], preset: str) -> None:
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+@pytest.mark.parametrize("preset", ["default", "timmy", "opencode"])
+def test_workflow__any_layout_and_backend__has_the_same_memory(
+    opened: Callable[..., Holdfast], preset: str, backend: str
+) -> None:
     from holdfast.config import StorageConfig
 
-    path = {"default": ".holdfast", "timmy": "."}[preset]
-    memory = opened(layout=Layout(preset=preset), storage=StorageConfig(path=path, facts="f.jsonl"), plugins={})
+    storage = StorageConfig(backend=backend, path=PRESETS[preset].path, facts="f.jsonl")
+    memory = opened(layout=Layout(preset=preset), storage=storage, plugins={})
+    if preset == "opencode":
+        assert [f.rule for f in memory.validate().errors] == ["document/missing"] * 3
+        update.create(memory.services)
     assert memory.validate().ok
-    assert memory.validate().checked == ()
     update.create(memory.services)
     memory.workflow("build").start()
     memory.workflow("build").end(update_from(WHOLE), confirmed=["tests-passed"])
@@ -423,11 +484,6 @@ def test_record__damaged__is_told_and_start_replaces_it(
 
 
 # FR-4b
-
-
-@pytest.fixture
-def gotchas(texts: Callable[[], dict[str, bytes]]) -> Callable[[], list[str]]:
-    return lambda: [t for t in under(texts()["patterns"], "## Gotchas") if t != "None yet"]
 
 
 @pytest.mark.req("R219", "R222")

@@ -1,0 +1,63 @@
+"""docs/three-files.md says what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast import sightings
+from holdfast.sections import MAX_DOCUMENT_CHARS, Limits
+from holdfast.three import ANCHORS, CONDITIONS
+
+
+@pytest.fixture
+def page(root: Path) -> str:
+    return (root / "docs" / "three-files.md").read_text(encoding="utf-8")
+
+
+def rows(page: str, first: str) -> dict[str, str]:
+    """First cell -> the rest of the row, of the table whose first heading is ``first``."""
+    table = page.split(f"| {first} |", 1)[1].split("\n\n", 1)[0]
+    return dict(re.findall(r"^\| ([^-|]+?) \| (.+) \|$", table, re.MULTILINE))
+
+
+@pytest.mark.req("R234")
+def test_page__anchors__are_those_of_the_code(page: str) -> None:
+    told = {name.strip("`"): re.findall(r"`(.+?)`", text) for name, text in rows(page, "file").items()}
+    assert told == {f"{surface}.md": list(anchors) for surface, anchors in ANCHORS.items()}
+
+
+@pytest.mark.req("R234", "R246")
+def test_page__conditions__are_those_of_the_code(page: str) -> None:
+    told = {name.strip("`"): re.findall(r"`--(.+?)`", text) for name, text in rows(page, "workflow").items()}
+    assert told == {name: list(table) for name, table in CONDITIONS.items()}
+
+
+@pytest.mark.req("R221", "R222", "R223", "R224", "R238")
+def test_page__triggers_and_limits__are_those_of_the_code(page: str) -> None:
+    assert set(rows(page, "trigger")) == {"repeated", "critical", "integration"}
+    assert (sightings.REPEATED, sightings.WORKFLOWS_AFFECTED, sightings.WINDOW_S) == (3, 2, 60.0)
+    assert f"At most {sightings.WRITES} writes happen in a minute, {sightings.CRITICAL_WRITES} with critical" in page
+    limits = Limits()
+    assert f"at most {limits.max_chars} characters" in page
+    assert f"at most {limits.max_items}" in page
+    assert f"{MAX_DOCUMENT_CHARS:,} characters" in page
+
+
+@pytest.mark.req("R231")
+def test_project__coding_patterns__are_the_linters_settings(root: Path, page: str) -> None:
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    assert "[tool.ruff.lint]" in text
+    assert "strict = true" in text
+    assert "00_meta/patterns.md" in page
+
+
+@pytest.mark.req("R232")
+def test_project__run_time_dependencies__are_the_reviewed_ones(root: Path) -> None:
+    import tomllib
+
+    table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    names = {re.split(r"[<>=;\[ ]", d, maxsplit=1)[0] for d in table["project"]["dependencies"]}
+    assert names == {"attrs", "cattrs", "pluggy", "tomli-w", "tzdata"}
