@@ -30,7 +30,7 @@ MIN_SUBJECT_CHARS: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STAMP_SESSION: Final = re.compile(r"(<!-- at=\S+ session=).*( reason=\S+ -->)")
 #: Keys whose values are ours, not anybody's words.
-_OURS: Final = dict.fromkeys(("kind", "at", "role", "crc", "version"))
+_OURS: Final = frozenset({"kind", "at", "role", "crc", "version"})
 
 
 class BySubject(Edit):
@@ -58,7 +58,7 @@ class BySubject(Edit):
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         if self._holds(str(record.get("id", ""))):
             record = {**record, "id": "purged-" + os.urandom(6).hex()}  # two with one id would count as one message
-        changed: dict[str, Any] = map_texts(record, self._text, _OURS)
+        changed: dict[str, Any] = map_texts(record, self._text, keep=_OURS)
         return changed
 
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:
@@ -85,8 +85,7 @@ class BySubject(Edit):
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         if self._holds(str(table.get("session", ""))):
             return None
-        kept = {key: value for key, value in table.items() if not self._holds(key)}
-        changed: dict[str, Any] = map_texts(kept, self._text, _OURS)
+        changed: dict[str, Any] = map_texts(table, self._text, keep=_OURS, drop=self._needle.in_key)
         return changed
 
     def other(self, path: str, data: bytes) -> bytes | None:
@@ -231,7 +230,7 @@ class Before(Edit):
         return None if self._old_text(row.get("at") or row.get("since")) else row
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
-        return None if "session" in table and self._old_text(table.get("at")) else table
+        return None if self._old_text(table.get("at")) else table
 
     def other(self, path: str, data: bytes) -> bytes | None:
         if not path:
@@ -319,7 +318,9 @@ def _any_text(value: Any, holds: Callable[[str], bool]) -> bool:
         found.append(holds(text))
         return text
 
-    map_texts(value, look)
-    if isinstance(value, dict):
-        found += [holds(str(key)) for key in value]
+    def look_at_key(key: str) -> bool:
+        found.append(holds(key))
+        return False
+
+    map_texts(value, look, drop=look_at_key)
     return any(found)

@@ -12,7 +12,7 @@ import codecs
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,10 +114,21 @@ class Outcome:
 
 def carry_out(services: Services, edit: Edit) -> Outcome:
     """Edit every place, go through all of them again and search every byte; up to three times, since a flush that was
-    under way may write once more what was taken out."""
+    under way may write once more what was taken out. No dream runs meanwhile: it would write what it read before.
+
+    Raises: Unavailable when a dream is under way.
+    """
+    dreaming = services.private("dream.lock")
+    if not os.path.isdir(services.state):
+        return _carried_out(services, edit, "")
+    with durable.lock(dreaming, timeout_s=_WAIT_S):
+        return _carried_out(services, edit, dreaming)
+
+
+def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
     changed: list[Changed] = []
     for _ in range(_ROUNDS):
-        walk = Walk(services=services, edit=edit)
+        walk = Walk(services=services, edit=edit, held=held)
         walk.run()
         changed += walk.changed
         check = Walk(services=services, edit=edit, dry_run=True)
@@ -141,6 +152,7 @@ class Walk:
     services: Services
     edit: Edit
     dry_run: bool = False
+    held: str = ""  # a lock file that the caller holds already
     changed: list[Changed] = field(factory=list)
     left: list[Left] = field(factory=list)
     #: Files of others in folders that the store shares with them: looked at, never touched.
@@ -329,7 +341,9 @@ class Walk:
             self._edit_file(path)
             return
         beside = os.path.join(os.path.dirname(path), os.path.basename(path).split(".")[0] + ".lock")
-        if os.path.exists(beside):  # whoever writes such a file holds the lock that bears its name
+        if beside != self.held and os.path.exists(
+            beside
+        ):  # whoever writes such a file holds the lock that bears its name
             with durable.lock(beside, timeout_s=_WAIT_S):
                 self._edit_file(path)
         else:
@@ -484,12 +498,20 @@ def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
     return change(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def map_texts(value: Any, change: Callable[[str], str], keep: Mapping[str, object] | None = None) -> Any:
-    """``value``, which is plain JSON, with ``change`` applied to every text in it but those under the keys ``keep``."""
+def map_texts(
+    value: Any,
+    change: Callable[[str], str],
+    *,
+    keep: Collection[str] = (),
+    drop: Callable[[str], bool] | None = None,
+) -> Any:
+    """``value``, which is plain JSON, with ``change`` applied to every text in it but those under the keys ``keep``.
+    Entries whose key ``drop`` wants gone are left out."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
-        return [map_texts(item, change, keep) for item in value]
+        return [map_texts(item, change, keep=keep, drop=drop) for item in value]
     if isinstance(value, dict):
-        return {k: v if keep and k in keep else map_texts(v, change, keep) for k, v in value.items()}
+        items = value.items() if drop is None else ((k, v) for k, v in value.items() if not drop(k))
+        return {k: v if k in keep else map_texts(v, change, keep=keep, drop=drop) for k, v in items}
     return value

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 DATED = (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING)
 #: A temporary file of a write that is under way is younger than this.
 TEMPORARY_DAYS = 1
-BACKUPS = "backups"  # the folder of copies in the private folder
+BACKUPS = ("backups", "dreams")  # folders of copies in the private folder
 _WAIT_S = 0.2
 
 
@@ -168,7 +168,7 @@ class _Job:
         if ".jsonl.damaged-" in inside[-1]:
             if rules.damaged and self._is_old(path, rules.damaged):
                 self._remove(path)
-        elif inside[0] == BACKUPS and len(inside) > 1:
+        elif inside[0] in BACKUPS and len(inside) > 1:
             if rules.backup and self._is_old(path, rules.backup):
                 self._remove(path)
         elif rules.log and len(inside) == 1 and path.endswith(".jsonl") and inside[0] not in _LASTING:

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 _ROUNDS = 4
 #: What is shorter is no secret that could be told from a word wherever it stands.
 _LEAST_CHARS = 6
-_OURS = dict.fromkeys(("kind", "at", "role", "crc", "id", "sha256", "revision", "flush_id", "key", "digest"))
+_OURS = frozenset({"kind", "at", "role", "crc", "id", "sha256", "revision", "flush_id", "key", "digest"})
 
 
 def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
@@ -164,7 +164,7 @@ class _Masking(Edit):
         return None if ours else new  # in a form that nobody can mask in place
 
     def _mapped(self, table: dict[str, Any], name: str) -> dict[str, Any]:
-        changed: dict[str, Any] = map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), _OURS)
+        changed: dict[str, Any] = map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
         return changed
 
     def _masked(self, text: str, surface: str, name: str) -> str:

@@ -50,6 +50,11 @@ class Needle:
         folded = fold(text)
         return self._text in folded or (_CUT in folded and self._is_cut_in(folded))
 
+    def in_key(self, key: str) -> bool:
+        """Whether ``key`` was made of a text that holds it: such keys have no case, signs or spaces."""
+        letters = _letters(self._text)
+        return bool(letters) and letters in _letters(fold(key))
+
     def in_bytes(self, data: bytes) -> bool:
         """Whether ``data`` holds it as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
         return any(self.in_text(text) for text in _readings(data))
@@ -57,6 +62,10 @@ class Needle:
     def _is_cut_in(self, folded: str) -> bool:
         before = (part.rstrip() for part in folded.split(_CUT)[:-1])
         return any(part.endswith(self._text[:n]) for part in before for n in range(self._least, len(self._text)))
+
+
+def _letters(folded: str) -> str:
+    return "".join(filter(str.isalnum, folded))
 
 
 def _readings(data: bytes) -> Iterator[str]:

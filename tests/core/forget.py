@@ -84,7 +84,8 @@ def fill(memory: Any, payload: Any, project: Path) -> None:
     trail.write_text("".join(line + "\n" for line in rows), encoding="utf-8")
     (private / "dreams").mkdir()
     (private / "dreams" / "MEMORY.2026-11-20.md").write_text(f"- {FORMS[2]}\n- stays\n", encoding="utf-8")
-    (private / "status.json").write_text(json.dumps({"error": f"no {SUBJECT}", "hash": "abc"}))
+    status = {"error": f"no {SUBJECT}", "hash": "abc", "seen": {"zoë müller ångström again": 1, "tabs": 2}}
+    (private / "status.json").write_text(json.dumps(status))
     (private / "sessions" / "talk.jsonl.damaged-00000000").write_bytes(b"\xff" + SUBJECT.encode() + b"\nwhole\n")
     (private / "append.intent").write_bytes(b'{"document": "x"}\n' + SUBJECT.encode())
     (private / "utf16.txt").write_bytes(SUBJECT.encode("utf-16"))

@@ -42,6 +42,8 @@ def test_purge__subject_everywhere__no_byte_of_it_left_and_the_rest_is_there(ful
     assert "- Fact: The token expires after 60 s" in texts["memory/2026-11-21.md"]
     assert "- Promised: Tell Ana" in texts["memory/2026-11-21.md"]
     assert again.load().memory.count("Python 3.11") == 1
+    status = json.loads((project / ".holdfast/state/status.json").read_text())
+    assert status == {"error": "[purged]", "hash": "abc", "seen": {"tabs": 2}}
 
 
 @pytest.mark.req("R245")

@@ -1,0 +1,154 @@
+"""``holdfast purge``, ``scrub`` and ``retention``: asking, telling, exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from holdfast.cli import main
+
+NAME = "Jane Doe"
+
+
+@pytest.fixture
+def said(run):
+    """A project that knows of Jane Doe."""
+    words = ("--objective", f"Write to {NAME}", "--next-step", "none", "--closed", "--curated", "none")
+    assert run("add", "user", f"write to {NAME}", "--session", "s1").code == 0
+    done = run("flush", "--session", "s1", "--reason", "end", *words)
+    assert done.code == 0, done.err
+    return run
+
+
+@pytest.fixture
+def answer(monkeypatch, capsys):
+    """``answer("y", "purge", ...)``: the command on a terminal, where a person says that."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def run(text, *words):
+        monkeypatch.setattr(sys, "stdin", Terminal(text + "\n"))
+        capsys.readouterr()
+        code = main(words)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.req("R245")
+def test_purge__yes__forgets_and_says_what_it_searched(said, project):
+    result = said("purge", "--subject", NAME, "--yes")
+    assert result.code == 0, result.err
+    assert "forgotten" in result.out
+    assert "nothing left" in result.out
+    assert not any(NAME.encode() in p.read_bytes() for p in project.rglob("*") if p.is_file())
+
+
+@pytest.mark.req("R245")
+def test_purge__dry_run__tells_places_and_leaves_them(said):
+    result = said("purge", "--subject", NAME, "--dry-run")
+    assert result.code == 0
+    assert "would change" in result.out
+    assert "nothing was written" in result.out
+    assert NAME in said("show").out + said("report").out
+
+
+@pytest.mark.req("R245")
+@pytest.mark.parametrize("words", [("purge", "--subject", NAME), ("purge", "--all", "--json"), ("scrub",)])
+def test_purge_and_scrub__nobody_to_ask__usage_error_that_names_yes(said, words):
+    result = said(*words)
+    assert result.code == 2
+    assert "--yes" in result.err
+    assert said("status").code == 0
+    assert NAME in said("report").out
+
+
+@pytest.mark.req("R245")
+@pytest.mark.parametrize(("text", "code"), [("y", 0), ("YES", 0), ("n", 2), ("", 2)])
+def test_purge__person_is_asked__only_a_yes_counts(said, answer, text, code):
+    done, _, err = answer(text, "purge", "--session", "s1")
+    assert done == code
+    assert "Forget" in err
+    assert "[y/N]" in err
+    assert (NAME in said("report").out) is (code == 2)
+
+
+@pytest.mark.req("R245")
+def test_purge__json__one_value_with_counts_and_what_is_left(said):
+    result = said("purge", "--all", "--yes", "--json")
+    assert result.code == 0
+    assert (result.json["ok"], result.json["clean"], result.json["left"]) == (True, True, [])
+    assert result.json["counts"]["journals"] == 1
+    assert result.json["files"] > 0
+
+
+@pytest.mark.req("R245")
+def test_purge__subject_on_stdin__is_read_and_needs_a_yes(said):
+    assert said("purge", "--subject", "-", stdin=NAME).code == 2
+    assert said("purge", "--subject", "-", "--yes", stdin=f"{NAME}\n").code == 0
+    assert NAME not in said("report").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("purge", "--yes"),
+        ("purge", "--yes", "--all", "--session", "s1"),
+        ("purge", "--yes", "--before", "yesterday"),
+        ("purge", "--yes", "--subject", ""),
+        ("retention",),
+        ("retention", "walk"),
+    ],
+)
+def test_commands__bad_arguments__exit_code_2(run, words):
+    result = run(*words)
+    assert result.code == 2
+    assert "next:" in result.err
+
+
+@pytest.mark.req("R245")
+def test_purge__something_cannot_be_edited__exit_code_1_and_told(said, project):
+    folder = project / ".holdfast" / "memory" / "2026-01-01.md"
+    folder.mkdir()
+    (folder / "x.md").write_text("x")
+    broken = project / ".holdfast" / "facts.jsonl"
+    broken.write_text(f"not JSON {NAME}\n")
+    result = said("purge", "--subject", NAME, "--yes")
+    assert result.code == 1
+    assert "facts" in result.out
+    assert "run it again" in result.out
+
+
+@pytest.mark.req("R241")
+def test_scrub__secret_from_before_the_rules__masked(run, project):
+    mail = "ana.example@firm.test"
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n- write to {mail}\n")
+    assert run("scrub", "--dry-run").code == 0
+    assert mail in (project / ".holdfast" / "MEMORY.md").read_text()
+    result = run("scrub", "--yes")
+    assert result.code == 0, result.out
+    assert "1 different secret masked" in result.out
+    assert "redaction" in result.out
+    assert "[REDACTED:email:" in (project / ".holdfast" / "MEMORY.md").read_text()
+    again = run("scrub", "--yes", "--json").json
+    assert (again["ok"], again["changed"], again["secrets"]) == (True, [], 0)
+
+
+@pytest.mark.req("R244")
+def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, monkeypatch):
+    (project / ".holdfast" / "memory").mkdir(exist_ok=True)
+    (project / ".holdfast" / "memory" / "2020-01-01.md").write_text("old")
+    assert "0 things" in said("retention", "run").out
+    monkeypatch.setenv("HOLDFAST_RETENTION__DAILY", "30")
+    planned = said("retention", "run", "--dry-run", "--json").json
+    assert [one["name"] for one in planned["removed"]] == ["memory/2020-01-01.md"]
+    assert said("retention", "run").code == 0
+    assert not (project / ".holdfast" / "memory" / "2020-01-01.md").exists()
+    assert json.loads(said("retention", "run", "--json").out)["removed"] == []
