@@ -55,7 +55,7 @@ def extraction(content: object) -> Extraction:
     are, wrong ones too; judging them is core's (:meth:`holdfast.facts.Facts.offer`).
     Raises: AnswerUnusable when there is none, or when one more was begun and cut off.
     """
-    text = _without_thoughts(text_of(content))
+    text = without_thoughts(text_of(content))
     if not text.strip():
         raise AnswerUnusable("The model answered nothing.")
     if len(text) > MAX_CHARS:
@@ -137,7 +137,8 @@ def _profile(value: object) -> Profile:
     return Profile(**{name: text.strip() for name, text in texts.items() if isinstance(text, str)})
 
 
-def _without_thoughts(text: str) -> str:
+def without_thoughts(text: str) -> str:
+    """``text`` without what a model thought aloud before it answered."""
     text = _THOUGHT.sub("", text)
     # Some models open their thoughts in the prompt and only close them in the answer; some never close them.
     ends = list(_END_OF_THOUGHT.finditer(text))

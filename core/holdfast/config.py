@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zoneinfo
 from collections.abc import Mapping
-from datetime import tzinfo
+from datetime import time, tzinfo
 
 from attrs import Attribute, field, frozen, validators
 
@@ -119,6 +119,37 @@ class RetentionConfig:
     log: int = _days(365)
 
 
+def _check_time(_: object, __: Attribute[str], value: str) -> None:
+    try:
+        fits = len(value) == 5 and time.fromisoformat(value) is not None
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
+
+
+@frozen(kw_only=True)
+class DreamConfig:
+    """When and how the daily notes are consolidated into MEMORY.md.
+
+    ``lookback_days`` calendar days are read, today included; a dream is due ``every_hours`` after the last; ``at`` is
+    the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
+    ``plugin`` names who dreams; by default a plugin that a table enables (a model) before those that are on anyway.
+    Notes with fewer characters than ``min_chars`` are not worth a dream; of more than ``max_chars`` together with
+    MEMORY.md the oldest notes are left out. A memory longer than ``max_memory_chars`` is refused. ``backups`` are kept.
+    """
+
+    lookback_days: int = field(default=3, validator=validators.ge(0))
+    every_hours: float = field(default=24.0, validator=validators.gt(0))
+    at: str = field(default="03:30", validator=_check_time)
+    apply: str = field(default="auto", validator=validators.in_(("auto", "propose")))
+    plugin: str = ""
+    min_chars: int = field(default=1, validator=validators.ge(1))
+    max_chars: int = field(default=200_000, validator=validators.ge(1))
+    max_memory_chars: int = field(default=50_000, validator=validators.ge(1))
+    backups: int = field(default=30, validator=validators.ge(1))
+
+
 def _check_zone(_: object, __: Attribute[str], value: str) -> None:
     if value != "local":
         try:
@@ -142,6 +173,7 @@ class Config:
     facts: FactsConfig = field(factory=FactsConfig)
     extract: ExtractConfig = field(factory=ExtractConfig)
     prompt: PromptConfig = field(factory=PromptConfig)
+    dream: DreamConfig = field(factory=DreamConfig)
     retention: RetentionConfig = field(factory=RetentionConfig)
 
     def plugin(self, name: str) -> PluginConfig:

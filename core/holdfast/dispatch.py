@@ -15,6 +15,7 @@ import pluggy
 from holdfast import hooks
 from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
+from holdfast.settings import DEFAULT_PLUGINS
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
@@ -210,11 +211,22 @@ class Dispatch:
             evidence.append(got)
         return evidence
 
-    def on_dream(self, sources: DreamSources) -> DreamDraft | None:
-        """The first draft, or None when no plugin dreams. Raises: HookFailed."""
+    def dreamers(self) -> tuple[str, ...]:
+        """Names of the plugins that implement ``on_dream``, the one to ask first: those that the user enabled before
+        those that are on by default, so that a configured model wins over the offline one; then by name."""
+        implementing = (
+            name
+            for name, plugin in self._manager.list_name_plugin()
+            if plugin is not None and any(c.name == "on_dream" for c in self._manager.get_hookcallers(plugin) or ())
+        )
+        return tuple(sorted(implementing, key=lambda name: (name in DEFAULT_PLUGINS, name)))
+
+    def on_dream(self, sources: DreamSources, *, only: str = "") -> DreamDraft | None:
+        """The first draft, or None when no plugin dreams. ``only`` asks the plugin of that name. Raises: HookFailed."""
         from holdfast.models import DreamDraft as Kind
 
-        answer = self._manager.hook.on_dream(sources=sources)
+        others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name != only]
+        answer = self._manager.subset_hook_caller("on_dream", others)(sources=sources)
         if answer is None:
             return None
         got = self._value(answer)

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
 
 _ROUNDS = 4
-#: A private-use character on a line of its own: no text of a caller can be taken for it.
-_BORDER_CHAR = "\ue000"
+#: Removing a line may bring up another error, as a limit on the number of items does.
+_SIFTS = 12
+#: Stands on a line of its own between texts; one that holds it itself is asked for alone. Printable, see `clean`.
+_BORDER_CHAR = "\ufffc"
 _BORDER = f"\n{_BORDER_CHAR}\n"
 #: Control characters that no Markdown needs and that break readers; newline and tab stay. Lone surrogates cannot be
 #: written as UTF-8 at all.
@@ -89,6 +91,41 @@ class Gate:
         )
 
     def admit_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
+    def sift(
+        self,
+        text: str,
+        *,
+        surface: str,
+        name: str = "",
+        sources: tuple[tuple[str, str], ...] = (),
+        previous: str | None = None,
+    ) -> tuple[str, list[tuple[str, Finding]]]:
+        """Like :meth:`admit`, but an error that names a line costs that line and not the whole text.
+
+        Returns what is left, and the lines that went with what was said of them. Raises: Refused for an error of the
+        whole text, or when errors do not come to an end; PluginError.
+        """
+        text = clean(text)
+        known = self._known(previous, surface, name) if previous else frozenset()
+        gone: list[tuple[str, Finding]] = []
+        errors: list[Finding] = []
+        for _ in range(_SIFTS):
+            found = self._dispatch.on_validate(Subject(surface, name, text, sources))
+            errors = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
+            errors = [f for f in errors if (f.rule, _line_of(text, f)) not in known]
+            lines = text.splitlines()
+            if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
+                break
+            if errors:
+                said = {f.line: f for f in reversed(errors)}  # of several on one line the first
+                gone += [(lines[f.line - 1], f) for f in sorted(said.values(), key=lambda f: f.line or 0) if f.line]
+                text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
+            elif any(_can_mask(f, text) for f in found):
+                text = mask(text, found)
+            else:
+                return text, gone
+        raise _refusal(surface, name, errors)
+
         """:meth:`admit` for many short texts with one question to the validators. When a mask reaches over a border,
         or something is refused, each text is asked for by itself. Raises: as :meth:`admit`."""
         if not any(_BORDER_CHAR in text for text in texts):

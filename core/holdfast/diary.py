@@ -1,0 +1,88 @@
+"""The dream diary: for people, one document a day, one block for each dream that changed something or looked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date
+from typing import TYPE_CHECKING
+
+from holdfast.notes import comment
+from holdfast.serde import stamp
+from holdfast.storage import block_marker
+
+if TYPE_CHECKING:
+    from holdfast.dreamlog import DreamResult
+
+
+def header(day: date) -> str:
+    """What a new diary begins with."""
+    return f"# Dream Diary: {day.isoformat()}\n"
+
+
+def render(result: DreamResult, block_id: str, told: str) -> str:
+    """One block, beginning with a blank line: what the dreamer told, then what core counted, each part with its lines.
+
+    Without ``told`` the counts tell it. Source: reading A28.
+    """
+    return _block(
+        result,
+        block_id,
+        f"## Dream ({result.at:%H:%M})",
+        [
+            _quoted(told) if told.strip() else generated(result),
+            _part("What was read", _read(result)),
+            _part("What was kept", [f"{len(result.kept)} items stay as they were"] if result.kept else []),
+            _part("What was added", (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
+            _part("What was merged", (f"{gone.text} ({gone.reason})" for gone in result.merged)),
+            _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
+            _part("What was refused", (f"{gone.text} ({gone.reason})" for gone in result.refused)),
+        ],
+    )
+
+
+def not_applied(result: DreamResult, block_id: str, reason: str) -> str:
+    """The block that takes back a dream which was told and then not written."""
+    return _block(
+        result, block_id, f"## Dream not applied ({result.at:%H:%M})", [f"MEMORY.md stayed as it was: {_plain(reason)}"]
+    )
+
+
+def undone(result: DreamResult, block_id: str) -> str:
+    """The block of an undo."""
+    return _block(result, block_id, f"## Dream undone ({result.at:%H:%M})", [_plain(result.reason)])
+
+
+def generated(result: DreamResult) -> str:
+    """The dream in numbers."""
+    parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
+    parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
+    return f"Items: {', '.join(parts)}."
+
+
+def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:
+    lines = ["", title, block_marker(block_id)]
+    lines.append(f"<!-- at={stamp(result.at.astimezone(UTC))} plugin={comment(result.plugin or 'none')} -->")
+    return "\n".join(lines) + "\n\n" + "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _read(result: DreamResult) -> list[str]:
+    return [*result.read, *(f"{name}: not read, there was too much" for name in result.left_out)]
+
+
+def _part(title: str, lines: Iterable[str]) -> str:
+    found = [f"- {_plain(line)}" for line in lines]
+    return "\n".join([f"### {title}", "", *found]) if found else ""
+
+
+def _from(sources: tuple[str, ...]) -> str:
+    return f" [from {', '.join(sources[:3])}]" if sources else ""
+
+
+def _quoted(text: str) -> str:
+    """What a dreamer told, as a quotation: it can forge no heading, no part and no mark of ours."""
+    lines = text.strip().replace("<!--", "&lt;!--").splitlines()
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("<!--", "&lt;!--")
