@@ -12,6 +12,7 @@ from holdfast import update
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import Finding, Severity
+from holdfast.sections import MAX_DOCUMENT_CHARS
 from holdfast.subject import Subject
 from holdfast.three import FILES
 
@@ -72,6 +73,12 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
                 raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists what there is.")
             fix = "`holdfast validate --fix` makes it; restore it from a copy if it was there."
             findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
+            continue
+        if len(document.text) > MAX_DOCUMENT_CHARS:  # no validator is asked: it would run out of its time
+            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not judged"
+            findings.append(
+                Finding(rule="document/size", message=message, fix="Move what is old out of it.", name=name)
+            )
             continue
         checked.append(name)
         surface = services.layout.surface_of(name) or OTHER

@@ -190,6 +190,17 @@ def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three: Ru
     assert f"{FOLDER}/patterns.md:15:" in three("validate").out
 
 
+@pytest.mark.req("R190")
+def test_validate__document_of_fifty_megabytes__is_told_and_not_waited_for(three: Run, project: Path) -> None:
+    with (project / FOLDER / "patterns.md").open("ab") as file:
+        file.write(b"- an ordinary line of fifty characters, or nearly so\n" * 1_000_000)
+    result = three("validate", "--json")
+    assert (result.code, [f["rule"] for f in result.json["findings"]]) == (1, ["document/size"])
+    assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
+    assert three("workflow", "start", "build").code == 1
+    assert three("update", "--gotcha", "x").code == 1
+
+
 @pytest.mark.req("R229")
 def test_validate__empty_section__is_a_warning_and_an_error_only_when_strict(three: Run, project: Path) -> None:
     path = project / FOLDER / "patterns.md"
