@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from holdfast import durable, journal, private
+from holdfast.edits import Changed, Edit, Left, counted
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.forgetting import Before, BySession, BySubject, Everything
-from holdfast.places import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Changed, Edit, Left, Walk, carry_out, counted
+from holdfast.places import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, carry_out
 from holdfast.serde import stamp
 from holdfast.traces import fold
 

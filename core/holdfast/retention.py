@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from holdfast import durable, handoff, journal, private, traces
+from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.forgetting import day_of
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
-from holdfast.places import Changed, Edit, Left, Walk, is_temporary, last_said
+from holdfast.places import Walk, last_said
 from holdfast.safety import State
 from holdfast.serde import moment
 from holdfast.session import Session

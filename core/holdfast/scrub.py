@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from holdfast import durable, private
+from holdfast.edits import Changed, Edit, Left, counted, edit_bytes, is_temporary, map_texts
 from holdfast.gate import mask
 from holdfast.layout import Surface
-from holdfast.places import Changed, Edit, Left, Walk, carry_out, counted, edit_bytes, is_temporary, map_texts
+from holdfast.places import Walk, carry_out
 from holdfast.purge import bury
 from holdfast.subject import Subject
 from holdfast.traces import Needle

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.cli.term import Term
-    from holdfast.places import Changed, Left
+    from holdfast.edits import Changed, Left
 
 _SHOWN = 12
 
