@@ -1,0 +1,378 @@
+"""Is every line of a new memory supported by its sources? No model, no download: an index and plain rules.
+
+A *hard invention* is something in a line that no source says: a number, date, version, address, path, identifier,
+name or quotation; one that the sources say of something else (``misattributed``), a reversed statement
+(``negation``), a reason that nobody gave (``rationale``). Words are not judged: a paraphrase is legal.
+:attr:`Grounded.coverage` tells how many of them are known. What this cannot see, and how often it errs, is told in
+docs/grounding.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from attrs import frozen
+
+from holdfast.claims import Reader, Token, is_content, plain, words_of
+from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks
+from holdfast.wording import (
+    GENERIC,
+    GIVEN_NAMES,
+    NEGATORS,
+    PERSON_VERBS,
+    REASON,
+    STOP,
+    TOOL_NAMES,
+    TURNING,
+    canonical,
+    is_german,
+    is_ordinary,
+)
+
+_SUPPORTS: Final = 3
+#: A match below this supports nothing.
+_MIN_SCORE: Final = 0.15
+#: A claim that stands in more units than this belongs to everything, and is not checked for misattribution.
+_COMMON: Final = 200
+_QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
+_CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
+_ABOUT: Final = re.compile(
+    r"(?:\b(?:about|around|roughly|nearly|almost|approximately|circa|over|under|more than|less than|up to)\W*|~)\Z",
+    re.IGNORECASE,
+)
+
+
+class Support(NamedTuple):
+    """A source line that supports a line: ``line`` is 1-based, ``score`` 0 to 1 (1 is word for word)."""
+
+    document: str
+    line: int
+    score: float
+
+
+class Invention(NamedTuple):
+    """What no source says. ``kind``: number, unit, date, time, version, url, email, path, identifier, name, quote,
+    misattributed, negation or rationale; ``token`` as it stands in the line."""
+
+    kind: str
+    token: str
+
+
+@frozen(kw_only=True)
+class Grounded:
+    """The judgement of one line. ``supports`` are the best source lines, best first, at most three; ``coverage`` the
+    share of the line's content words that they say, 0 to 1 (1 for a line without any)."""
+
+    number: int
+    text: str
+    supports: tuple[Support, ...] = ()
+    inventions: tuple[Invention, ...] = ()
+    coverage: float = 1.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing in the line is a hard invention."""
+        return not self.inventions
+
+
+def ground(lines: Iterable[str], sources: Iterable[tuple[str, str]]) -> tuple[Grounded, ...]:
+    """One judgement for each of ``lines``, in order, numbered from 1.
+
+    ``sources`` are (name, text) pairs in any order; a date in a name (``memory/2026-11-21.md``) says on which day
+    its text was noted. Blank lines are grounded; of headings words and names are not judged. Linear in the size
+    of lines and sources; never raises on any text.
+    """
+    evidence = Evidence(sources)
+    return tuple(_Line(evidence, number, text).judge() for number, text in enumerate(lines, 1))
+
+
+class _Line:
+    """One line, judged against the evidence."""
+
+    def __init__(self, evidence: Evidence, number: int, text: str) -> None:
+        self.evidence = evidence
+        self.number, self.text = number, text
+        self.heading = text.lstrip().startswith("#")
+        self.body = plain(strip_marks(text))
+        self.tokens = Reader().tokens(self.body)
+        self.german = is_german(words_of(self.body))
+        self.features = [_feature(t) for t in self.tokens if t.is_claim or is_content(t)]
+        self.matches: list[Match] = []
+
+    def judge(self) -> Grounded:
+        """The judgement."""
+        places = self.evidence.places(normal(self.text))
+        if places or not self.tokens:
+            supports = tuple(Support(name, line, 1.0) for name, line in places[:_SUPPORTS])
+            return Grounded(number=self.number, text=self.text, supports=supports)
+        self.matches = self.evidence.best(self.features)
+        found = [*self._unknown(), *self._misquoted()]
+        if not found and not self.heading:
+            found = [*self._misattributed(), *self._turned(), *self._unreasoned()]
+        return Grounded(
+            number=self.number,
+            text=self.text,
+            supports=self._supports(),
+            inventions=tuple(dict.fromkeys(found)),
+            coverage=self._coverage(),
+        )
+
+    def _supports(self) -> tuple[Support, ...]:
+        places: dict[tuple[str, int], float] = {}
+        for match in self.matches:
+            if match.score >= _MIN_SCORE:
+                places.setdefault((match.unit.document, match.unit.line), match.score)
+        return tuple(Support(name, line, score) for (name, line), score in list(places.items())[:_SUPPORTS])
+
+    def _coverage(self) -> float:
+        words = {t.root for t in self.tokens if is_content(t)}
+        units = [m.unit for m in self.matches[:_SUPPORTS]]
+        return round(sum(any(u.says(w) for u in units) for w in words) / len(words), 3) if words else 1.0
+
+    # --- what no source has --------------------------------------------------------------------------------------
+
+    def _unknown(self) -> Iterable[Invention]:
+        for index, token in enumerate(self.tokens):
+            if token.is_claim:
+                if not self._is_known(token, index):
+                    yield Invention(self._kind(token), token.text)
+            elif token.wants and not self.evidence.offers(token.wants) and self._is_sibling(token):
+                yield Invention("identifier", token.wants[0][2:])
+            elif not self.heading and self._is_new_name(token, index):
+                yield Invention("name", token.text)
+
+    def _kind(self, token: Token) -> str:
+        if token.kind == "number" and token.group != "number:":
+            values = [f"#{w[1:]}" for w in token.wants if w[0] == "="]
+            return "unit" if self.evidence.offers(values) else "number"
+        return token.kind
+
+    def _is_known(self, token: Token, index: int) -> bool:
+        if self.evidence.offers(token.wants):
+            return True
+        if token.kind in ("identifier", "path", "name") and not token.text.startswith(("-", "#", "!")):
+            low = token.text.lower()
+            if token.text.isalpha() and self.evidence.has_word(low):
+                return True
+            return (not low.isdigit() and self.evidence.has_phrase(token.text)) or self._is_initialism(token.text)
+        if token.kind == "number":
+            return self._is_count(token, index) or self._is_rounded(token) or self._is_single(token)
+        return False
+
+    def _is_initialism(self, text: str) -> bool:
+        """``DLQ`` where the supporting lines say "dead letter queue"."""
+        if not (len(text) > 2 and text.isalpha() and text.isupper()):
+            return False
+        for match in self.matches[:6]:
+            initials = "".join(t.text[:1].lower() for t in match.unit.tokens)
+            if text.lower() in initials:
+                return True
+        return False
+
+    def _is_count(self, token: Token, index: int) -> bool:
+        """A small number of things that the line itself lists: ``three regions: eu, us and ap``."""
+        value = token.wants[0].lstrip("#=")
+        if not value.isdigit() or not 2 <= int(value[:3]) <= 12 or token.group != "number:":
+            return False
+        rest = self.body[token.at :]
+        listed = rest.partition(":")[2] or rest
+        listed = re.split(r"[.;(]\s", listed, maxsplit=1)[0]
+        parts = re.split(r",\s*(?:and|or|und)\s+|,\s*|\s+(?:and|or|und)\s+", listed)
+        return len(parts) == int(value) and index + 2 < len(self.tokens)
+
+    def _is_rounded(self, token: Token) -> bool:
+        """``about 1,500`` where a supporting line says 1,487."""
+        if not _ABOUT.search(self.body[max(0, token.at - 20) : token.at]):
+            return False
+        value = _value(token)
+        if not value:
+            return False
+        for match in self.matches[:_SUPPORTS]:
+            for other in match.unit.tokens:
+                near = _value(other) if other.group == token.group else None
+                if near and abs(near - value) <= 0.05 * abs(near) and _digits(value) < _digits(near):
+                    return True
+        return False
+
+    def _is_single(self, token: Token) -> bool:
+        words = ("w:one", "w:single", "w:a", "w:an", "w:once", "w:first")
+        return token.wants[0] in ("#1", "=1") and any(m.unit.holds(words) for m in self.matches[:_SUPPORTS])
+
+    def _is_sibling(self, token: Token) -> bool:
+        """``billing-api`` where the sources know other names that end in ``-api`` and no ``billing``."""
+        whole = token.wants[0][2:]
+        first, _, last = whole.rpartition("-")
+        unknown = not all(self.evidence.has_word(part) for part in whole.split("-") if len(part) > 1)
+        return unknown and self.evidence.has_compound(first, last)
+
+    def _is_new_name(self, token: Token, index: int) -> bool:
+        low = token.text.lower().removesuffix("'s").strip("'")
+        if not token.text[:1].isupper() or len(low) < 2 or low in STOP or self.evidence.has_word(low):
+            return False
+        if low in GIVEN_NAMES or low in TOOL_NAMES:
+            return True
+        if self.german or canonical(low) in GENERIC:
+            return False
+        if not token.opens:
+            return not is_ordinary(low, inside=True)
+        if is_ordinary(low):
+            return False
+        after = self.tokens[index + 1] if index + 1 < len(self.tokens) else None
+        if after is None:
+            return False
+        person = after.text.lower() in PERSON_VERBS or token.text.endswith("'s")
+        named = after.text[:1].isupper() and after.kind == "word" and not is_ordinary(after.text.lower(), inside=True)
+        return person or named
+
+    def _misquoted(self) -> Iterable[Invention]:
+        for pattern, kind in ((_QUOTED, "quote"), (_CODE, "identifier")):
+            for found in pattern.finditer(self.body):
+                said = next(g for g in found.groups() if g is not None)
+                words = words_of(said)
+                if not words or self.evidence.has_phrase(said) or (kind == "identifier" and self._is_code(said)):
+                    continue
+                if len(words) > 1 or not self.evidence.has_word(words[0]):
+                    yield Invention(kind, said)
+
+    def _is_code(self, said: str) -> bool:
+        """Whether all of a code span stands in one source line, in whatever order."""
+        words = set(words_of(said))
+        for match in self.matches[:6]:
+            have = {w for t in match.unit.tokens for w in words_of(t.text)}
+            if words <= have:
+                return True
+        return False
+
+    # --- what the sources say otherwise ---------------------------------------------------------------------------
+
+    def _misattributed(self) -> Iterable[Invention]:
+        """A known claim in the place of another: a source line that says everything else of this line says something
+        else in that place, and no line that has the claim is about this subject."""
+        offered = {key for t in self.tokens for key in t.offers} | {t.root for t in self.tokens}
+        for index, token in enumerate(self.tokens):
+            group = self._group(token)
+            if not group:
+                continue
+            keys = token.wants if token.is_claim else (token.root,)
+            holders = self.evidence.units_with(keys, _COMMON)
+            if not holders:
+                continue
+            rest = [f for f in self.features if f[0] != token.root and f[0] not in GENERIC]
+            near = self._near(self.tokens, index)
+            for match in self.matches[:6]:
+                if match.unit.holds(keys):
+                    continue
+                said = _said(match.unit, rest)
+                if not said or len(said) * 2 < len(rest) or not self._competes(match.unit, group, near, offered):
+                    continue
+                if all(self._is_other(self.evidence.units[at], match.unit, rest, said) for at in holders):
+                    yield Invention("misattributed", token.text)
+                    break
+
+    def _group(self, token: Token) -> str:
+        if token.is_claim:
+            return token.group
+        low = token.text.lower().removesuffix("'s")
+        return "entity" if token.text[:1].isupper() and self.evidence.is_name(low) else ""
+
+    def _near(self, tokens: Sequence[Token], index: int) -> set[str]:
+        """The roots of the nearest two words with content on each side."""
+        found: set[str] = set()
+        for step in (range(index - 1, -1, -1), range(index + 1, len(tokens))):
+            count = 0
+            for at in step:
+                if is_content(tokens[at]):
+                    found.add(tokens[at].root)
+                    count += 1
+                    if count == 2:
+                        break
+        return found
+
+    def _competes(self, unit: Unit, group: str, near: set[str], offered: set[str]) -> bool:
+        """Whether a unit has, beside one of the same words, another claim of the same sort that the line has not."""
+        for at, other in enumerate(unit.tokens):
+            if self._group(other) != group or not offered.isdisjoint(other.wants or (other.root,)):
+                continue
+            if near & self._near(unit.tokens, at):
+                return True
+        return False
+
+    def _is_other(self, holder: Unit, rival: Unit, rest: Sequence[tuple[str, tuple[str, ...]]], said: set[str]) -> bool:
+        """Whether the unit that holds a claim is about something else than the line, which ``rival`` is about."""
+        mine = _said(holder, rest)
+        if not mine < said and len(mine) >= len(said):
+            return False
+        newer = holder.day is not None and (rival.day is None or holder.day > rival.day)
+        if newer and len(mine) * 2 >= len(said):
+            return False
+        subject = {f[0] for f in self.features} | GENERIC | rival.roots
+        return not mine or bool(holder.roots - subject)
+
+    def _turned(self) -> Iterable[Invention]:
+        """The line says what its best support says, but for a "not"."""
+        mine = {t.root for t in self.tokens if is_content(t)} - NEGATORS
+        if len(mine - GENERIC) < 2 or not self.matches:
+            return
+        negative, turning = _polarity(self.tokens)
+        told: list[tuple[float, bool]] = []
+        for match in self.matches[:8]:
+            theirs = match.unit.roots - NEGATORS
+            other, other_turning = _polarity(match.unit.tokens)
+            specific = (mine & theirs) - GENERIC
+            missing = mine - theirs - {r for said in match.unit.above for r in said}
+            if not specific or len(missing - GENERIC) * 4 > len(mine):
+                continue
+            alike = len(mine & theirs) / len(mine | theirs)
+            same = other == negative or turning != other_turning
+            told.append((alike, same))
+        if told and not any(same for _, same in told) and max(alike for alike, _ in told) >= 0.6:
+            yield Invention(
+                "negation", " ".join(t.text for t in self.tokens if t.text.lower() in NEGATORS) or "no negation"
+            )
+
+    def _unreasoned(self) -> Iterable[Invention]:
+        """A reason of which no word stands near the support."""
+        found = REASON.search(self.body)
+        if found is None or not self.matches or self.matches[0].score < 0.3:
+            return
+        clause = [t for t in Reader().tokens(self.body[found.end() :]) if t.is_claim or is_content(t)]
+        words = {t.root for t in clause if t.root not in GENERIC}
+        if len(words) < 2:
+            return
+        near: set[str] = set()
+        for match in self.matches[:_SUPPORTS]:
+            for at in range(max(0, match.at - 4), min(len(self.evidence.units), match.at + 5)):
+                unit = self.evidence.units[at]
+                if unit.document == match.unit.document:
+                    near |= unit.roots | unit.keys
+        if not words & near:
+            yield Invention("rationale", self.body[found.start() :].strip(" ."))
+
+
+def _feature(token: Token) -> tuple[str, tuple[str, ...]]:
+    return token.root, token.wants if token.is_claim else ()
+
+
+def _said(unit: Unit, features: Iterable[tuple[str, tuple[str, ...]]]) -> set[str]:
+    return {root for root, wants in features if unit.says(root, wants)}
+
+
+def _polarity(tokens: Sequence[Token]) -> tuple[bool, bool]:
+    """Whether a statement is turned round by an odd number of negations, and whether it has other words that turn."""
+    words = [t.text.lower() for t in tokens]
+    count = sum(w in NEGATORS or w.endswith("n't") for w in words)
+    return count % 2 == 1, any(w in TURNING for w in words)
+
+
+def _value(token: Token) -> float | None:
+    for key in token.wants:
+        text = key.rpartition(":")[2].lstrip("#=")
+        if token.kind == "number" and re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", text):
+            return float(text)
+    return None
+
+
+def _digits(value: float) -> int:
+    return len(f"{value:g}".replace(".", "").rstrip("0"))
