@@ -12,10 +12,9 @@ from holdfast.models import Extraction, FactCandidate, Profile
 
 #: Longer answers than this are not read: nobody asked for so many facts.
 MAX_CHARS: Final = 400_000
+_MAX_FAILURES: Final = 1_000
 
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)\b[^<>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)\b[^<>]*>", re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
+_THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\b[^<>]*>", re.IGNORECASE)
 _START = re.compile(r"[{\[]")
 _PROFILE = {
     "work": "work",
@@ -80,25 +79,28 @@ _CUT_OFF: Final = object()
 
 
 def _values(text: str) -> Iterator[object]:
-    """Every outermost JSON object and list in ``text``; :data:`_CUT_OFF` where one with facts begins and never ends."""
+    """Every outermost JSON object and list in ``text``; :data:`_CUT_OFF` where one with facts begins and never ends.
+
+    Takes time in proportion: what opens without end, or too often to no purpose, is not looked through.
+    """
     decoder = json.JSONDecoder()
-    position = 0
+    last_facts, last_brace = text.rfind('"facts"'), text.rfind("}")
+    position = failures = 0
     while match := _START.search(text, position):
         try:
             value, position = decoder.raw_decode(text, match.start())
-        except (ValueError, RecursionError) as error:
+        except json.JSONDecodeError as error:
             position = match.end()
-            if '"facts"' in text[match.start() :] and _ends_early(text, error):
+            endless = error.msg.startswith("Unterminated string") or error.pos > last_brace
+            if endless and last_facts >= match.start():
                 yield _CUT_OFF
+            failures += 1
+            if failures > _MAX_FAILURES:
+                raise AnswerUnusable("The model's answer is full of brackets that hold nothing.") from error
+        except RecursionError as error:
+            raise AnswerUnusable("The model's answer is nested too deeply.") from error
         else:
             yield value
-
-
-def _ends_early(text: str, error: ValueError | RecursionError) -> bool:
-    """Whether what could not be read just lacks its end."""
-    if not isinstance(error, json.JSONDecodeError):
-        return False
-    return error.msg.startswith("Unterminated string") or "}" not in text[error.pos :]
 
 
 def _answer(value: object) -> Mapping[str, Any] | None:
@@ -138,11 +140,19 @@ def _profile(value: object) -> Profile:
 
 
 def without_thoughts(text: str) -> str:
-    """``text`` without what a model thought aloud before it answered."""
-    text = _THOUGHT.sub("", text)
-    # Some models open their thoughts in the prompt and only close them in the answer; some never close them.
-    ends = list(_END_OF_THOUGHT.finditer(text))
-    if ends:
-        text = text[ends[-1].end() :]
-    opened = _OPEN_THOUGHT.search(text)
-    return text[: opened.start()] if opened else text
+    """``text`` without what a model thought aloud before it answered.
+
+    Some models open their thoughts in the prompt and only close them in the answer: all up to there is thought. Some
+    never close them.
+    """
+    kept: list[str] = []
+    position, thinking = 0, False
+    for tag in _THOUGHT_TAG.finditer(text):
+        if tag[1]:
+            if not thinking:
+                kept = []
+            position, thinking = tag.end(), False
+        elif not thinking:
+            kept.append(text[position : tag.start()])
+            thinking = True
+    return "".join(kept if thinking else [*kept, text[position:]])

@@ -53,7 +53,7 @@ def strip(text: str) -> str:
 
 
 def _begins_line(text: str, at: int) -> bool:
-    return text[:at].rstrip(" \t")[-1:] in ("", "\n")
+    return text[max(0, at - 20) : at].rstrip(" \t")[-1:] in ("", "\n")
 
 
 def without_recalled(turns: Iterable[Turn]) -> tuple[Turn, ...]:
