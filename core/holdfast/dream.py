@@ -11,23 +11,22 @@ does again what was not finished. Daily notes are read and never written. Every 
 from __future__ import annotations
 
 import contextlib
-import difflib
-import hashlib
 import logging
-import secrets
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import diary, dreamlog, dreamtext, durable, paths, private
-from holdfast.dreamlog import Backup, DreamResult, Gone, Mark, Proposal, Status, Supported
+from holdfast import dreamlog, dreamtext, paths
+from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
+from holdfast.dreamnotes import Note, content, digest_of, window
+from holdfast.dreamwrite import apply, diff, lock, new_id, told
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import DreamSources
-from holdfast.storage import ABSENT, block_marker, sha256
+from holdfast.storage import ABSENT
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -42,7 +41,6 @@ GUARDED_ITEMS: Final = 10
 WAIT_S: Final = 2.0
 #: After a failed run the next automatic one waits so long.
 RETRY_AFTER: Final = timedelta(hours=1)
-_NAMED_SUPPORTS = 5
 #: From this score of :func:`holdfast.grounding.ground` on, an old item counts as merged into the new one.
 _SAYS_THE_SAME = 0.5
 
@@ -85,12 +83,6 @@ def deep_dream(
     return run.result
 
 
-def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
-    """Held by whoever dreams, undoes or reviews. Raises: Unavailable."""
-    private.make(services.state)
-    return durable.lock(services.private("dream.lock"), timeout_s=timeout_s)
-
-
 def is_due(services: Services) -> bool:
     """Whether an automatic dream would do something now: enough time went by and the notes say something new. Cheap,
     and it changes nothing. Raises: Corrupt, Unavailable."""
@@ -100,38 +92,6 @@ def is_due(services: Services) -> bool:
         return False
     waiting = dreamlog.proposal(services.state)
     return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
-
-
-# --- the notes -------------------------------------------------------------------------------------------------
-
-
-def window(services: Services, days: int) -> list[tuple[date, str, str]]:
-    """The notes of the last ``days`` calendar days, today included, oldest first, as (day, name, text). Notes with no
-    text beyond their title are left out. Source: readings A25, A26."""
-    today = services.now().date()
-    found = []
-    for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
-        day = services.layout.day_of(Surface.DAILY, name)
-        if day is None or not 0 <= (today - day).days < days:
-            continue
-        document = services.store.read(name)
-        if document is not None and _content(document.text):
-            found.append((day, name, document.text))
-    return sorted(found)
-
-
-def _content(text: str) -> str:
-    lines = text.removeprefix("\ufeff").strip().splitlines()
-    return "\n".join(lines[1:] if lines and lines[0].startswith("# ") else lines).strip()
-
-
-def digest_of(notes: Sequence[tuple[date, str, str]]) -> str:
-    """A digest of the days and bytes of the notes. Source: reading A27."""
-    digest = hashlib.sha256()
-    for day, _, text in notes:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(f"{day.isoformat()} {len(data)}\n".encode() + data)
-    return digest.hexdigest()
 
 
 def _not_due(services: Services, mark: Mark) -> str:
@@ -201,7 +161,7 @@ class _Run:
         if self.if_due and not self.force and (why := _not_due(services, mark)):
             raise _Skip(why)
         notes = window(services, self.days)
-        if sum(len(_content(text)) for _, _, text in notes) < settled.min_chars:
+        if sum(len(content(text)) for _, _, text in notes) < settled.min_chars:
             raise _Skip("No recent daily note has content.")
         digest = digest_of(notes)
         if not self.force:
@@ -235,7 +195,7 @@ class _Run:
             raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
         return named or names[0]
 
-    def _dream(self, notes: Sequence[tuple[date, str, str]], digest: str) -> None:
+    def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services
         name = services.layout.name(Surface.MEMORY)
         document = services.store.read(name)
@@ -246,8 +206,7 @@ class _Run:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
         new = self._checked(draft.memory, name, old, sources)
         self._compare(old, new, sources)
-        diff = "".join(_diff(old, new, name))
-        self.note(diff=diff)
+        self.note(diff="".join(diff(old, new, name)))
         self._guard(old, new)
         story = self._story(draft.diary)
         if self.dry_run:
@@ -258,7 +217,7 @@ class _Run:
         if (again.revision if again else ABSENT) != base:
             raise _Edited(name)
         proposal = Proposal(result=self.result, name=name, text=new, base=base, digest=digest, diary=story)
-        if services.config.dream.apply == "propose" and diff:
+        if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
             dreamlog.propose(services.state, evolve(proposal, result=self.result))
             return
@@ -273,7 +232,7 @@ class _Run:
             return text
         return self.services.gate.admit(text, surface=surface, name=name, previous=text, verbatim=True)
 
-    def _sources(self, name: str, old: str, notes: Sequence[tuple[date, str, str]]) -> tuple[tuple[str, str], ...]:
+    def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""
         room = self.services.config.dream.max_chars - len(old)
         taken: list[tuple[str, str]] = []
@@ -333,33 +292,33 @@ class _Run:
 
         before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
         known = {duplicate_key(item.text) for item in before.items}
-        grounded = ground([f"- {item.text}" for item in after.items], sources)
-        lines: list[Supported] = []
-        taken_up: dict[int, str] = {}  # line of MEMORY.md -> the new item that says it
-        for item, found in zip(after.items, grounded, strict=True):
-            kept = duplicate_key(item.text) in known
-            supports = sorted(found.supports, key=lambda s: -s[2])
-            named = tuple(f"{document}:{line}" for document, line, _ in supports[:_NAMED_SUPPORTS])
-            lines.append(Supported(text=item.text, sources=named, kept=kept))
-            for document, line, score in supports:
-                if document == sources[0][0] and score >= _SAYS_THE_SAME:
-                    taken_up.setdefault(line, item.text)
         now = {duplicate_key(item.text) for item in after.items}
-        gone = [item for item in before.items if duplicate_key(item.text) not in now]
-        merged = [i for i in gone if i.line in taken_up]
+        lines = [
+            Supported(
+                text=found.text,
+                sources=[f"{support.document}:{support.line}" for support in found.supports],
+                kept=duplicate_key(found.text) in known,
+            )
+            for found in ground([item.text for item in after.items], sources)
+        ]
+        # An old item counts as merged when the new memory, taken as the source, says it.
+        merged, dropped = [], []
         refused = {duplicate_key(one.text): one.reason for one in self.result.refused}
+        there = new.splitlines()
+        gone = [item.text for item in before.items if duplicate_key(item.text) not in now]
+        for found in ground(gone, [("new", new)]):
+            best = found.supports[0] if found.supports else None
+            if best is not None and found.ok and best.score >= _SAYS_THE_SAME:
+                merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
+            else:
+                reason = refused.get(duplicate_key(found.text), "left out by the dream")
+                dropped.append(Gone(text=found.text, reason=reason))
         self.note(
             lines=lines,
             kept=[line.text for line in lines if line.kept],
             added=[line.text for line in lines if not line.kept],
-            merged=self._admitted([Gone(text=i.text, reason=f"now in: {taken_up[i.line]}") for i in merged]),
-            dropped=self._admitted(
-                [
-                    Gone(text=i.text, reason=refused.get(duplicate_key(i.text), "left out by the dream"))
-                    for i in gone
-                    if i.line not in taken_up
-                ]
-            ),
+            merged=self._admitted(merged),
+            dropped=self._admitted(dropped),
         )
 
     def _guard(self, old: str, new: str) -> None:
@@ -385,126 +344,3 @@ class _Run:
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
         """Refused texts as they may be written down: what was refused may be a secret."""
         return [Gone(text=told(self.services, g.text), reason=told(self.services, g.reason)) for g in gone]
-
-
-# --- writing ---------------------------------------------------------------------------------------------------
-
-
-def new_id() -> str:
-    """The id of a run, and of its block in the diary."""
-    return f"dream_{secrets.token_hex(6)}"
-
-
-def told(services: Services, text: str) -> str:
-    """A text as it may be told and recorded; a placeholder when the gate does not let it through."""
-    if not text:
-        return ""
-    try:
-        return services.gate.admit(paths.rewrite(text, services.root), surface=Surface.DIARY)
-    except HoldfastError:
-        return "(withheld: it may not be stored)"
-
-
-def apply(services: Services, proposal: Proposal) -> DreamResult:
-    """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
-
-    Raises: Conflict when MEMORY.md is not what it was made from; the diary says then that it was not applied.
-    """
-    result, name = proposal.result, proposal.name
-    stored = services.store.read(name)
-    if (stored.revision if stored else ABSENT) != proposal.base:
-        raise Conflict(f"{name} was edited since.", next_step="Dream again: `holdfast dream --force`.")
-    before = stored.text if stored else None
-    changed = before != proposal.text
-    if changed:
-        backup = Backup(id=result.id, at=_utc(result.at), name=name, before=before, after=sha256(proposal.text))
-        result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
-    page = services.layout.name(Surface.DIARY, result.at.date())
-    _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
-    result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
-    if changed:
-        try:
-            services.store.replace(Surface.MEMORY, name, proposal.text, proposal.base)
-        except HoldfastError as error:
-            with contextlib.suppress(HoldfastError):
-                why = told(services, error.message)
-                _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
-            raise
-    dreamlog.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
-    logger.info("dreamt as %s", result.id)
-    return evolve(result, next_step="`holdfast dream --undo` takes it back." if changed else "")
-
-
-def undo(services: Services, *, force: bool = False) -> DreamResult:
-    """Put back MEMORY.md as it was before the last change by a dream or an undo; undoing an undo brings the dream back.
-
-    Raises: Refused when there is none, or MEMORY.md was edited since and not ``force``; Conflict; Corrupt; Unavailable.
-    """
-    with lock(services):
-        now = services.now()
-        stored = services.store.read(services.layout.name(Surface.MEMORY))
-        current = stored.text if stored else ""
-        kept = _undoable(services, current, force=force)
-        text = kept.before if kept.before is not None else dreamtext.TITLE + "\n"
-        text = services.gate.admit(text, surface=Surface.MEMORY, name=kept.name, previous=text, verbatim=True)
-        page = services.layout.name(Surface.DIARY, now.date())
-        result = DreamResult(
-            id=new_id(),
-            at=now,
-            status=Status.UNDONE,
-            reason=f"The {kept.title} of {kept.at.astimezone(services.config.tz):%Y-%m-%d %H:%M} was undone.",
-            next_step="`holdfast dream --undo` brings it back.",
-            diary=page,
-            diff="".join(_diff(current, text, kept.name)),
-        )
-        backup = Backup(
-            id=result.id,
-            at=_utc(now),
-            name=kept.name,
-            before=stored.text if stored else None,
-            after=sha256(text),
-            title="undo",
-        )
-        named = dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
-        result = evolve(result, backup=named)
-        _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
-        services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
-        dreamlog.record(services.state, result)
-        return result
-
-
-def _undoable(services: Services, current: str, *, force: bool) -> Backup:
-    """The newest backup from before a change that led to the ``current`` text; with ``force`` the newest at all.
-
-    Backups tell it, not the log: a dream that was killed right after it wrote can be undone too. Raises: Refused.
-    """
-    backups = dreamlog.backups(services.state)
-    digest = sha256(current)
-    found = next((b for b in reversed(backups) if b.after == digest), None)
-    if found is None and not backups:
-        raise Refused("There is no dream to undo.", next_step="`holdfast dream --log` lists the runs.")
-    if found is None and not force:
-        raise Refused(
-            f"{backups[-1].name} was edited since the last {backups[-1].title}, and that would be lost.",
-            next_step="If that is meant, `holdfast dream --undo --force`; what stands there now is kept as a backup.",
-        )
-    return found or backups[-1]
-
-
-def _tell(services: Services, page: str, result: DreamResult, block: Callable[[str], str]) -> None:
-    """Append a block to the diary; ``block`` makes it from its id, which is the run's, numbered from its second on."""
-    stored = services.store.read(page)
-    block_id, number = result.id, 1
-    while stored is not None and block_marker(block_id) in stored.text:
-        number += 1
-        block_id = f"{result.id}-{number}"
-    text = services.gate.admit(block(block_id), surface=Surface.DIARY, name=page)
-    services.store.append(Surface.DIARY, page, text, diary.header(result.at.date()), block_id)
-
-
-def _diff(old: str, new: str, name: str) -> Iterator[str]:
-    return difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=2)
-
-
-def _utc(at: datetime) -> datetime:
-    return at.astimezone(UTC)

@@ -373,8 +373,8 @@ class Holdfast:
         return deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
 
     def undo_dream(self, *, force: bool = False) -> DreamResult:
-        """Put back MEMORY.md as it was before the last dream or undo; see :func:`holdfast.dream.undo`."""
-        from holdfast.dream import undo
+        """Put back MEMORY.md as it was before the last dream or undo; see :func:`holdfast.dreamwrite.undo`."""
+        from holdfast.dreamwrite import undo
 
         return undo(self.services, force=force)
 

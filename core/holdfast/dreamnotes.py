@@ -1,0 +1,50 @@
+"""The daily notes that a dream reads: those of the last days that say anything, and by what they are known again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.layout import Surface
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+
+class Note(NamedTuple):
+    """A daily note."""
+
+    day: date
+    name: str
+    text: str
+
+
+def window(services: Services, days: int) -> list[Note]:
+    """The notes of the last ``days`` calendar days, today included, oldest first. Notes with no
+    text beyond their title are left out. Source: readings A25, A26."""
+    today = services.now().date()
+    found = []
+    for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
+        day = services.layout.day_of(Surface.DAILY, name)
+        if day is None or not 0 <= (today - day).days < days:
+            continue
+        document = services.store.read(name)
+        if document is not None and content(document.text):
+            found.append(Note(day, name, document.text))
+    return sorted(found)
+
+
+def content(text: str) -> str:
+    lines = text.removeprefix("\ufeff").strip().splitlines()
+    return "\n".join(lines[1:] if lines and lines[0].startswith("# ") else lines).strip()
+
+
+def digest_of(notes: Sequence[Note]) -> str:
+    """A digest of the days and bytes of the notes. Source: reading A27."""
+    digest = hashlib.sha256()
+    for day, _, text in notes:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(f"{day.isoformat()} {len(data)}\n".encode() + data)
+    return digest.hexdigest()

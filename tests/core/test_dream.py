@@ -1,0 +1,566 @@
+"""The dream's pipeline, with a dreamer that answers what the test wants: what is read, written, kept and told."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.config import Config, DreamConfig, PluginConfig
+from holdfast.dreamlog import Status
+from holdfast.errors import Refused
+from holdfast.hooks import hookimpl
+from holdfast.models import DreamDraft, DreamSources, Finding
+from holdfast.settings import DEFAULT_PLUGINS
+
+Open = Callable[..., Holdfast]
+
+NOTE = "# Daily Memory: {day}\n\n## Session Notes (09:00)\n\n- Fact: {text}\n"
+OLD = "# Memory\n\n- The API lives in services/api\n- Deploys need two reviewers\n"
+NEW = "- The API lives in services/api\n- The queue runs on Postgres 16\n"
+
+
+class Dreamer:
+    """Answers ``memory`` and ``diary``, or raises; remembers what it was given."""
+
+    def __init__(self, memory: str = NEW, diary: str = "Tidied up.") -> None:
+        self.memory, self.diary = memory, diary
+        self.asked: list[DreamSources] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+
+    @hookimpl
+    def on_dream(self, sources: DreamSources) -> DreamDraft | None:
+        self.asked.append(sources)
+        self.meanwhile()
+        return DreamDraft(memory=self.memory, diary=self.diary)
+
+
+class Strict:
+    """A validator that refuses lines of a memory which hold a word."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        if subject.surface != "memory":
+            return []
+        lines = enumerate(subject.text.splitlines(), 1)
+        return [Finding(rule="test/word", message="holds it", line=n) for n, line in lines if self.word in line]
+
+
+class Store:
+    """The project's files as they lie on disk."""
+
+    def __init__(self, project: Path) -> None:
+        self.folder = project / ".holdfast"
+
+    def note(self, day: str, text: str = "The queue runs on Postgres 16") -> str:
+        return self.write(f"memory/{day}.md", NOTE.format(day=day, text=text))
+
+    def write(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def read(self, name: str = "MEMORY.md") -> str | None:
+        path = self.folder / name
+        return path.read_text() if path.exists() else None
+
+    def all(self) -> dict[str, str]:
+        return {
+            str(p.relative_to(self.folder)): p.read_text()
+            for p in sorted(self.folder.rglob("*.md"))
+            if "state" not in p.parts
+        }
+
+
+@pytest.fixture
+def store(project: Path) -> Store:
+    return Store(project)
+
+
+@pytest.fixture
+def dreamer() -> Dreamer:
+    return Dreamer()
+
+
+DIARY = "memory/dreams/2026-11-21.md"
+
+
+# what is read
+
+
+@pytest.mark.req("R018", "R019", "R020", "R021")
+@pytest.mark.parametrize(("days", "read"), [(1, ["21"]), (3, ["19", "21"]), (30, ["01", "18", "19", "21"])])
+def test_dream__some_days__reads_those_calendar_days_oldest_first(
+    opened: Open, store: Store, dreamer: Dreamer, days: int, read: list[str]
+) -> None:
+    store.write("MEMORY.md", OLD)
+    for day in ("01", "18", "19", "21"):
+        store.note(f"2026-11-{day}", f"day {day}")
+    store.note("2026-11-22", "a clock that went back leaves notes of tomorrow")
+    result = opened(dreamer).deep_dream(lookback_days=days)
+    (asked,) = dreamer.asked
+    assert asked.memory == OLD
+    assert [name for name, _ in asked.notes] == [f"memory/2026-11-{day}.md" for day in read]
+    assert all(f"day {day}" in text for day, (_, text) in zip(read, asked.notes, strict=True))
+    assert result.read == ("MEMORY.md", *(f"memory/2026-11-{day}.md" for day in read))
+
+
+@pytest.mark.req("R019")
+def test_dream__no_memory_yet__is_shown_as_empty(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.note("2026-11-21")
+    assert opened(dreamer).deep_dream().status is Status.DONE
+    assert dreamer.asked[0].memory == ""
+    assert store.read() == "# Memory\n\n- The API lives in services/api\n- The queue runs on Postgres 16\n"
+
+
+@pytest.mark.req("R018")
+@pytest.mark.parametrize("days", [-1, True, False, 1.0, "3", None, [3]])
+def test_dream__no_whole_number_of_days__raises_and_writes_nothing(
+    opened: Open, store: Store, dreamer: Dreamer, days: Any
+) -> None:
+    store.note("2026-11-21")
+    with pytest.raises(ValueError, match="lookback_days"):
+        opened(dreamer).deep_dream(lookback_days=days)
+    assert dreamer.asked == []
+    assert not (store.folder / "state").exists()
+
+
+@pytest.mark.req("R018")
+def test_dream__zero_days__is_skipped(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.note("2026-11-21")
+    assert opened(dreamer).deep_dream(lookback_days=0).status is Status.SKIPPED
+    assert dreamer.asked == []
+
+
+@pytest.mark.req("R026", "R027")
+@pytest.mark.parametrize(
+    "notes", [{}, {"2026-11-21": ""}, {"2026-11-21": "# Daily Memory: 2026-11-21\n\n \n"}, {"2026-10-01": "old"}]
+)
+def test_dream__no_note_with_content__is_skipped_and_the_memory_is_untouched(
+    opened: Open, store: Store, dreamer: Dreamer, notes: dict[str, str]
+) -> None:
+    store.write("MEMORY.md", OLD)
+    for day, text in notes.items():
+        store.write(f"memory/{day}.md", text)
+    before = os.stat(store.folder / "MEMORY.md").st_mtime_ns
+    result = opened(dreamer).deep_dream()
+    assert (result.status, result.reason) == (Status.SKIPPED, "No recent daily note has content.")
+    assert dreamer.asked == []
+    assert store.read() == OLD
+    assert os.stat(store.folder / "MEMORY.md").st_mtime_ns == before
+    assert DIARY not in store.all()
+
+
+def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    for day in ("2026-11-19", "2026-11-20", "2026-11-21"):
+        store.note(day, "y" * 200)
+    result = opened(dreamer, dream=DreamConfig(max_chars=600)).deep_dream()
+    assert result.left_out == ("memory/2026-11-19.md",)
+    assert [name for name, _ in dreamer.asked[0].notes] == ["memory/2026-11-20.md", "memory/2026-11-21.md"]
+    assert "- memory/2026-11-19.md: not read, there was too much" in (store.read(DIARY) or "")
+    too_little = opened(dreamer, dream=DreamConfig(max_chars=10)).deep_dream(force=True)
+    assert (too_little.status, "max_chars" in too_little.next_step) == (Status.FAILED, True)
+
+
+# once
+
+
+@pytest.mark.req("R025")
+def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    store.note("2026-11-21")
+    assert opened(dreamer).deep_dream().status is Status.DONE
+    before = store.all()
+    second = opened(dreamer).deep_dream()
+    assert (second.status, second.reason) == (Status.SKIPPED, "The notes are those of the last dream.")
+    assert store.all() == before
+    assert len(dreamer.asked) == 1
+    assert opened(dreamer).deep_dream(force=True).status is Status.DONE
+    store.note("2026-11-20")
+    assert opened(dreamer).deep_dream().status is Status.DONE
+    assert len(dreamer.asked) == 3
+
+
+@pytest.mark.req("R025")
+def test_dream__failed__is_not_taken_for_done(opened: Open, store: Store) -> None:
+    store.note("2026-11-21")
+    assert opened(Dreamer(memory="")).deep_dream().status is Status.FAILED
+    assert opened(Dreamer()).deep_dream().status is Status.DONE
+
+
+@pytest.mark.req("R017")
+def test_dream__if_due__runs_once_a_period(opened: Open, store: Store, dreamer: Dreamer, clock: Any) -> None:
+    memory = opened(dreamer)
+    for day, due in (("21", True), ("21", False), ("22", True)):
+        store.note(f"2026-11-{day}", f"said at {clock.now}")
+        assert memory.dream_due() is due
+        assert memory.deep_dream(if_due=True).status is (Status.DONE if due else Status.SKIPPED)
+        clock.tick(hours=12 if due else 13)
+    assert len(dreamer.asked) == 2
+    assert not memory.dream_due()
+
+
+@pytest.mark.req("R017")
+def test_dream__if_due_after_a_failure__waits_an_hour(opened: Open, store: Store, clock: Any) -> None:
+    store.note("2026-11-21")
+    failing = Dreamer(memory="")
+    memory = opened(failing)
+    for _ in range(3):
+        memory.deep_dream(if_due=True)
+    assert len(failing.asked) == 1
+    clock.tick(hours=1)
+    assert memory.dream_due()
+    memory.deep_dream(if_due=True)
+    assert len(failing.asked) == 2
+
+
+def test_dream__two_at_once__only_one_dreams(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.note("2026-11-21")
+    go_on = threading.Event()
+    dreamer.meanwhile = lambda: go_on.wait(20)
+    first = opened(dreamer)
+    results = []
+    thread = threading.Thread(target=lambda: results.append(first.deep_dream()))
+    thread.start()
+    while not dreamer.asked:
+        pass
+    second = opened(dreamer).deep_dream()
+    go_on.set()
+    thread.join()
+    assert (results[0].status, second.status) == (Status.DONE, Status.SKIPPED)
+    assert "Another run is under way" in second.reason
+    assert len(dreamer.asked) == 1
+
+
+# what is written
+
+
+@pytest.mark.req("R010", "R011", "R012", "R023", "R024")
+def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    store.write("MEMORY.md", OLD)
+    note = store.note("2026-11-21")
+    dreamer.memory = "* The API lives in services/api\n\n### Storage\n1. The queue runs on Postgres 16\n"
+    result = opened(dreamer).deep_dream(lookback_days=3)
+    assert result.status is Status.DONE
+    new = "# Memory\n\n- The API lives in services/api\n\n## Storage\n\n- The queue runs on Postgres 16\n"
+    assert store.read() == new
+    assert store.read(note) == NOTE.format(day="2026-11-21", text="The queue runs on Postgres 16")
+    assert result.kept == ("The API lives in services/api",)
+    assert result.added == ("The queue runs on Postgres 16",)
+    assert [g.text for g in result.dropped] == ["Deploys need two reviewers"]
+    assert result.lines[1].sources[0] == "memory/2026-11-21.md:5"
+    assert result.diary == DIARY
+    diary = store.read(DIARY) or ""
+    assert diary.startswith("# Dream Diary: 2026-11-21\n\n## Dream (14:30)\n")
+    for part in (
+        "> Tidied up.",
+        "- MEMORY.md\n- memory/2026-11-21.md",
+        "- The queue runs on Postgres 16 [from memory/2026-11-21.md:5",
+        "- Deploys need two reviewers (left out by the dream)",
+    ):
+        assert part in diary
+
+
+@pytest.mark.req("R024")
+def test_dream__second_of_a_day__keeps_the_first_entry(opened: Open, store: Store, clock: Any) -> None:
+    store.note("2026-11-21")
+    memory = opened(Dreamer(diary="The first."))
+    memory.deep_dream()
+    before = store.read(DIARY) or ""
+    clock.tick(hours=1)
+    opened(Dreamer(diary="")).deep_dream(force=True)
+    after = store.read(DIARY) or ""
+    assert after.startswith(before)
+    assert "## Dream (15:30)" in after[len(before) :]
+    assert "Items: 2 kept, 0 added, 0 merged, 0 dropped, 0 refused." in after[len(before) :]
+
+
+@pytest.mark.req("R023")
+def test_dream__nothing_new__leaves_the_memory_alone(opened: Open, store: Store) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    before = os.stat(store.folder / "MEMORY.md").st_mtime_ns
+    result = opened(Dreamer(memory=OLD)).deep_dream()
+    assert (result.status, result.backup) == (Status.DONE, "")
+    assert os.stat(store.folder / "MEMORY.md").st_mtime_ns == before
+
+
+def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    before = store.all()
+    result = opened(dreamer).deep_dream(dry_run=True)
+    assert (result.status, result.dry_run) == (Status.PROPOSED, True)
+    assert "-- Deploys need two reviewers\n+- The queue runs on Postgres 16" in result.diff
+    assert store.all() == before
+    assert opened(dreamer).deep_dream().status is Status.DONE
+
+
+@pytest.mark.req("R023", "R027")
+@pytest.mark.parametrize(
+    ("memory", "reason"),
+    [
+        ("", "no item is left"),
+        ("Done.", "no item is left"),
+        ("- none\n- N/A", "no item is left"),
+        ("- Postgres", "no item is left"),
+        ("All is well and nothing has to be changed in the memory.", "no item is left"),
+        ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, "more than"),
+    ],
+)
+def test_dream__useless_draft__changes_nothing(opened: Open, store: Store, memory: str, reason: str) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    before = store.all()
+    result = opened(Dreamer(memory=memory)).deep_dream()
+    assert result.status is Status.FAILED
+    assert reason in result.reason
+    assert store.all() == before
+
+
+# the gate
+
+
+@pytest.mark.req("R028", "R029")
+def test_dream__line_that_is_refused__costs_the_line_and_is_told(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    dreamer.memory = NEW + "- It was always gold and silver\nSome prose.\n"
+    result = opened(dreamer, Strict("gold")).deep_dream()
+    assert result.status is Status.DONE
+    assert "gold" not in (store.read() or "")
+    assert {(g.text, g.reason) for g in result.refused} == {
+        ("It was always gold and silver Some prose.", "holds it (test/word)")
+    }
+    assert "It was always gold and silver Some prose. (holds it (test/word))" in (store.read(DIARY) or "")
+
+
+def test_dream__line_that_a_person_wrote__stays_whatever_a_validator_says(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    store.write("MEMORY.md", "# Ours\n\nnot all gold glitters\n\n* all that is gold\n")
+    store.note("2026-11-21")
+    dreamer.memory = "- all that is gold\n- not all gold glitters\n- The queue runs on Postgres 16"
+    result = opened(dreamer, Strict("gold")).deep_dream()
+    assert result.refused == ()
+    assert store.read() == "# Ours\n\n- all that is gold\n- not all gold glitters\n- The queue runs on Postgres 16\n"
+
+
+def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    store.note("2026-11-21", f"by hand: token={secret[:40]}")
+    dreamer.memory = f"- The token is {secret[:40]}\n- The queue runs by hand"
+    dreamer.diary = f"I saw {secret[:40]}."
+    plugins = {name: PluginConfig(enabled=name == "redaction") for name in DEFAULT_PLUGINS}
+    result = opened(dreamer, plugins=plugins).deep_dream()
+    assert secret[:40] not in str(dreamer.asked)
+    assert secret[:40] not in str(result)
+    by_hand = store.folder / "memory" / "2026-11-21.md"
+    written = [p for p in store.folder.rglob("*") if p.is_file() and p != by_hand]
+    assert written
+    assert all(secret[:40].encode() not in p.read_bytes() for p in written)
+
+
+@pytest.mark.parametrize("items", [10, 14])
+def test_dream__loses_more_than_half__is_refused_unless_forced(
+    opened: Open, store: Store, dreamer: Dreamer, items: int
+) -> None:
+    words = [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+    ]
+    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- The {w} service is {w}\n" for w in words[:items]))
+    store.note("2026-11-21")
+    before = store.read()
+    result = opened(dreamer).deep_dream()
+    assert (result.status, f"of the {items} items" in result.reason) == (Status.FAILED, True)
+    assert result.diff
+    assert store.read() == before
+    assert opened(dreamer).deep_dream(force=True).status is Status.DONE
+
+
+def test_dream__small_memory__is_not_guarded(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.write("MEMORY.md", "".join(f"- fact number {n}\n" for n in range(9)))
+    store.note("2026-11-21")
+    assert opened(dreamer).deep_dream().status is Status.DONE
+
+
+# somebody else writes
+
+
+def test_dream__memory_edited_meanwhile__is_dreamt_of_anew(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+
+    def edit_once() -> None:
+        if len(dreamer.asked) == 1:
+            store.write("MEMORY.md", OLD + "- Added by hand\n")
+            dreamer.memory = NEW + "- Added by hand\n"
+
+    dreamer.meanwhile = edit_once
+    result = opened(dreamer).deep_dream()
+    assert result.status is Status.DONE
+    assert dreamer.asked[1].memory.endswith("- Added by hand\n")
+    assert "- Added by hand\n" in (store.read() or "")
+    assert (store.read(DIARY) or "").count("## Dream") == 1
+
+
+def test_dream__memory_edited_again_and_again__is_given_up(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.note("2026-11-21")
+    dreamer.meanwhile = lambda: store.write("MEMORY.md", OLD + "- by hand\n" * len(dreamer.asked))
+    result = opened(dreamer).deep_dream()
+    assert (result.status, result.reason) == (
+        Status.FAILED,
+        "MEMORY.md was edited twice while it was being dreamt of.",
+    )
+    assert store.read() == OLD + "- by hand\n" * 2
+    assert len(dreamer.asked) == 2
+
+
+def test_dream__edited_at_the_last_moment__diary_takes_it_back(
+    opened: Open, store: Store, dreamer: Dreamer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    memory = opened(dreamer)
+    backend = memory.store.backend
+    append = backend.append
+
+    def edit_after(name: str, *rest: Any) -> str:
+        revision = append(name, *rest)
+        store.write("MEMORY.md", OLD + f"- by hand {len(store.read(DIARY) or '')}\n")
+        return revision
+
+    monkeypatch.setattr(backend, "append", edit_after)
+    assert memory.deep_dream().status is Status.FAILED
+    assert (store.read() or "").startswith(OLD + "- by hand")
+    diary = store.read(DIARY) or ""
+    assert diary.count("## Dream (14:30)") == diary.count("## Dream not applied (14:30)") == 2
+
+
+# undo
+
+
+def test_undo__dream__brings_back_every_byte_and_undoing_that_the_dream(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    memory = opened(dreamer)
+    memory.deep_dream()
+    dreamt = store.read()
+    assert memory.undo_dream().status is Status.UNDONE
+    assert store.read() == OLD
+    assert "## Dream undone (14:30)" in (store.read(DIARY) or "")
+    assert opened(dreamer).deep_dream().status is Status.SKIPPED  # the same notes would lead to the same again
+    memory.undo_dream()
+    assert store.read() == dreamt
+
+
+def test_undo__edited_since__is_refused_unless_forced(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    memory = opened(dreamer)
+    with pytest.raises(Refused, match="no dream to undo"):
+        memory.undo_dream()
+    memory.deep_dream()
+    store.write("MEMORY.md", "- by hand\n")
+    with pytest.raises(Refused, match="edited since"):
+        memory.undo_dream()
+    assert store.read() == "- by hand\n"
+    memory.undo_dream(force=True)
+    assert store.read() == OLD
+    memory.undo_dream()
+    assert store.read() == "- by hand\n"
+
+
+def test_undo__first_memory__leaves_an_empty_one(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.note("2026-11-21")
+    memory = opened(dreamer)
+    memory.deep_dream()
+    memory.undo_dream()
+    assert store.read() == "# Memory\n"
+
+
+# the record, and who dreams
+
+
+def test_dreams__every_run__is_recorded(opened: Open, store: Store, dreamer: Dreamer, clock: Any) -> None:
+    memory = opened(dreamer)
+    memory.deep_dream()
+    store.note("2026-11-21")
+    dreamer.memory = ""
+    memory.deep_dream()
+    dreamer.memory = NEW
+    done = memory.deep_dream()
+    memory.deep_dream(if_due=True)
+    memory.undo_dream()
+    runs = opened(dreamer).dreams()
+    assert [r.status for r in runs] == ["skipped", "failed", "done", "skipped", "undone"]
+    assert runs[2] == done
+    assert all(r.reason for r in runs if r is not runs[2])
+    log = store.folder / "state" / "dreams.jsonl"
+    assert log.stat().st_mode & 0o777 == 0o600
+    with log.open("a") as file:
+        file.write('{"id": "cut off by a cra')
+    memory.deep_dream()
+    assert len(memory.dreams()) == 6
+
+
+def test_dream__several_plugins__the_one_that_was_enabled_wins_and_config_decides(
+    opened: Open, store: Store, dreamer: Dreamer, config: Callable[..., Config], project: Path, clock: Any
+) -> None:
+    store.note("2026-11-21")
+    offline = Dreamer(memory="- The queue runs offline")
+    for named, asked in (("", dreamer), ("offline", offline)):
+        plugins = [("offline", offline), ("a-model", dreamer)]
+        settled = config(dream=DreamConfig(plugin=named))
+        with Holdfast.open(project, config=settled, clock=clock, plugins=plugins) as memory:
+            before = len(asked.asked)
+            assert memory.services.dispatch.dreamers() == ("a-model", "offline")
+            assert memory.deep_dream(force=True).plugin == (named or "a-model")
+            assert len(asked.asked) == before + 1
+    failed = opened(dreamer, dream=DreamConfig(plugin="missing")).deep_dream(force=True)
+    assert (failed.status, "'missing'" in failed.reason) == (Status.FAILED, True)
+    assert opened().deep_dream(force=True).reason == "No plugin dreams."
+
+
+class Broken:
+    @hookimpl
+    def on_dream(self, sources: DreamSources) -> DreamDraft:
+        raise RuntimeError("out of order")
+
+
+def test_dream__plugin_fails__is_recorded_and_changes_nothing(opened: Open, store: Store) -> None:
+    store.write("MEMORY.md", OLD)
+    store.note("2026-11-21")
+    before = store.all()
+    result = opened(Broken()).deep_dream()
+    assert (result.status, "out of order" in result.reason) == (Status.FAILED, True)
+    assert store.all() == before
