@@ -58,6 +58,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "layers": "where each kind of memory lives, who owns it, who reads it",
         "route": "which layer a fact belongs to",
         "auth": "keys of model providers and forges, kept in the system's keyring",
+        "migrate": "copy the store to another backend, verified; the old one is only read",
         "retention": "remove what is older than the settings keep it",
         "purge": "forget a subject, a session, what is old or everything, for good",
         "scrub": "mask secrets that were stored before a rule knew them",

@@ -25,6 +25,7 @@ CALLS = {
     "load": ["load"],
     "show": ["show"],
     "report": ["report"],
+    "migrate": ["migrate", "--to", "sqlite"],
     "status": ["status"],
     "sessions": ["sessions"],
     "doctor": ["doctor"],
