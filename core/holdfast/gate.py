@@ -30,7 +30,8 @@ def clean(text: str) -> str:
     """``text`` as it can be stored: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isprintable() and _UNSTORABLE.search(text):  # translating is slow, and hardly ever needed
+    # The quick question first; translating is slow, and hardly ever needed.
+    if not text.replace("\n", "").isprintable() and _UNSTORABLE.search(text):
         text = text.translate(_CONTROLS)
         try:
             text.encode("utf-8")
@@ -90,7 +91,6 @@ class Gate:
             next_step="A validator finds something in its own replacement: switch it off and report it to its author.",
         )
 
-    def admit_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
     def sift(
         self,
         text: str,
@@ -126,6 +126,7 @@ class Gate:
                 return text, gone
         raise _refusal(surface, name, errors)
 
+    def admit_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`admit` for many short texts with one question to the validators. When a mask reaches over a border,
         or something is refused, each text is asked for by itself. Raises: as :meth:`admit`."""
         if not any(_BORDER_CHAR in text for text in texts):
