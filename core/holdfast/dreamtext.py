@@ -49,11 +49,11 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]*\s*")
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*")
 _BOLD_HEADING = re.compile(r"(\*\*|__)([^*_]{1,80}?):?\1:?")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022\u2013\u2014]|\d{1,3}[.)])\s+(.*)")
-_BOX = re.compile(r"\[[ xX]\]\s+")
-_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}")
+_BOXES = re.compile(r"(?:\[[ xX]\]\s+)+")
+_RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _NOTHING = re.compile(
-    r"\W*(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
-    r"(?: yet| so far)?\W*",
+    r"[\W_]*(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
+    r"(?: yet| so far)?[\W_]*",
     re.IGNORECASE,
 )
 
@@ -80,10 +80,11 @@ class Memory:
     prose: tuple[str, ...] = ()
 
     def render(self, title: str = "") -> str:
-        """As Markdown: a title, then items under their headings. Headings without an item are left out."""
+        """As Markdown: a title, the items without a heading, then the others under theirs. Headings without an item are
+        left out."""
         lines = [title or self.title or TITLE]
         heading: str | None = None
-        for item in self.items:
+        for item in sorted(self.items, key=lambda i: bool(i.heading)):
             if item.heading != heading:
                 heading = item.heading
                 lines += ["", f"## {heading}", ""] if heading else [""]
@@ -172,13 +173,15 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
             else:
                 heading = _one_line(found[found.re.groups]).strip("*_ ").rstrip(":")
         elif found := _ITEM.fullmatch(line):
-            said = _one_line(_BOX.sub("", found[1], count=1))
+            said = _one_line(_BOXES.sub("", found[1], count=1) if found[1].startswith("[") else found[1])
             joins = not _NOTHING.fullmatch(said)
             if joins:
                 items.append(Item(text=said, heading=heading, line=number))
         elif joins:
             last = items[-1]
             items[-1] = Item(text=f"{last.text} {_one_line(line)}", heading=last.heading, line=last.line)
+        elif prose_is_item and _NOTHING.fullmatch(line):
+            continue
         elif prose_is_item:
             items.append(Item(text=_one_line(line), heading=heading, line=number))
         else:

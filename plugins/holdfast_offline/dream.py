@@ -29,7 +29,8 @@ def dream(sources: DreamSources) -> DreamDraft:
         for _, text in sources.notes:
             for block in notes.blocks(text):
                 for said in block.items(label):
-                    items.setdefault(duplicate_key(said), Item(text=said, heading=heading))
+                    for item in dreamtext.read(f"- {said}").items:  # as it will be read again
+                        items.setdefault(duplicate_key(item.text), Item(text=item.text, heading=heading))
     return DreamDraft(
         memory=Memory(title=old.title, items=_grouped(items.values())).render(),
         diary=_told(len(sources.notes), len(items) - before, repeated),

@@ -1,0 +1,96 @@
+"""A dream without a model: nothing that is not in the sources, nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import Holdfast, Payload, dreamtext, notes
+from holdfast.dreamlog import Status
+from holdfast.facts import duplicate_key
+from holdfast.models import DreamSources
+from holdfast_offline.dream import dream
+
+AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+lines = st.text(st.characters(codec="utf-8"), max_size=40)
+items = st.lists(lines, max_size=4)
+
+
+def note(facts: list[str], decisions: list[str]) -> str:
+    payload = Payload(objective="x", facts=facts, decisions=decisions, next_step="none")
+    return notes.header(AT.date()) + notes.render(payload, block_id="b", session="s", reason="end", at=AT)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.req("R028", "R029")
+@given(
+    st.lists(st.sampled_from(["- ", "* ", "## ", "", "1. ", "# "]).flatmap(lambda m: lines.map(m.__add__))),
+    items,
+    items,
+)
+def test_dream__any_sources__every_item_stands_in_them_word_for_word(
+    memory: list[str], facts: list[str], decisions: list[str]
+) -> None:
+    sources = DreamSources(memory="\n".join(memory), notes=[("memory/2026-11-21.md", note(facts, decisions))])
+    draft = dream(sources)
+    got = dreamtext.read(draft.memory)
+    there = one_line("\n".join([sources.memory, *(text for _, text in sources.notes)]))
+    old = {i.text for i in dreamtext.read(sources.memory, prose_is_item=True).items}
+    new = {i.text for i in got.items}
+    assert all(text in there for text in new - old)
+    keys = [duplicate_key(i.text) for i in got.items]
+    assert len(keys) == len(set(keys))
+    again = dream(DreamSources(memory=draft.memory, notes=sources.notes))
+    assert again.memory == draft.memory
+
+
+def test_dream__notes__facts_and_decisions_come_behind_what_is_there() -> None:
+    memory = (
+        "# Ours\n\n- The API lives in services/api\n\n## Facts\n\n- Redis 7 holds sessions\n- redis 7 holds sessions\n"
+    )
+    said = note(["Redis 7 holds sessions", "Ada owns billing"], ["Use Postgres 16", "none"])
+    draft = dream(DreamSources(memory=memory, notes=[("memory/2026-11-21.md", said)]))
+    assert draft.memory == (
+        "# Ours\n\n- The API lives in services/api\n\n## Facts\n\n- Redis 7 holds sessions\n- Ada owns billing\n"
+        "\n## Decisions\n\n- Use Postgres 16\n"
+    )
+    assert "1 daily note" in draft.diary
+    assert "2 items new, 1 repetition" in draft.diary
+
+
+@pytest.mark.req("R010", "R017", "R024", "R101", "R108")
+def test_dream__project_as_it_comes__needs_no_key_and_leaves_out_what_is_no_memory(project: Path, clock: Any) -> None:
+    with Holdfast.open(project, clock=clock) as memory:
+        with memory.session("s") as session:
+            session.add("user", "Go on")
+            session.flush(
+                Payload(
+                    objective="Move the queue",
+                    facts=["The queue runs on Postgres 16", "Maybe the cache is broken"],
+                    decisions=["Retries stop after 5 attempts"],
+                    blockers=[],
+                    next_step="none",
+                    artifacts=[],
+                    follow_ups=[],
+                    state_mutations=[],
+                    work_open=False,
+                    curated={"memory": ["The API lives in services/api"]},
+                )
+            )
+        result = memory.deep_dream(lookback_days=3)
+        assert (result.status, result.plugin) == (Status.DONE, "offline")
+        text = memory.store.read("MEMORY.md")
+    assert text is not None
+    assert "- The API lives in services/api\n" in text.text
+    assert "- The queue runs on Postgres 16\n" in text.text
+    assert "- Retries stop after 5 attempts\n" in text.text
+    assert "Maybe" not in text.text
+    assert [g.text for g in result.refused] == ["Maybe the cache is broken"]
