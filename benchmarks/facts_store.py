@@ -102,16 +102,18 @@ def raw_insert(folder: Path) -> Iterator[Callable[[Fact], None]]:
 
 @contextmanager
 def raw_append(folder: Path) -> Iterator[Callable[[Fact], None]]:
-    """As many bytes as the file store writes, and an fsync."""
-    from holdfast_file.lines import Operation, encode
+    """As many bytes as the file store writes: open, write, fsync, close."""
+    line = b"x" * 245 + b"\n"
+    path = folder / "raw.jsonl"
+    path.touch()
 
-    with (folder / "raw.jsonl").open("ab", buffering=0) as file:
+    def append(_: Fact) -> None:
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.write(fd, line)
+        os.fsync(fd)
+        os.close(fd)
 
-        def append(new: Fact) -> None:
-            file.write(encode(Operation(fact=new)))
-            os.fsync(file.fileno())
-
-        yield append
+    yield append
 
 
 def timed(call: Callable[[], object]) -> float:

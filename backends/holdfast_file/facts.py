@@ -7,28 +7,29 @@ complete yet is not read.
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import threading
 from collections.abc import Iterator
 from stat import S_ISREG
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import attrs
 
 from holdfast import durable
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
+from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import Operation, decode, encode, utc
+from holdfast_file.lines import Operation, decode, decode_all, encode, utc
 from holdfast_file.place import Place
 
 _LOG = logging.getLogger(__name__)
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
+_BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
 
 
 class _Identity(NamedTuple):
@@ -69,14 +70,19 @@ class FactFile:
     def add(self, fact: Fact, limit: int) -> AddResult:
         if limit < 1:
             raise ValueError("limit must be at least 1")
-        fact = attrs.evolve(fact, created_at=utc(fact.created_at))
+        at = utc(fact.created_at)
+        if at is not fact.created_at:
+            fact = attrs.evolve(fact, created_at=at)
+        key = duplicate_key(fact.content)
         with self._mutex:
-            self._follow()
-            twin = self._index.find(fact.content)
+            twin = self._index.find(key)
+            if twin:  # to say so again needs no lock, just a look whether it is still there
+                self._follow()
+                twin = self._index.find(key)
             if twin is None or self._unflushed:
                 with self._place.lock():
                     self._settle()
-                    twin = self._index.find(fact.content)
+                    twin = self._index.find(key)
                     if twin is None:
                         return self._insert(fact, limit)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
@@ -99,7 +105,7 @@ class FactFile:
                 confidence=old.confidence if confidence is None else confidence,
                 source=old.source if source is None else source,
             )
-            twin = self._index.find(new.content)
+            twin = self._index.find(duplicate_key(new.content))
             if twin and twin.id != fact_id and content is not None:
                 raise DuplicateFact(
                     f"Fact {twin.id} already says the same as the new content of {fact_id}.",
@@ -119,10 +125,7 @@ class FactFile:
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._mutex:
             self._follow()
-            found = iter(self._index)
-        if order is FactOrder.CONFIDENCE:
-            found = iter(sorted(found, key=lambda fact: -fact.confidence))
-        return itertools.islice(found, limit)
+            return self._index.strongest(limit) if order is FactOrder.CONFIDENCE else self._index.oldest(limit)
 
     def count(self) -> int:
         with self._mutex:
@@ -227,31 +230,35 @@ class FactFile:
             self._forget()
             return
         try:
-            with open(os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), "rb") as file:
-                self._read(file)
+            fd = os.open(self._path, os.O_RDONLY | _BINARY)
+            try:
+                self._read(fd)
+            finally:
+                os.close(fd)
         except FileNotFoundError:
             self._forget()
         except OSError as error:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
-    def _read(self, file: BinaryIO) -> None:
-        key = _Identity.of(os.fstat(file.fileno()))
-        if not self._continues(file, key):
+    def _read(self, fd: int) -> None:
+        key = _Identity.of(os.fstat(fd))
+        if not self._continues(fd, key):
             self._forget()
         if key != self._key:
             self._unflushed = True
-            file.seek(self._size)
-            self._take(file.read())
+            with open(fd, "rb", closefd=False) as file:
+                file.seek(self._size)
+                self._take(file.read())
         self._key = key
 
-    def _continues(self, file: BinaryIO, key: _Identity) -> bool:
+    def _continues(self, fd: int, key: _Identity) -> bool:
         old = self._key
         if old is None or old[:2] != key[:2] or key.size < self._size:
             return False
         if key.size == old.size and key.mtime_ns != old.mtime_ns:
             return False  # not an append
-        file.seek(self._size - len(self._last))
-        return file.read(len(self._last)) == self._last
+        os.lseek(fd, self._size - len(self._last), os.SEEK_SET)
+        return os.read(fd, len(self._last)) == self._last
 
     def _take(self, data: bytes) -> None:
         """Apply whole lines; what follows the last one stays unread, for the next writer to cut."""
@@ -259,29 +266,31 @@ class FactFile:
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
             rest = lines.pop()  # a power cut left the length of the line, not all of its bytes
-        for line in lines:
-            self._apply(line)
-            self._size += len(line) + 1
-            self._last, self._ended = line + b"\n", True
+        try:
+            for operation in decode_all(lines):
+                if operation:
+                    self._index.apply(operation)
+                self._lines += 1
+        except ValueError as error:
+            raise self._corrupt(str(error)) from error
+        if lines:
+            self._size += sum(map(len, lines)) + len(lines)
+            self._last, self._ended = lines[-1] + b"\n", True
         if not rest:
             return
         try:
-            decode(rest)
+            operation = decode(rest)
         except ValueError as error:
             if b"\0" not in rest and not b'{"'.startswith(rest[:2]):  # not ours: somebody typed it
                 raise self._corrupt(str(error)) from error
             return
-        self._apply(rest)
+        try:
+            self._index.apply(operation)
+        except ValueError as error:
+            raise self._corrupt(str(error)) from error
+        self._lines += 1
         self._size += len(rest)
         self._last, self._ended = rest, False
-
-    def _apply(self, line: bytes) -> None:
-        if line.strip():
-            try:
-                self._index.apply(decode(line))
-            except ValueError as error:
-                raise self._corrupt(str(error)) from error
-        self._lines += 1
 
     def _corrupt(self, reason: str) -> Corrupt:
         number = self._lines + 1

@@ -3,41 +3,62 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from holdfast.facts import duplicate_key
 from holdfast.models import Fact
 from holdfast_file.lines import Operation
 
 #: What decides who leaves first: confidence, then age, then order of insertion. Source: R059, R060, reading A02.
-_Rank = tuple[float, datetime, int, str]
+_Rank: TypeAlias = tuple[float, datetime, int, str]
+#: (confidence, negated; place in the order of insertion, which no two share; fact): sorts the strongest first.
+_Place: TypeAlias = tuple[float, int, Fact]
+#: (place in the order of insertion, fact, duplicate key)
+_Entry: TypeAlias = tuple[int, Fact, str]
+
+#: Of so many facts one may have changed since they were last sorted: beyond that, sorting anew is as quick.
+_FEW: Final = 200
+_fact_of = itemgetter(1)
+_fact_in_place = itemgetter(2)
 
 
 class FactIndex:
     """The result of the operations applied so far. Applying one costs O(log n), finding a duplicate O(1)."""
 
     def __init__(self) -> None:
-        self._live: dict[str, tuple[int, Fact]] = {}  # id -> (place in the order of insertion, fact)
+        self._live: dict[str, _Entry] = {}
         self._keys: dict[str, str] = {}
         self._twins: dict[str, list[str]] = {}  # more facts of one key: only hand-edited files have them
         self._ranks: list[_Rank] | None = None  # a heap with stale entries in it; made when first needed
+        self._strongest = _Strongest()
         self._inserted = 0
 
     def __len__(self) -> int:
         return len(self._live)
 
     def __iter__(self) -> Iterator[Fact]:
+        return self.oldest(None)
+
+    def oldest(self, limit: int | None) -> Iterator[Fact]:
         """In order of insertion, as of the call."""
-        return iter([fact for _, fact in self._live.values()])
+        return iter(list(map(_fact_of, islice(self._live.values(), limit))))
+
+    def strongest(self, limit: int | None) -> Iterator[Fact]:
+        """By confidence, highest first, equals in order of insertion; as of the call."""
+        return map(_fact_in_place, islice(self._strongest.now(self._live), limit))
 
     def get(self, fact_id: str) -> Fact | None:
         entry = self._live.get(fact_id)
         return entry[1] if entry else None
 
-    def find(self, content: str) -> Fact | None:
-        """The fact that ``content`` would be a duplicate of."""
-        fact_id = self._keys.get(duplicate_key(content))
+    def find(self, key: str) -> Fact | None:
+        """The fact of this duplicate key."""
+        fact_id = self._keys.get(key)
         return None if fact_id is None else self._live[fact_id][1]
 
     def apply(self, operation: Operation) -> None:
@@ -55,13 +76,13 @@ class FactIndex:
         if count <= 0:
             return ()
         if self._ranks is None or len(self._ranks) > 2 * len(self._live) + 64:
-            self._ranks = [_rank(seq, fact) for seq, fact in self._live.values()]
+            self._ranks = [_rank(seq, fact) for seq, fact, _ in self._live.values()]
             heapq.heapify(self._ranks)
         found: list[_Rank] = []
         while self._ranks and len(found) < count:
             rank = heapq.heappop(self._ranks)
             entry = self._live.get(rank[3])
-            if entry and _rank(*entry) == rank and rank not in found[-1:]:
+            if entry and _rank(entry[0], entry[1]) == rank and rank not in found[-1:]:
                 found.append(rank)
         for rank in found:  # they leave when the operation that says so is applied
             heapq.heappush(self._ranks, rank)
@@ -74,21 +95,24 @@ class FactIndex:
             seq = self._inserted
         else:
             seq = entry[0]
-            self._forget_key(entry[1])
-        self._live[fact.id] = (seq, fact)
+            self._forget_key(entry)
+            self._strongest.left(entry)
         key = duplicate_key(fact.content)
+        new = self._live[fact.id] = (seq, fact, key)
         if self._keys.setdefault(key, fact.id) != fact.id:
             self._twins.setdefault(key, []).append(fact.id)
+        self._strongest.entered(new)
         if self._ranks is not None:
             heapq.heappush(self._ranks, _rank(seq, fact))
 
     def _drop(self, fact_id: str) -> None:
         entry = self._live.pop(fact_id, None)
         if entry:
-            self._forget_key(entry[1])
+            self._forget_key(entry)
+            self._strongest.left(entry)
 
-    def _forget_key(self, fact: Fact) -> None:
-        key = duplicate_key(fact.content)
+    def _forget_key(self, entry: _Entry) -> None:
+        _, fact, key = entry
         twins = self._twins.get(key, [])
         if fact.id in twins:
             twins.remove(fact.id)
@@ -98,6 +122,49 @@ class FactIndex:
             del self._keys[key]
         if key in self._twins and not twins:
             del self._twins[key]
+
+
+class _Strongest:
+    """The order by confidence: sorted when first asked for, then mended by what changed since it was last asked for.
+
+    A list that was given out never changes, so whoever reads it goes on seeing the facts as of the call.
+    """
+
+    def __init__(self) -> None:
+        self._sorted: list[_Place] | None = None
+        self._changes: list[tuple[bool, _Place]] = []  # whether it entered, in the order of events
+
+    def entered(self, entry: _Entry) -> None:
+        if self._sorted is not None:
+            self._note(True, entry)
+
+    def left(self, entry: _Entry) -> None:
+        if self._sorted is not None:
+            self._note(False, entry)
+
+    def now(self, live: dict[str, _Entry]) -> list[_Place]:
+        """The order of the facts in ``live``."""
+        if self._sorted is None:
+            self._sorted = sorted(map(_place, live.values()))
+        elif self._changes:
+            places = self._sorted.copy()
+            for entered, place in self._changes:
+                if entered:
+                    insort(places, place)
+                else:
+                    del places[bisect_left(places, place)]
+            self._sorted, self._changes = places, []
+        return self._sorted
+
+    def _note(self, entered: bool, entry: _Entry) -> None:
+        self._changes.append((entered, _place(entry)))
+        if self._sorted is not None and len(self._changes) > len(self._sorted) // _FEW + _FEW:
+            self._sorted, self._changes = None, []
+
+
+def _place(entry: _Entry) -> _Place:
+    seq, fact, _ = entry
+    return (-fact.confidence, seq, fact)
 
 
 def _rank(seq: int, fact: Fact) -> _Rank:
