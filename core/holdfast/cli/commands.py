@@ -42,6 +42,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "show": "print stored documents, or list them",
         "report": "the operator's report: what happened, what is blocked, what is needed",
     },
+    "Consolidate": {
+        "dream": "distil the daily notes into MEMORY.md, checked line by line; log, undo, review",
+        "schedule": "set up the nightly dream with what the system has",
+    },
     "The three files": {
         "workflow": "read the memory at a workflow's start, update it at its end",
         "update": "update the memory now, outside of any workflow",

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
 from holdfast.cli.known import require_session
 from holdfast.cli.term import Term
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.engine import Holdfast
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -32,4 +37,14 @@ def run(args: Namespace) -> int:
         else:
             receipt.show(out, got, now=memory.services.now())
             out.say(f"\n  session {session_id} is closed; a later `holdfast add` opens it again")
+        if not args.json and _dream_is_due(memory):
+            out.say(f"  {out.dim('next:')} the notes say something new; `holdfast dream` takes it into MEMORY.md")
     return 0
+
+
+def _dream_is_due(memory: Holdfast) -> bool:
+    """Whether to offer one. The session is safe, so what cannot be read now is told by the dream itself."""
+    try:
+        return memory.dream_due()
+    except HoldfastError:
+        return False

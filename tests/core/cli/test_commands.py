@@ -25,6 +25,8 @@ CALLS = {
     "load": ["load"],
     "show": ["show"],
     "report": ["report"],
+    "dream": ["dream", "--dry-run"],
+    "schedule": ["schedule", "install", "--print", "--with", "cron"],
     "migrate": ["migrate", "--to", "sqlite"],
     "status": ["status"],
     "sessions": ["sessions"],

@@ -1,0 +1,252 @@
+"""The nightly dream, with what the system has: a systemd user timer, cron, launchd or a Windows task.
+
+What is set up starts ``holdfast dream --if-due`` once a day; no daemon of ours runs. Each project has an entry of its
+own, known by the folder's name and a digest of its path. Only this user's own schedule is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape
+
+from attrs import field, frozen
+
+from holdfast import durable
+from holdfast.errors import Refused, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TIMEOUT_S: Final = 30.0
+
+
+class Kind(StrEnum):
+    """What keeps the time."""
+
+    SYSTEMD = "systemd"
+    CRON = "cron"
+    LAUNCHD = "launchd"
+    WINDOWS = "windows"
+
+
+def _commands(value: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(words) for words in value)
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What an installation consists of: ``files`` (path -> text) and the commands that make it known, or end it.
+
+    For cron ``line`` stands in the user's table instead, below ``mark``.
+    """
+
+    kind: Kind
+    name: str
+    files: Mapping[str, str] = field(factory=dict)
+    install: tuple[tuple[str, ...], ...] = field(default=(), converter=_commands)
+    remove: tuple[tuple[str, ...], ...] = field(default=(), converter=_commands)
+    status: tuple[str, ...] = ()
+    mark: str = ""
+    line: str = ""
+
+    def __str__(self) -> str:
+        """Everything that would be done, for a person to read."""
+        parts = [f"# {path}\n{text}" for path, text in self.files.items()]
+        if self.line:
+            parts.append(f"# in the table of `crontab -e`\n{self.mark}\n{self.line}\n")
+        parts += ["\n".join(shlex.join(words) for words in self.install) + "\n"] if self.install else []
+        return "\n".join(parts)
+
+
+def detect() -> Kind:
+    """What this system has. Raises: Unavailable when there is nothing."""
+    if sys.platform == "win32":
+        return Kind.WINDOWS
+    if sys.platform == "darwin":
+        return Kind.LAUNCHD
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if shutil.which("systemctl") and runtime and os.path.isdir(os.path.join(runtime, "systemd")):
+        return Kind.SYSTEMD
+    if shutil.which("crontab"):
+        return Kind.CRON
+    raise Unavailable(
+        "There is neither a systemd user session nor cron here.",
+        next_step="Let whatever keeps time here start `holdfast dream --if-due` once a day.",
+    )
+
+
+def plan(kind: Kind, root: str, *, at: str, program: Sequence[str] = ()) -> Plan:
+    """The plan for the project at ``root``, to run daily ``at`` HH:MM local time. ``program`` starts holdfast.
+
+    Raises: Refused for a path that no schedule can hold."""
+    if not root.isprintable():
+        raise Refused("The project's path holds characters that no schedule can.", next_step="Rename its folder.")
+    name = f"holdfast-dream-{_slug(root)}"
+    command = [*(program or (sys.executable, "-m", "holdfast")), "--root", root, "dream", "--if-due"]
+    hour, minute = at.split(":")
+    if kind is Kind.SYSTEMD:
+        return _systemd(name, command, at, root)
+    if kind is Kind.LAUNCHD:
+        return _launchd(name, command, int(hour), int(minute))
+    if kind is Kind.WINDOWS:
+        create = ("schtasks", "/Create", "/F", "/SC", "DAILY", "/ST", at, "/TN", name)
+        return Plan(
+            kind=kind,
+            name=name,
+            install=[(*create, "/TR", subprocess.list2cmdline(command))],
+            remove=[("schtasks", "/Delete", "/F", "/TN", name)],
+            status=("schtasks", "/Query", "/TN", name),
+        )
+    # In a crontab a percent sign ends the command unless it is escaped. Source: crontab(5).
+    line = f"{int(minute)} {int(hour)} * * * {shlex.join(command)} >/dev/null 2>&1".replace("%", "\\%")
+    return Plan(kind=kind, name=name, mark=f"# {name}", line=line)
+
+
+def _systemd(name: str, command: Sequence[str], at: str, root: str) -> Plan:
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    folder = os.path.join(home, "systemd", "user")
+    # In a unit a percent sign is a specifier and a dollar sign a variable. Source: systemd.unit(5), systemd.service(5).
+    words = " ".join('"' + re.sub(r'(["\\])', r"\\\1", w).replace("%", "%%").replace("$", "$$") + '"' for w in command)
+    service = (
+        f"[Unit]\nDescription=holdfast: nightly dream of {os.path.basename(root).replace('%', '%%')}\n\n"
+        f"[Service]\nType=oneshot\nExecStart={words}\n"
+    )
+    timer = (
+        "[Unit]\nDescription=holdfast: when to dream\n\n"
+        f"[Timer]\nOnCalendar=*-*-* {at}:00\nPersistent=true\nRandomizedDelaySec=10min\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+    control = ("systemctl", "--user")
+    return Plan(
+        kind=Kind.SYSTEMD,
+        name=name,
+        files={os.path.join(folder, f"{name}.service"): service, os.path.join(folder, f"{name}.timer"): timer},
+        install=[(*control, "daemon-reload"), (*control, "enable", "--now", f"{name}.timer")],
+        remove=[(*control, "disable", "--now", f"{name}.timer")],
+        status=(*control, "is-enabled", f"{name}.timer"),
+    )
+
+
+def _launchd(name: str, command: Sequence[str], hour: int, minute: int) -> Plan:
+    path = os.path.join(os.path.expanduser("~"), "Library", "LaunchAgents", f"{name}.plist")
+    words = "".join(f"    <string>{escape(word)}</string>\n" for word in command)
+    text = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">\n'
+        f'<plist version="1.0">\n<dict>\n  <key>Label</key>\n  <string>{escape(name)}</string>\n'
+        f"  <key>ProgramArguments</key>\n  <array>\n{words}  </array>\n  <key>StartCalendarInterval</key>\n  <dict>\n"
+        f"    <key>Hour</key>\n    <integer>{hour}</integer>\n    <key>Minute</key>\n    <integer>{minute}</integer>\n"
+        "  </dict>\n</dict>\n</plist>\n"
+    )
+    domain = f"gui/{os.getuid() if sys.platform != 'win32' else 0}"
+    return Plan(
+        kind=Kind.LAUNCHD,
+        name=name,
+        files={path: text},
+        install=[("launchctl", "bootstrap", domain, path)],
+        remove=[("launchctl", "bootout", f"{domain}/{name}")],
+        status=("launchctl", "print", f"{domain}/{name}"),
+    )
+
+
+def _slug(root: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9]+", "-", os.path.basename(root)).strip("-").lower() or "project"
+    return f"{name[:40]}-{sha256(os.path.realpath(root).encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+
+
+# --- doing it --------------------------------------------------------------------------------------------------
+
+
+def install(made: Plan) -> None:
+    """Set it up; doing it again sets it up anew. Raises: Unavailable."""
+    if made.kind is Kind.CRON:
+        _write_table([*_without(_table(), made), made.mark, made.line])
+        return
+    for path, text in made.files.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        durable.replace(path, text.encode("utf-8"), mode=0o644)
+    for words in made.install:
+        _run(words)
+
+
+def remove(made: Plan) -> bool:
+    """Take it away; returns whether there was something. Raises: Unavailable."""
+    if not is_installed(made):
+        return False
+    if made.kind is Kind.CRON:
+        _write_table(_without(_table(), made))
+        return True
+    for words in made.remove:
+        _run(words)
+    for path in made.files:
+        durable.remove(path)
+    if made.kind is Kind.SYSTEMD:
+        _run(made.install[0])
+    return True
+
+
+def is_installed(made: Plan) -> bool:
+    """Whether it is set up. Raises: Unavailable."""
+    if made.kind is Kind.CRON:
+        return made.mark in _table()
+    if made.files:
+        return all(os.path.isfile(path) for path in made.files)
+    return _call(made.status).returncode == 0
+
+
+def _table() -> list[str]:
+    done = _call(("crontab", "-l"))
+    if done.returncode != 0 and "no crontab" not in done.stderr.lower():
+        raise _failed(("crontab", "-l"), done.stderr)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def _without(lines: Sequence[str], made: Plan) -> list[str]:
+    """The table without our mark and the line below it; everybody else's lines stay as they are."""
+    kept: list[str] = []
+    skip = False
+    for line in lines:
+        if line == made.mark:
+            skip = True
+        elif skip:
+            skip = False
+        else:
+            kept.append(line)
+    return kept
+
+
+def _write_table(lines: Sequence[str]) -> None:
+    done = _call(("crontab", "-"), "".join(f"{line}\n" for line in lines))
+    if done.returncode != 0:
+        raise _failed(("crontab", "-"), done.stderr)
+
+
+def _run(words: Sequence[str]) -> None:
+    done = _call(words)
+    if done.returncode != 0:
+        raise _failed(words, done.stderr or done.stdout)
+
+
+def _call(words: Sequence[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603 - programs of the system, each word its own argument
+            words, input=given, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _failed(words, type(error).__name__) from error
+
+
+def _failed(words: Sequence[str], said: str) -> Unavailable:
+    return Unavailable(
+        f"`{shlex.join(words)}` failed: {' '.join(said.split()) or 'it said nothing'}.",
+        next_step="`holdfast schedule install --print` shows what to set up by hand.",
+    )

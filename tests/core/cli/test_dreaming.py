@@ -1,0 +1,274 @@
+"""``holdfast dream`` and ``holdfast schedule`` as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import plistlib
+import re
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+PAYLOAD = {
+    "objective": "Move the queue",
+    "facts": ["The queue runs on Postgres 16"],
+    "decisions": ["Retries stop after 5 attempts"],
+    "blockers": [],
+    "next_step": "none",
+    "artifacts": [],
+    "follow_ups": [],
+    "state_mutations": [],
+    "work_open": False,
+    "curated": {"memory": ["The API lives in services/api"]},
+}
+ADDED = ["Retries stop after 5 attempts", "The queue runs on Postgres 16"]
+
+
+@pytest.fixture
+def noted(run, project):
+    """A project with a flushed session: a note, and a memory of one item."""
+    assert run("add", "user", "Move the queue", "--session", "s1").code == 0
+    assert run("flush", "--session", "s1", stdin=json.dumps(PAYLOAD)).code == 0
+    return run
+
+
+def memory(project: Path) -> str:
+    return (project / ".holdfast" / "MEMORY.md").read_text()
+
+
+# dream
+
+
+@pytest.mark.req("R017", "R018")
+def test_dream__notes_say_something__is_done_told_and_skipped_the_second_time(noted, project):
+    result = noted("dream")
+    assert result.code == 0
+    assert "dream done by offline: 1 kept, 2 added" in result.out
+    assert all(f"+ {item}" in result.out for item in ADDED)
+    assert all(f"- {item}\n" in memory(project) for item in ADDED)
+    again = noted("dream", "--json")
+    assert (again.code, again.json["status"]) == (0, "skipped")
+    assert noted("dream", "--force", "--lookback-days", "1", "--json").json["status"] == "done"
+
+
+def test_dream__trial_undo_and_log__show_what_they_did(noted, project):
+    before = memory(project)
+    trial = noted("dream", "--dry-run")
+    assert "+- The queue runs on Postgres 16" in trial.out
+    assert memory(project) == before
+    noted("dream")
+    undone = noted("dream", "--undo")
+    assert "-- The queue runs on Postgres 16" in undone.out
+    assert memory(project) == before
+    log = noted("dream", "--log")
+    assert re.search(r"proposed \(trial\) .*\bdone +offline .*\bundone .*\b3 runs", log.out, re.DOTALL)
+    assert [r["status"] for r in noted("dream", "--log", "--json").json["runs"]] == ["proposed", "done", "undone"]
+
+
+def test_dream__fails__exit_code_is_1_and_the_memory_stays(noted, project):
+    before = memory(project)
+    (project / "holdfast.toml").write_text('[dream]\nplugin = "missing"\n')
+    result = noted("dream", "--json")
+    assert (result.code, result.json["ok"], result.json["status"]) == (1, False, "failed")
+    assert memory(project) == before
+
+
+@pytest.mark.parametrize(
+    "words", [["--lookback-days", "-1"], ["--lookback-days", "two"], ["reviews"], ["review", "eat"]]
+)
+def test_dream__wrong_words__are_a_usage_error(noted, words):
+    assert noted("dream", *words).code == 2
+
+
+def test_dream__zero_days__is_skipped(noted):
+    assert noted("dream", "--lookback-days", "0", "--json").json["status"] == "skipped"
+
+
+def test_dream__if_due_right_after_another__is_skipped(noted):
+    noted("dream")
+    assert "It is not due" in noted("dream", "--if-due").out
+
+
+def test_end__notes_say_something_new__offers_a_dream_once(noted):
+    assert "holdfast dream" in noted("end", "--session", "s1").out
+    noted("dream")
+    noted("add", "user", "More", "--session", "s2")
+    assert "holdfast dream" not in noted("end", "--session", "s2").out
+
+
+# review
+
+
+@pytest.fixture
+def proposed(noted, project):
+    (project / "holdfast.toml").write_text('[dream]\napply = "propose"\n')
+    assert noted("dream", "--json").json["status"] == "proposed"
+    return noted
+
+
+def test_review__waiting__shows_diff_and_evidence_and_nothing_was_written(proposed, project):
+    assert "Postgres" not in memory(project)
+    assert not (project / ".holdfast" / "memory" / "dreams").exists()
+    shown = proposed("dream", "review").out
+    assert "+- The queue runs on Postgres 16" in shown
+    assert "from memory/" in shown
+    assert "waits for review" in proposed("dream").out
+
+
+def test_review__accepted__is_written_with_diary_and_can_be_undone(proposed, project):
+    before = memory(project)
+    assert proposed("dream", "review", "accept", "--json").json["status"] == "done"
+    assert all(f"- {item}\n" in memory(project) for item in ADDED)
+    assert list((project / ".holdfast" / "memory" / "dreams").iterdir())
+    assert proposed("dream", "review").code == 1
+    assert proposed("dream", "--json").json["status"] == "skipped"
+    proposed("dream", "--undo")
+    assert memory(project) == before
+
+
+def test_review__memory_edited_since__is_refused(proposed, project):
+    (project / ".holdfast" / "MEMORY.md").write_text("- by hand\n")
+    assert proposed("dream", "review", "accept").code == 1
+    assert memory(project) == "- by hand\n"
+
+
+def test_review__rejected__is_not_proposed_again(proposed, project):
+    before = memory(project)
+    assert proposed("dream", "review", "reject", "--json").json["status"] == "rejected"
+    assert memory(project) == before
+    assert proposed("dream", "--json").json["status"] == "skipped"
+
+
+def test_review__edited__waits_as_edited_and_passes_the_gate(proposed, project, tmp_path):
+    text = tmp_path / "edited.md"
+    text.write_text("# Memory\n\n- The API lives in services/api\n- Ana owns the queue\n")
+    shown = proposed("dream", "review", "edit", "--from", str(text), "--json").json
+    assert shown["added"] == ["Ana owns the queue"]
+    text.write_text("Just prose.\n")
+    assert proposed("dream", "review", "edit", "--from", str(text)).code == 1
+    proposed("dream", "review", "accept")
+    assert memory(project) == "# Memory\n\n- The API lives in services/api\n- Ana owns the queue\n"
+
+
+def test_review__editor__is_asked(proposed, project, tmp_path, monkeypatch):
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    assert proposed("dream", "review", "edit").code == 2
+    script = "import sys; p = sys.argv[1]; s = open(p).read(); open(p, 'w').write(s.replace('5 attempts', 'a while'))"
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, "-c", script]))
+    assert "Retries stop after a while" in proposed("dream", "review", "edit").out
+
+
+# schedule
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A PATH with nothing but a crontab and a systemctl that keep what they are told."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    table, calls = tmp_path / "table", tmp_path / "calls"
+    crontab = f"""import sys
+if sys.argv[1] == "-l":
+    try: sys.stdout.write(open({str(table)!r}).read())
+    except FileNotFoundError: sys.exit("no crontab for you")
+else:
+    open({str(table)!r}, "w").write(sys.stdin.read())
+"""
+    systemctl = f"import sys; open({str(calls)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))"
+    for name, text in (("crontab", crontab), ("systemctl", systemctl)):
+        path = folder / name
+        path.write_text(f"#!{sys.executable}\n{text}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return table, calls
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there is neither cron nor systemd")
+
+
+@posix
+@pytest.mark.req("R017")
+def test_schedule__cron__adds_one_line_and_takes_only_that_away(run, project, programs):
+    table, _ = programs
+    table.write_text("# mine\n5 4 * * * backup\n")
+    (project / "holdfast.toml").write_text('[dream]\nat = "01:05"\n')
+    assert "daily at 01:05 (cron" in run("schedule", "install").out
+    lines = table.read_text().splitlines()
+    assert lines[:2] == ["# mine", "5 4 * * * backup"]
+    assert lines[2].startswith("# holdfast-dream-project-")
+    assert lines[3].startswith(f"5 1 * * * {sys.executable} -m holdfast --root {project} dream --if-due")
+    run("schedule", "install")
+    assert table.read_text().splitlines() == lines
+    assert run("schedule", "status", "--json").json["installed"] is True
+    assert run("schedule", "remove").code == 0
+    assert table.read_text() == "# mine\n5 4 * * * backup\n"
+    assert "there was no nightly dream" in run("schedule", "remove").out
+    assert run("schedule", "status", "--json").json["installed"] is False
+
+
+@posix
+def test_schedule__systemd__writes_a_timer_into_the_users_folder(run, project, programs, tmp_path, monkeypatch):
+    _, calls = programs
+    runtime = tmp_path / "runtime"
+    (runtime / "systemd").mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    made = run("schedule", "install", "--json").json
+    assert made["kind"] == "systemd"
+    units = Path(os.environ["HOME"]) / ".config" / "systemd" / "user"
+    timer = (units / f"{made['name']}.timer").read_text()
+    service = (units / f"{made['name']}.service").read_text()
+    assert "OnCalendar=*-*-* 03:30:00\nPersistent=true" in timer
+    assert f'"--root" "{project}" "dream" "--if-due"' in service
+    assert calls.read_text().splitlines() == ["--user daemon-reload", f"--user enable --now {made['name']}.timer"]
+    run("schedule", "remove")
+    assert list(units.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["systemd", "cron", "launchd", "windows"])
+def test_schedule__print__shows_everything_and_does_nothing(run, project, programs, kind):
+    table, calls = programs
+    shown = run("schedule", "install", "--print", "--with", kind)
+    assert shown.code == 0
+    assert "--if-due" in shown.out
+    assert not table.exists()
+    assert not calls.exists()
+    assert list(Path(os.environ["HOME"]).rglob("*")) == []
+
+
+def test_schedule__launchd__is_a_property_list(run, project):
+    from holdfast import schedule
+
+    made = schedule.plan(schedule.Kind.LAUNCHD, "/tmp/a & b", at="03:07", program=["holdfast"])
+    (text,) = made.files.values()
+    table = plistlib.loads(text.encode())
+    assert table["ProgramArguments"] == ["holdfast", "--root", "/tmp/a & b", "dream", "--if-due"]
+    assert table["StartCalendarInterval"] == {"Hour": 3, "Minute": 7}
+
+
+def test_schedule__odd_paths__are_quoted_or_refused():
+    from holdfast import schedule
+    from holdfast.errors import Refused
+
+    cron = schedule.plan(schedule.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
+    assert cron.line == "7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1"
+    unit = next(iter(schedule.plan(schedule.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
+    assert '"/tmp/50%% of $$it"' in unit
+    with pytest.raises(Refused):
+        schedule.plan(schedule.Kind.CRON, "/tmp/a\n* * * * * rm", at="03:07")
+
+
+@posix
+def test_schedule__nothing_keeps_time__says_what_to_do(run, project, tmp_path, monkeypatch):
+    if sys.platform == "darwin":
+        pytest.skip("there is launchd")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    result = run("schedule", "install")
+    assert (result.code, "holdfast dream --if-due" in result.err) == (3, True)
