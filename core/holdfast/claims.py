@@ -30,6 +30,7 @@ _CJK_DATE: Final = re.compile(r"(?:([0-9]{4})年)?([0-9]{1,2})月([0-9]{1,2})日
 _CJK_TIME: Final = re.compile(r"([0-9]{1,2})時(?:([0-9]{1,2})分)?(?!間)")
 _CHUNK: Final = re.compile(
     r"""[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s<>"'`|\\)\]}*]+"""
+    r"|[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+"
     r"|[$€£¥]?[0-9]+(?:[,'_][0-9]+)+(?:\.[0-9]+)?[^\s,;()\[\]{}<>\"“”„«»`|=→—*!?&]*"
     r"|[^\s,;()\[\]{}<>\"“”„«»`|=→—*?&!]+(?:,[0-9]{3}(?![0-9]))*|![0-9]+"
 )
@@ -135,6 +136,8 @@ def _classify(chunk: str) -> Iterator[Token]:
     if chunk.startswith("_") and chunk.endswith("_") and "__" not in chunk:
         chunk = chunk.strip("_")
     chunk = chunk.removeprefix("~") if chunk[1:2].isdigit() else chunk
+    if chunk in quantities.SYMBOLS:
+        yield Token("word", chunk, chunk)
     if not chunk or not any(c.isalnum() for c in chunk):
         return
     if _CJK.search(chunk):
@@ -150,6 +153,11 @@ def _classify(chunk: str) -> Iterator[Token]:
 
 
 def _mixed(chunk: str) -> Iterator[Token]:
+    first, dash, last = chunk.partition("-")
+    if dash and ":" in first and quantities.moments(first) and quantities.moments(last):  # 08:00-18:00
+        yield from _mixed(first)
+        yield from _mixed(last)
+        return
     moments = quantities.moments(chunk)
     if moments:
         yield from (_moment(m) for m in moments)
@@ -187,7 +195,7 @@ def _symbol(chunk: str) -> Iterator[Token]:
         yield _identifier(chunk)
     elif "-" in chunk:
         yield from _compound(chunk)
-    elif _CAMEL.search(chunk.removesuffix("s")) or (len(chunk) > 1 and chunk.isupper() and low not in USUAL_ACRONYMS):
+    elif _CAMEL.search(chunk.removesuffix("s")) or (len(chunk) > 1 and chunk.isupper() and not _is_usual(low)):
         yield _identifier(chunk.removesuffix("'s"))
     else:
         yield _word(chunk)
@@ -204,8 +212,11 @@ def _slashed(chunk: str) -> Iterator[Token]:
     norm = chunk.replace("\\", "/")
     parts = [p for p in norm.split("/") if p]
     rooted = norm.startswith(("/", "~", "./", "../")) or norm.endswith("/")
-    if norm.lower() in _PAIRS or (
-        not rooted and len(parts) == 2 and all(p.isalpha() and p[:1].isupper() for p in parts)
+    per_unit = len(parts) == 2 and quantities.unit_of(parts[1]) is not None and not rooted
+    if (
+        norm.lower() in _PAIRS
+        or per_unit
+        or (not rooted and len(parts) == 2 and all(p.isalpha() and p[:1].isupper() for p in parts))
     ):
         for part in parts:
             yield from _classify(part)
@@ -240,6 +251,10 @@ def _address(kind: str, text: str, path: str) -> Token:
     return Token(kind, text, "i:" + norm, tuple(wanted), keys + extra, group="entity")
 
 
+def _is_usual(low: str) -> bool:
+    return low in USUAL_ACRONYMS or quantities.is_currency(low)
+
+
 def _identifier(chunk: str) -> Token:
     low = chunk.lower().removesuffix("()")
     key = "i:" + low
@@ -260,6 +275,9 @@ def _compound(chunk: str) -> Iterator[Token]:
         return
     key = "i:" + chunk.lower()
     parts = [p for p in chunk.split("-") if p]
+    if _CAMEL.search(chunk) or (len(parts[-1]) < 3 and parts[-1].isupper()):
+        yield _identifier(chunk)
+        return
     for index, part in enumerate(parts):
         word = _word(part)
         # The whole stands with its last part, so that siblings (billing-api, payments-api) can be told apart.
@@ -317,9 +335,8 @@ def _joined(raw: list[Token]) -> list[Token]:
                 offers = {o for t in raw[index : index + used] for o in t.offers if o[0] != "="} | set(quantity.offers)
                 token = _number(quantity)._replace(offers=tuple(sorted(offers)))
             used = max(used, 1)
-            before = out[-1] if out else None
-            if before is not None and before.kind == "word":
-                token = _with_context(token, before)
+            if out:
+                token = _with_context(token, out[-1])
         elif moment is not None:
             offers = {o for t in raw[index : index + used] for o in t.offers} | set(moment.offers)
             token = _moment(moment)._replace(offers=tuple(sorted(offers)))
@@ -333,10 +350,19 @@ _REFERENCES: Final = words("pr prs issue issues ticket tickets bug mr request pu
 
 def _with_context(token: Token, before: Token) -> Token:
     """``Postgres 16`` is known from ``Postgres 16.2``, ``PR 12`` from ``#12``."""
+    unit = quantities.unit_before(before.text) if not token.group.removeprefix("number:") else ""
+    if unit:
+        amounts = quantities.with_unit(token.text, unit)
+        if amounts is not None:
+            if before.kind == "word":  # EUR 5
+                return _number(amounts)
+            token = token._replace(offers=(*token.offers, *amounts.offers))  # timeout_ms = 500
     low = before.text.lower()
-    value = token.root.lstrip("#v:")
+    value = token.root.lstrip("#v:=")
     if low in _REFERENCES and value.isdigit():
         return token._replace(offers=(*token.offers, f"ref:{value}"), wants=(*token.wants, f"ref:{value}"))
+    if before.kind != "word":
+        return token
     major = value.partition(".")[0]
     if token.kind == "version" or ("." in value and token.group == "number:"):
         return token._replace(offers=(*token.offers, f"major:{low} {major}"))

@@ -11,15 +11,16 @@ from typing import Final, NamedTuple
 
 from holdfast import quantities
 from holdfast.claims import Reader, Token, is_content, plain, words_of
-from holdfast.wording import canonical
+from holdfast.wording import GENERIC, STOP, canonical, is_ordinary
 
 _ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
 _COMMENT: Final = re.compile(r"<!--.*?-->")
 _SENTENCE: Final = re.compile(
-    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<! [A-Z]\.)(?:\s+|(?<=[。！？]))(?=\S)"
+    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<! [A-Z]\.)(?<![0-9]\.)(?:\s+|(?<=[。！？]))(?=\S)|;\s+"
 )
 _DAY: Final = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})-([01][0-9])-([0-3][0-9])(?![0-9])")
+_OF_PLACE: Final = re.compile(r"(?:ian|ean|an|ish|ese|ic)\Z")
 _RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
 
 #: Occurrences of one word that are looked at for a line; what is more frequent than this tells little.
@@ -29,7 +30,7 @@ _FINALISTS: Final = 24
 
 class Unit(NamedTuple):
     """A sentence, item, heading or table row of a source. ``line`` is 1-based; ``roots`` and ``keys`` are what it says
-    itself, ``above`` what its headings, parent items and the sentences before it say."""
+    itself, ``above`` what its headings and parent items say, ``before`` what the sentences before it do."""
 
     document: str
     line: int
@@ -38,10 +39,13 @@ class Unit(NamedTuple):
     roots: frozenset[str]
     keys: frozenset[str]
     above: tuple[frozenset[str], ...]
+    before: tuple[frozenset[str], ...]
 
-    def says(self, root: str, wants: Sequence[str] = ()) -> bool:
-        """Whether the unit, or what it stands under, has the word or offers the claim."""
-        return any(root in said or any(want in said for want in wants) for said in (self.roots, self.keys, *self.above))
+    def says(self, root: str, wants: Sequence[str] = (), *, alone: bool = False) -> bool:
+        """Whether the unit, or what it stands under, has the word or offers the claim. ``alone`` leaves out the
+        sentences before it."""
+        sets = (self.roots, self.keys, *self.above) if alone else (self.roots, self.keys, *self.above, *self.before)
+        return any(root in said or not said.isdisjoint(wants) for said in sets)
 
     def holds(self, wants: Sequence[str]) -> bool:
         """Whether the unit itself offers the claim."""
@@ -67,6 +71,7 @@ class Evidence:
         flow: list[str] = []
         self._lower: set[str] = set()
         self._capital: set[str] = set()
+        self._opening: set[str] = set()
         for name, text in sorted(set(sources)):
             flow += words_of(name)
             for unit, said in self._read(name, text):
@@ -76,8 +81,10 @@ class Evidence:
                 for key in unit.keys | unit.roots:
                     self._postings.setdefault(key, []).append(at)
                 for token in unit.tokens:
-                    if token.kind == "word" and not token.opens:
-                        (self._capital if token.text[:1].isupper() else self._lower).add(token.text.lower())
+                    if token.kind == "word":
+                        low = token.text.lower().removesuffix("'s")
+                        capital = self._opening if token.opens else self._capital
+                        (capital if token.text[:1].isupper() else self._lower).add(low)
             flow.append("\n")
         self._flow = f" {' '.join(flow)} "
         self.words = set(flow)
@@ -106,10 +113,14 @@ class Evidence:
             return True
         if len(bare) < 6:
             return False
-        at = bisect_left(self._sorted, bare)
-        return (at < len(self._sorted) and self._sorted[at].startswith(bare)) or any(
-            bare[:size] in self.words for size in range(6, len(bare))
-        )
+        of = _OF_PLACE.sub("", bare)  # Canadian, where a source says Canada
+        if of != bare and len(of) > 3 and self._begins(of):
+            return True
+        return self._begins(bare) or any(bare[:size] in self.words for size in range(6, len(bare)))
+
+    def _begins(self, start: str) -> bool:
+        at = bisect_left(self._sorted, start)
+        return at < len(self._sorted) and self._sorted[at].startswith(start)
 
     def has_phrase(self, text: str) -> bool:
         """Whether the words of ``text`` stand one after the other in a source, whatever is between them."""
@@ -121,8 +132,10 @@ class Evidence:
         return first in self._heads or last in self._tails
 
     def is_name(self, low: str) -> bool:
-        """Whether the sources use a word as a name: with a capital inside a sentence and never without."""
-        return low in self._capital and low not in self._lower
+        """Whether the sources use a word as a name: with a capital, and never without."""
+        if low in self._lower or low in STOP or canonical(low) in GENERIC:
+            return False
+        return low in self._capital or (low in self._opening and not is_ordinary(low))
 
     def places(self, body: str) -> Sequence[tuple[str, int]]:
         """Where a line stands word for word, as (document, line)."""
@@ -168,6 +181,7 @@ class Evidence:
         stack: list[tuple[int, frozenset[str]]] = []
         parents: list[tuple[int, frozenset[str]]] = []
         title = frozenset(canonical(w) for w in words_of(name))
+        header: list[frozenset[str]] = []  # of a table: what its first row says
         for number, kind, level, said in _blocks(text):
             context = [title, *(said_above for _, said_above in stack[-4:])]
             if kind == "heading":
@@ -181,12 +195,13 @@ class Evidence:
                 context += [p for _, p in parents[-3:]]
             else:
                 parents.clear()
+            if kind == "row":
+                context += header
             before: list[frozenset[str]] = []
             for offset, sentence in _sentences(said):
                 body = plain(sentence)
-                unit = self._unit(
-                    name, number + said.count("\n", 0, offset) if offset else number, body, noted, context + before[-2:]
-                )
+                line = number + said.count("\n", 0, offset)
+                unit = self._unit(name, line, body, noted, context, before[-2:])
                 yield unit, body
                 before.append(unit.roots | unit.keys)
             everything = frozenset().union(*before[:4]) if before else frozenset()
@@ -194,12 +209,21 @@ class Evidence:
                 stack.append((level, everything))
             elif kind == "item":
                 parents.append((level, everything))
+            header = [] if kind != "row" else header or [everything]
         for number, line in enumerate(text.splitlines(), 1):
             body = normal(line)
             if body:
                 self._places.setdefault(body, []).append((name, number))
 
-    def _unit(self, name: str, line: int, body: str, noted: date | None, above: list[frozenset[str]]) -> Unit:
+    def _unit(
+        self,
+        name: str,
+        line: int,
+        body: str,
+        noted: date | None,
+        above: list[frozenset[str]],
+        before: list[frozenset[str]],
+    ) -> Unit:
         tokens = tuple(self.reader.tokens(body))
         roots: set[str] = set()
         keys: set[str] = set()
@@ -218,7 +242,7 @@ class Evidence:
             above = [*above, frozenset(_offers(noted))]
             for key in _offers(noted):
                 self._postings.setdefault(key, [])
-        return Unit(name, line, noted, tokens, frozenset(roots), frozenset(keys), tuple(above))
+        return Unit(name, line, noted, tokens, frozenset(roots), frozenset(keys), tuple(above), tuple(before))
 
 
 def normal(line: str) -> str:

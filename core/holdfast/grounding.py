@@ -63,7 +63,7 @@ class Invention(NamedTuple):
 @frozen(kw_only=True)
 class Grounded:
     """The judgement of one line. ``supports`` are the best source lines, best first, at most three; ``coverage`` the
-    share of the line's content words that they say, 0 to 1 (1 for a line without any)."""
+    share of the line's content words and claims that they say, 0 to 1 (1 for a line without any)."""
 
     number: int
     text: str
@@ -127,9 +127,10 @@ class _Line:
         return tuple(Support(name, line, score) for (name, line), score in list(places.items())[:_SUPPORTS])
 
     def _coverage(self) -> float:
-        words = {t.root for t in self.tokens if is_content(t)}
         units = [m.unit for m in self.matches[:_SUPPORTS]]
-        return round(sum(any(u.says(w) for u in units) for w in words) / len(words), 3) if words else 1.0
+        features = dict.fromkeys(self.features)
+        said = sum(any(u.says(root, wants) for u in units) for root, wants in features)
+        return round(said / len(features), 3) if features else 1.0
 
     # --- what no source has --------------------------------------------------------------------------------------
 
@@ -158,18 +159,33 @@ class _Line:
                 return True
             return (not low.isdigit() and self.evidence.has_phrase(token.text)) or self._is_initialism(token.text)
         if token.kind == "number":
-            return self._is_count(token, index) or self._is_rounded(token) or self._is_single(token)
+            return (
+                self._is_spaced(index)
+                or self._is_count(token, index)
+                or self._is_rounded(token)
+                or self._is_single(token)
+            )
         return False
 
     def _is_initialism(self, text: str) -> bool:
         """``DLQ`` where the supporting lines say "dead letter queue"."""
-        if not (len(text) > 2 and text.isalpha() and text.isupper()):
+        if not (text.isalpha() and text.isupper()):
             return False
         for match in self.matches[:6]:
-            initials = "".join(t.text[:1].lower() for t in match.unit.tokens)
+            initials = "".join(t.text[:1].lower() for t in match.unit.tokens if len(text) > 2 or is_content(t))
             if text.lower() in initials:
                 return True
         return False
+
+    def _is_spaced(self, index: int) -> bool:
+        """Part of ``48 210``, where a source says 48,210; or with zeros before it, as a part of a name: ``0017``."""
+        text = self.tokens[index].text
+        for first in (index - 1, index):
+            pair = [t.text for t in self.tokens[max(first, 0) : first + 2]]
+            joined = "".join(pair)
+            if len(pair) == 2 and len(pair[1]) == 3 and joined.isdigit() and self.evidence.offers((f"#{joined}",)):
+                return True
+        return text.startswith("0") and text in self.evidence.words
 
     def _is_count(self, token: Token, index: int) -> bool:
         """A small number of things that the line itself lists: ``three regions: eu, us and ap``."""
@@ -192,7 +208,7 @@ class _Line:
         for match in self.matches[:_SUPPORTS]:
             for other in match.unit.tokens:
                 near = _value(other) if other.group == token.group else None
-                if near and abs(near - value) <= 0.05 * abs(near) and _digits(value) < _digits(near):
+                if near and abs(near - value) <= 0.07 * abs(near) and _digits(value) < _digits(near):
                     return True
         return False
 
@@ -250,26 +266,40 @@ class _Line:
     def _misattributed(self) -> Iterable[Invention]:
         """A known claim in the place of another: a source line that says everything else of this line says something
         else in that place, and no line that has the claim is about this subject."""
-        offered = {key for t in self.tokens for key in t.offers} | {t.root for t in self.tokens}
+        offered = {key for t in self.tokens for key in (*t.offers, *t.wants)} | {t.root for t in self.tokens}
         for index, token in enumerate(self.tokens):
             group = self._group(token)
             if not group:
                 continue
             keys = token.wants if token.is_claim else (token.root,)
             holders = self.evidence.units_with(keys, _COMMON)
-            if not holders:
+            if holders is None or (not holders and group != "date"):
                 continue
-            rest = [f for f in self.features if f[0] != token.root and f[0] not in GENERIC]
+            same = self._name_around(index) if group == "entity" else {token.root}
+            rest = [f for f in self.features if f[0] not in same and f[0] not in GENERIC]
             near = self._near(self.tokens, index)
             for match in self.matches[:6]:
-                if match.unit.holds(keys):
+                if match.unit.holds(keys) or (group == "date" and match.unit.says("", keys)):
                     continue
                 said = _said(match.unit, rest)
-                if not said or len(said) * 2 < len(rest) or not self._competes(match.unit, group, near, offered):
+                if not said or len(said) * 2 < len(rest):
+                    continue
+                whole = len(said) == len(rest) > 1
+                if not self._competes(match.unit, group, near, offered, anywhere=whole):
                     continue
                 if all(self._is_other(self.evidence.units[at], match.unit, rest, said) for at in holders):
                     yield Invention("misattributed", token.text)
                     break
+
+    def _name_around(self, index: int) -> set[str]:
+        """The roots of all parts of the name that a token is part of."""
+        found = {self.tokens[index].root}
+        for step in (range(index - 1, -1, -1), range(index + 1, len(self.tokens))):
+            for at in step:
+                if not (self.tokens[at].kind == "word" and self._group(self.tokens[at])):
+                    break
+                found.add(self.tokens[at].root)
+        return found
 
     def _group(self, token: Token) -> str:
         if token.is_claim:
@@ -278,59 +308,65 @@ class _Line:
         return "entity" if token.text[:1].isupper() and self.evidence.is_name(low) else ""
 
     def _near(self, tokens: Sequence[Token], index: int) -> set[str]:
-        """The roots of the nearest two words with content on each side."""
+        """The roots of the nearest three words with content on each side."""
         found: set[str] = set()
         for step in (range(index - 1, -1, -1), range(index + 1, len(tokens))):
             count = 0
             for at in step:
-                if is_content(tokens[at]):
+                if is_content(tokens[at]) or tokens[at].group == "entity":
                     found.add(tokens[at].root)
                     count += 1
-                    if count == 2:
+                    if count == 3:
                         break
         return found
 
-    def _competes(self, unit: Unit, group: str, near: set[str], offered: set[str]) -> bool:
-        """Whether a unit has, beside one of the same words, another claim of the same sort that the line has not."""
+    def _competes(self, unit: Unit, group: str, near: set[str], offered: set[str], *, anywhere: bool) -> bool:
+        """Whether a unit has, beside one of the same words or ``anywhere``, another claim of the same sort that the line
+        has not."""
         for at, other in enumerate(unit.tokens):
             if self._group(other) != group or not offered.isdisjoint(other.wants or (other.root,)):
                 continue
-            if near & self._near(unit.tokens, at):
+            if group == "entity" and any(
+                t.text[:1].isupper() and t.root in offered for t in unit.tokens[max(at - 1, 0) : at + 2]
+            ):
+                continue  # the other part of a name that the line has
+            if anywhere or near & self._near(unit.tokens, at):
                 return True
         return False
 
     def _is_other(self, holder: Unit, rival: Unit, rest: Sequence[tuple[str, tuple[str, ...]]], said: set[str]) -> bool:
         """Whether the unit that holds a claim is about something else than the line, which ``rival`` is about."""
-        mine = _said(holder, rest)
-        if not mine < said and len(mine) >= len(said):
-            return False
+        mine = _said(holder, rest, alone=True)
         newer = holder.day is not None and (rival.day is None or holder.day > rival.day)
         if newer and len(mine) * 2 >= len(said):
             return False
+        if len(mine) >= len(said):
+            # The same subject. Only where the line is the rival's wording, and not the holder's, is the claim a slip.
+            line = _roots(self.tokens)
+            return not newer and _alike(line, rival) >= 0.8 > _alike(line, holder) + 0.2
         subject = {f[0] for f in self.features} | GENERIC | rival.roots
         return not mine or bool(holder.roots - subject)
 
     def _turned(self) -> Iterable[Invention]:
         """The line says what its best support says, but for a "not"."""
-        mine = {t.root for t in self.tokens if is_content(t)} - NEGATORS
-        if len(mine - GENERIC) < 2 or not self.matches:
+        mine = _roots(self.tokens)
+        if len(mine - GENERIC) < 2:
             return
-        negative, turning = _polarity(self.tokens)
+        negated, turning = _scope(self.tokens)
         told: list[tuple[float, bool]] = []
         for match in self.matches[:8]:
-            theirs = match.unit.roots - NEGATORS
-            other, other_turning = _polarity(match.unit.tokens)
-            specific = (mine & theirs) - GENERIC
-            missing = mine - theirs - {r for said in match.unit.above for r in said}
-            if not specific or len(missing - GENERIC) * 4 > len(mine):
+            theirs = _roots(match.unit.tokens)
+            missing = {r for r in mine - theirs - GENERIC if not match.unit.says(r, alone=True)}
+            common = mine & theirs
+            if not common - GENERIC or len(missing) * 4 > len(mine):
                 continue
-            alike = len(mine & theirs) / len(mine | theirs)
-            same = other == negative or turning != other_turning
-            told.append((alike, same))
-        if told and not any(same for _, same in told) and max(alike for alike, _ in told) >= 0.6:
-            yield Invention(
-                "negation", " ".join(t.text for t in self.tokens if t.text.lower() in NEGATORS) or "no negation"
-            )
+            other, other_turning = _scope(match.unit.tokens)
+            here, there = negated & common, other & common
+            same = turning != other_turning or bool(here) == bool(there) and (not here or bool(here & there))
+            told.append((len(common) / min(len(mine | theirs), 2 * len(mine)), same))
+        if told and not any(same for _, same in told) and max(alike for alike, _ in told) >= 0.5:
+            words = [t.text for t in self.tokens if _is_negator(t)]
+            yield Invention("negation", " ".join(words) or "without a negation")
 
     def _unreasoned(self) -> Iterable[Invention]:
         """A reason of which no word stands near the support."""
@@ -343,6 +379,8 @@ class _Line:
             return
         near: set[str] = set()
         for match in self.matches[:_SUPPORTS]:
+            if match.score < 0.6 * self.matches[0].score:
+                break
             for at in range(max(0, match.at - 4), min(len(self.evidence.units), match.at + 5)):
                 unit = self.evidence.units[at]
                 if unit.document == match.unit.document:
@@ -355,15 +393,33 @@ def _feature(token: Token) -> tuple[str, tuple[str, ...]]:
     return token.root, token.wants if token.is_claim else ()
 
 
-def _said(unit: Unit, features: Iterable[tuple[str, tuple[str, ...]]]) -> set[str]:
-    return {root for root, wants in features if unit.says(root, wants)}
+def _said(unit: Unit, features: Iterable[tuple[str, tuple[str, ...]]], *, alone: bool = False) -> set[str]:
+    return {root for root, wants in features if unit.says(root, wants, alone=alone)}
 
 
-def _polarity(tokens: Sequence[Token]) -> tuple[bool, bool]:
-    """Whether a statement is turned round by an odd number of negations, and whether it has other words that turn."""
-    words = [t.text.lower() for t in tokens]
-    count = sum(w in NEGATORS or w.endswith("n't") for w in words)
-    return count % 2 == 1, any(w in TURNING for w in words)
+def _roots(tokens: Iterable[Token]) -> set[str]:
+    return {t.root for t in tokens if (is_content(t) or t.group == "entity") and not _is_negator(t)}
+
+
+def _alike(words: set[str], unit: Unit) -> float:
+    theirs = _roots(unit.tokens)
+    return len(words & theirs) / max(len(words | theirs), 1)
+
+
+def _is_negator(token: Token) -> bool:
+    return token.kind == "word" and (token.text.lower() in NEGATORS or token.text.lower().endswith("n't"))
+
+
+def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
+    """What the negations of a statement turn round (the next four words with content, else those before), and whether
+    it has other words that turn."""
+    scope: set[str] = set()
+    for index, token in enumerate(tokens):
+        if _is_negator(token):
+            after = [t.root for t in tokens[index + 1 :] if is_content(t) or t.group == "entity"]
+            before = [t.root for t in tokens[:index] if is_content(t) or t.group == "entity"]
+            scope.update(after[:4] or before[-3:])
+    return scope, any(t.text.lower() in TURNING for t in tokens)
 
 
 def _value(token: Token) -> float | None:

@@ -75,7 +75,8 @@ _OTHER: Final = {
 }  # fmt: skip
 
 _NUMBER: Final = re.compile(
-    r"([+-]?)([$€£¥]?)([0-9][0-9_,']*(?:\.[0-9]+)*)(?:\.?-(?:st|nd|rd|th))?([a-zµμ%°€$£¥]{0,10})\Z", re.IGNORECASE
+    r"([+-]?)([$€£¥]?)([0-9][0-9_,']*(?:\.[0-9]+)*(?:,[0-9]+)?)(?:\.?-(?:st|nd|rd|th))?([a-zµμ%°€$£¥]{0,10})\Z",
+    re.IGNORECASE,
 )
 _RANGE: Final = re.compile(r"([$€£¥]?[0-9][0-9.,_]*[a-z%]{0,3})-([$€£¥]?[0-9][0-9.,_]*)([a-z%]{0,8})\Z", re.IGNORECASE)
 _HYPHEN_UNIT: Final = re.compile(r"([0-9][0-9.,]*)-([a-z]+)\Z", re.IGNORECASE)
@@ -94,15 +95,19 @@ _DAY: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th|\.)?\Z")
 _YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}\Z")
 
 
+#: Signs that are a unit by themselves.
+SYMBOLS: Final = frozenset("%€$£¥°")
+
+
 class Quantity(NamedTuple):
-    """A number. ``dimension`` is ``""`` without a unit; ``value`` is None where there is more than one reading."""
+    """A number. ``dimension`` is ``""`` without a unit; ``readings`` are its values, each with how it is written."""
 
     text: str
     wants: tuple[str, ...]
     offers: tuple[str, ...]
     dimension: str = ""
     version: bool = False
-    value: Fraction | None = None
+    readings: tuple[tuple[str, Fraction], ...] = ()
 
 
 class Moment(NamedTuple):
@@ -226,13 +231,30 @@ def amount(text: str, readings: list[tuple[str, Fraction]], unit: str) -> Quanti
         else:
             offers += (f"={written}", f"={str_of(value)}")
             wants += [f"#{written}", *([f"v:{written}"] if "." in written else [])]
-    return Quantity(
-        text,
-        tuple(dict.fromkeys(wants)),
-        tuple(dict.fromkeys(offers)),
-        dimension,
-        value=readings[0][1] if len(readings) == 1 else None,
-    )
+    unique = tuple(dict.fromkeys(wants)), tuple(dict.fromkeys(offers))
+    return Quantity(text, *unique, dimension, readings=tuple(readings))
+
+
+def is_currency(text: str) -> bool:
+    """Whether a word in lower case is the name or code of a currency."""
+    return text in _MONEY
+
+
+def unit_before(text: str) -> str:
+    """The unit that the word before a number gives it: ``EUR 5``, ``timeout_ms = 5``; ``""`` for none."""
+    low = text.lower()
+    if low in _MONEY:
+        return low
+    last = low.rpartition("_")[2] if "_" in low else ""
+    return last if last and unit_of(last) else ""
+
+
+def with_unit(text: str, unit: str) -> Quantity | None:
+    """The number ``text`` as an amount of ``unit``; None when it is no plain number."""
+    found = numbers(text)
+    if len(found) != 1 or not found[0].readings or found[0].dimension:
+        return None
+    return amount(text, list(found[0].readings), unit)
 
 
 def _binary(size: Fraction) -> Fraction:
@@ -277,25 +299,22 @@ def joined_number(words: list[str]) -> tuple[Quantity | None, int]:
         if len(found) != 1 or found[0].version or (found[0].dimension and found[0].dimension not in _MONEY.values()):
             return None, 0
         first = found[0]
-    if first.value is None:
-        return None, 0
-    value, used, dimension = first.value, 1, first.dimension
-    written = first.wants[0].lstrip("#=") if not dimension else str_of(value)
+    readings, used = list(first.readings), 1
     while used < len(words) and words[used] in _SCALES and words[used - 1] not in _SCALES:
-        value, used = value * _SCALES[words[used]], used + 1
-        written = str_of(value)
+        readings = [(str_of(value * _SCALES[words[used]]), value * _SCALES[words[used]]) for _, value in readings]
+        used += 1
     money = next((unit for unit in (words[0][:1],) if unit in _MONEY), "")
     unit = money
     if (
         not money
         and used < len(words)
         and unit_of(words[used])
-        and not (len(words[used]) == 1 and words[used] in "mgwdx%")
+        and not (len(words[used]) == 1 and words[used] in "mgwdx")
     ):
         unit, used = words[used], used + 1
     if used == 1:
         return None, 0
-    return amount(" ".join(words[:used]), [(written, value)], unit), used
+    return amount(" ".join(words[:used]), readings, unit), used
 
 
 # --- dates and times -------------------------------------------------------------------------------------------
@@ -350,7 +369,7 @@ def day(text: str, year: int, month: int, number: int) -> Moment | None:
             exact = date(year or 2024, month, number)
         except ValueError:
             return None
-        offers += [f"d:{month}-{number}", f"#{number}", f"={number}"]
+        offers += [f"d:{month}-{number}", f"#{number}"]
         if year:
             offers += [f"d:{year}-{month}-{number}", f"wd:{exact.weekday()}"]
         else:
@@ -426,6 +445,7 @@ def in_year(offers: tuple[str, ...], noted: date) -> tuple[str, ...]:
     """``offers`` of a text that was noted on a day, with what follows from that day: the year of dates without one, the
     days that weekdays mean."""
     more: list[str] = []
+    dated = any(key.startswith(("d:", "d?:")) for key in offers)
     for key in offers:
         if key.startswith("d?:"):
             month, _, number = key[3:].partition("-")
@@ -436,7 +456,7 @@ def in_year(offers: tuple[str, ...], noted: date) -> tuple[str, ...]:
                     continue
                 if abs((exact - noted).days) < 200:
                     more += [f"d:{year}-{month}-{number}", f"m:{year}-{month}", f"wd:{exact.weekday()}"]
-        elif key.startswith("wd:"):
+        elif key.startswith("wd:") and not dated:
             for offset in range(-7, 8):
                 near = noted + timedelta(days=offset)
                 if near.weekday() == int(key[3:]):

@@ -49,7 +49,7 @@ _GENERIC: Final = words(
     noted report reported see seen find found show shows shown know known call called name named mean means old
     current latest previous first second final main important project team people person time way part number
     value version date day week month year amount limit instead back away exactly approximately roughly nearly
-    almost around total need have hold holds held contain contains include includes note fact rule policy place
+    almost around total need have hold holds held reach reaches reached get achieve achieves achieved contain contains include includes note fact rule policy place
     approach
     """
 )
@@ -72,7 +72,7 @@ _SYNONYMS: Final = """
     message mail email | live reside located location lives | schedule plan planned scheduled | pr pull-request
     | package library dependency module | secret credential token | maximum max limit cap | minimum min least |
     expire expiry ttl lifetime valid | retry retries attempt | disable off deactivate | enable activate | write
-    author wrote written | speak talk | holiday vacation leave | colour color | reject refuse decline deny |
+    author wrote written | speak talk | holiday vacation | colour color | reject refuse decline deny |
     discuss talk | weekly week | daily day | monthly month | yearly annual annually year | nightly night |
     hourly hour | sync synchronise synchronize | replace supersede substitute | queue broker | worker process |
     region zone | log logging logs
@@ -128,10 +128,10 @@ _ORDINARY: Final = words(
     coffee column command comment commit common company config contact contract control core cost country create
     critical current customer daily dark dashboard data database date deadline debug decide deep default delete
     delivery demo deploy design desk detail dev device diet direct disk do doc docker document domain draft
-    drive drop due duty early editor email emergency empty engine engineer english entry env error event exact
+    drive drop due duty early editor email emergency empty engine engineer entry env error event exact
     example expect export extra fail family fast favourite favorite feature feedback field file final finance
     fix flag flight flow follow food form format fresh friend front frontend full function gateway general
-    german git give goal good green group guide handle hard head health help high hiring history home hook host
+    git give goal good green group guide handle hard head health help high hiring history home hook host
     hot hotel hour house idea image import inbox incident index info infra inside install integration interface
     internal interview invoice issue item job journal json keep key kind known label language large latest
     launch layout lead learn leave legacy legal letter level library licence license light limit line link list
