@@ -7,7 +7,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+#: ``--hypothesis-profile thorough``: as many examples as a change to a backend is worth, see CONTRIBUTING.md.
+hypothesis.settings.register_profile("thorough", max_examples=2_000, deadline=None)
 
 #: What the fixture itself sets and undoes.
 RESTORED = {"HOME", "USERPROFILE", "TZ", "COLUMNS", "PYTEST_CURRENT_TEST"}

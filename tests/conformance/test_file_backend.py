@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, fact_machine
+from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
 
 FACTORY = "holdfast_file.backend:FileBackend"
 
@@ -64,12 +64,16 @@ class TestDocuments(InMemory, DocumentContract):
     "R057", "R058", "R059", "R060", "R061",
 )  # fmt: skip
 class TestFacts(InMemory, FactContract):
-    """F1-F12, E1-E3."""
+    """F1-F13, C9, E1-E3."""
+
+
+class TestSearch(InMemory, SearchContract):
+    """S1, S2."""
 
 
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
 class TestProcesses(OnFiles, ProcessContract):
-    """C1-C7."""
+    """C1-C8."""
 
 
 TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, fact_machine
+from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
 
 FACTORY = "holdfast_sqlite.backend:SqliteBackend"
 
@@ -56,12 +56,16 @@ class TestDocuments(OnSqlite, DocumentContract):
     "R057", "R058", "R059", "R060", "R061",
 )  # fmt: skip
 class TestFacts(OnSqlite, FactContract):
-    """F1-F12, E1-E3."""
+    """F1-F13, C9, E1-E3."""
+
+
+class TestSearch(OnSqlite, SearchContract):
+    """S1, S2."""
 
 
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
 class TestProcesses(OnSqlite, ProcessContract):
-    """C1-C7."""
+    """C1-C8."""
 
 
 TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(

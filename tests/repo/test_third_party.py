@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.repo.documents import blocks
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
@@ -66,7 +67,7 @@ def flush(made: Environment, project: Path, **changes: object) -> subprocess.Com
 def line_of(made: Environment, project: Path, plugin: str) -> str:
     """The one line that ``holdfast plugins`` prints of a plugin."""
     done = made.run("holdfast", "plugins", cwd=project)
-    lines = [line for line in done.stdout.splitlines() if plugin in line.split()]
+    lines = [line for line in done.stdout.splitlines() if line.split()[:2] == [plugin, "plugin"]]
     assert len(lines) == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     return lines[0]
@@ -140,9 +141,33 @@ def made_whole(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.req("R087")
+def test_acme__chosen_as_the_backend__keeps_everything_in_its_file(installed: Environment, project: Path) -> None:
+    (project / "holdfast.toml").write_text('[storage]\nbackend = "acme"\n', encoding="utf-8")
+    assert flush(installed, project, facts=["The login needs a token"]).returncode == 0
+    assert installed.run("holdfast", "remember", "prefers tabs", cwd=project).returncode == 0
+    kept = json.loads((project / ".holdfast" / "acme.json").read_text(encoding="utf-8"))
+    assert [fact["content"] for fact in kept["facts"]] == ["prefers tabs"]
+    (note,) = (text for name, text in kept["documents"].items() if name.startswith("memory/"))
+    assert "The login needs a token" in note
+    assert "prefers tabs" in installed.run("holdfast", "prompt", cwd=project).stdout
+    assert not (project / ".holdfast" / "memory").exists()
+
+
+def test_tutorial__what_it_shows_of_a_backend__is_from_acme(root: Path) -> None:
+    page = (
+        (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8").partition("## 6. A backend of your own")[2]
+    )
+    files = [p for p in (root / "tests" / "third_party" / "acme").rglob("*") if p.suffix in (".py", ".toml")]
+    source = "\n".join(p.read_text(encoding="utf-8") for p in files)
+    shown = blocks(page.partition("## 6. A backend of your own")[2])
+    assert len(shown) == 3
+    assert [block.text for block in shown if block.text not in source] == []
+
+
 def test_acme__its_own_tests__pass(root: Path) -> None:
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     folder = root / "tests" / "third_party" / "acme"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stdout

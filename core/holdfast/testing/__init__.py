@@ -14,6 +14,9 @@ again with the same folder it opens the same store. A store that lives elsewhere
 that folder. Override :meth:`StorageContract.corrupt_document`, ``corrupt_facts`` and ``unwritable`` to have the error
 clauses checked too; without them those tests are skipped.
 
+The machine makes 25 examples of 25 steps, or what ``fact_machine`` is told; a Hypothesis profile that was loaded and
+asks for more decides instead. A complete backend with its tests is acme's, in tests/third_party of the repository.
+
 ``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts. A new mandatory test
 comes only with a minor release.
 """
@@ -28,17 +31,19 @@ if TYPE_CHECKING:
     from holdfast.testing.facts import FactContract as FactContract
     from holdfast.testing.machine import fact_machine as fact_machine
     from holdfast.testing.processes import ProcessContract as ProcessContract
+    from holdfast.testing.search import SearchContract as SearchContract
     from holdfast.testing.storage import StorageContract as StorageContract
 
 _WHERE = {
     "DocumentContract": "documents",
     "FactContract": "facts",
     "ProcessContract": "processes",
+    "SearchContract": "search",
     "StorageContract": "storage",
     "fact_machine": "machine",
 }
 
-__all__ = ["DocumentContract", "FactContract", "ProcessContract", "StorageContract", "fact_machine"]
+__all__ = ["DocumentContract", "FactContract", "ProcessContract", "SearchContract", "StorageContract", "fact_machine"]
 
 if "pytest" in sys.modules:  # not in the worker processes, which do without
     import pytest

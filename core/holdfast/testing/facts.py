@@ -1,4 +1,4 @@
-"""Clauses F1-F12 and the error clauses that concern facts."""
+"""Clauses F1-F13, C9 and the error clauses that concern facts."""
 
 from __future__ import annotations
 
@@ -227,6 +227,37 @@ class FactContract(ContractBase):
             store.delete_fact(old.id)
         store.add_fact(fact, LIMIT)
         assert list(reopen().facts()) == [fact]
+
+    def test_f13_batch__several_facts__as_if_added_one_by_one(self, store: StorageBackend, reopen: Open) -> None:
+        """F13, F2, F3, F4: one that is caught inside undoes only its own call."""
+        store.add_fact(make_fact(1, "one", confidence=0.3), 3)
+        with store.batch():
+            assert store.add_fact(make_fact(2, "two"), 3).outcome is AddOutcome.ADDED
+            assert store.add_fact(make_fact(3, "TWO"), 3).duplicate_of == "fact_00000002"
+            with pytest.raises(Conflict):
+                store.add_fact(make_fact(2, "other"), 3)
+            store.add_fact(make_fact(4, "four"), 3)
+            assert store.add_fact(make_fact(5, "five"), 3).evicted == ("fact_00000001",)
+        for view in (store, reopen()):
+            assert ids(view) == ["fact_00000002", "fact_00000004", "fact_00000005"]
+
+    def test_f13_batch__error_leaves_it__all_or_none_are_there(self, store: StorageBackend, reopen: Open) -> None:
+        """F13"""
+        store.add_fact(make_fact(1), LIMIT)
+
+        def fail() -> None:
+            with store.batch():
+                for number in (2, 3, 4):
+                    store.add_fact(make_fact(number), LIMIT)
+                raise RuntimeError("out of the block")
+
+        with pytest.raises(RuntimeError, match="out of the block"):
+            fail()
+        left = ids(store)
+        assert left == ids(reopen())
+        assert left in (["fact_00000001"], [f"fact_{n:08x}" for n in (1, 2, 3, 4)])
+        store.add_fact(make_fact(5), LIMIT)
+        assert ids(reopen()) == [*left, "fact_00000005"]
 
     # --- errors
 

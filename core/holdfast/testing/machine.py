@@ -156,7 +156,12 @@ class FactMachine(RuleBasedStateMachine):
 
 
 def fact_machine(factory: str, *, max_examples: int = 25, steps: int = 25) -> type[FactMachine]:
-    """The machine for the backend that ``factory`` (``"package.module:callable"``) opens; run its ``TestCase``."""
+    """The machine for the backend that ``factory`` (``"package.module:callable"``) opens; run its ``TestCase``.
+
+    A Hypothesis profile that was loaded before and asks for more than its default examples decides how many.
+    """
     machine: type[FactMachine] = type("FactMachine", (FactMachine,), {"factory": factory})
-    machine.TestCase.settings = settings(max_examples=max_examples, stateful_step_count=steps, deadline=None)
+    loaded = settings().max_examples
+    examples = loaded if loaded > settings.get_profile("default").max_examples else max_examples
+    machine.TestCase.settings = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
     return machine

@@ -1,4 +1,4 @@
-"""Clauses C1-C7 as far as real processes can show them. Power cuts are for the backend's own tests."""
+"""Clauses C1-C8 as far as real processes can show them. Power cuts are for the backend's own tests."""
 
 from __future__ import annotations
 
@@ -110,3 +110,20 @@ class ProcessContract(ContractBase):
         again = blocks_of(text_of(store, DAY))
         assert len(set(again)) == len(again)
         assert again[: len(blocks)] == blocks
+
+    def test_c8_call__answer_lost__the_same_call_again_settles_it(self, store: StorageBackend, root: Path) -> None:
+        """C8, A4, F2: the process is killed as soon as its change can be seen."""
+        fact = make_fact(1)
+        workers = Workers(self.factory, root, [[append_call(DAY, "one", HEADER)], [add_call(fact)]])
+        workers.go()
+        deadline = time.monotonic() + 30
+        while not (store.read(DAY) and store.count_facts()):
+            assert time.monotonic() < deadline, "the workers did nothing"
+        for process in workers.processes:
+            process.kill()
+        workers.finish()
+        store.append(DAY, make_block("one"), HEADER, "one")
+        again = store.add_fact(fact, 10)
+        assert blocks_of(text_of(store, DAY)) == ["one"]
+        assert (again.outcome, again.fact) == (AddOutcome.DUPLICATE, fact)
+        assert list(store.facts()) == [fact]

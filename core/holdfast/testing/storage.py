@@ -5,7 +5,9 @@ from __future__ import annotations
 from holdfast.testing.documents import DocumentContract
 from holdfast.testing.facts import FactContract
 from holdfast.testing.processes import ProcessContract
+from holdfast.testing.search import SearchContract
 
 
-class StorageContract(DocumentContract, FactContract, ProcessContract):
-    """Every clause: documents and appends, facts, errors, processes. Set ``factory``; see :mod:`holdfast.testing`."""
+class StorageContract(DocumentContract, FactContract, SearchContract, ProcessContract):
+    """Every clause: documents and appends, facts, search, errors, processes. Set ``factory``; see
+    :mod:`holdfast.testing`."""

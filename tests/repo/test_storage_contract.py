@@ -1,0 +1,32 @@
+"""The contract's page and the kit that checks it say the same: each clause has a test that cites it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from holdfast.testing import StorageContract
+
+CLAUSE = re.compile(r"^- \*\*([A-Z]\d+)\*\*", re.MULTILINE)
+CITED = re.compile(r"[A-Z]\d+(?:, [A-Z]\d+)*")
+
+
+def citations() -> dict[str, set[str]]:
+    """Test of the kit -> the clauses that its docstring begins with."""
+    tests = inspect.getmembers(StorageContract, lambda member: inspect.isfunction(member))
+    heads = {name: CITED.match(inspect.getdoc(test) or "") for name, test in tests if name.startswith("test_")}
+    return {name: set(head[0].split(", ")) if head else set() for name, head in heads.items()}
+
+
+def test_storage_contract__every_clause__is_cited_by_a_test_of_the_kit(root: Path) -> None:
+    clauses = CLAUSE.findall((root / "docs" / "storage-contract.md").read_text(encoding="utf-8"))
+    assert len(clauses) == len(set(clauses)) >= 42
+    assert set(clauses) - set().union(*citations().values()) == set()
+
+
+def test_kit__every_test__cites_clauses_that_the_page_has_and_bears_one_in_its_name(root: Path) -> None:
+    clauses = set(CLAUSE.findall((root / "docs" / "storage-contract.md").read_text(encoding="utf-8")))
+    cited = citations()
+    assert {name: cites - clauses for name, cites in cited.items() if not cites or cites - clauses} == {}
+    assert [name for name, cites in cited.items() if name.split("_")[1].upper() not in cites] == []
