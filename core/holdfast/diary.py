@@ -31,7 +31,7 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
         [
             _quoted(told) if told.strip() else generated(result),
             _part("What was read", _read(result)),
-            _part("What was kept", [f"{len(result.kept)} items stay as they were"] if result.kept else []),
+            _part("What was kept", _kept(len(result.kept))),
             _part("What was added", (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
             _part("What was merged", (f"{gone.text} ({gone.reason})" for gone in result.merged)),
             _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
@@ -69,13 +69,18 @@ def _read(result: DreamResult) -> list[str]:
     return [*result.read, *(f"{name}: not read, there was too much" for name in result.left_out)]
 
 
+def _kept(number: int) -> list[str]:
+    return [f"{number} {'item stays as it was' if number == 1 else 'items stay as they were'}"] if number else []
+
+
 def _part(title: str, lines: Iterable[str]) -> str:
     found = [f"- {_plain(line)}" for line in lines]
     return "\n".join([f"### {title}", "", *found]) if found else ""
 
 
 def _from(sources: tuple[str, ...]) -> str:
-    return f" [from {', '.join(sources[:3])}]" if sources else ""
+    """The best source; the record has them all."""
+    return f" [{sources[0]}]" if sources else ""
 
 
 def _quoted(text: str) -> str:

@@ -269,7 +269,7 @@ def test_dream__done__memory_is_the_normalised_section_and_the_diary_tells_it(
     for part in (
         "> Tidied up.",
         "- MEMORY.md\n- memory/2026-11-21.md",
-        "- The queue runs on Postgres 16 [from memory/2026-11-21.md:5",
+        "- The queue runs on Postgres 16 [memory/2026-11-21.md:5]",
         "- Deploys need two reviewers (left out by the dream)",
     ):
         assert part in diary

@@ -16,9 +16,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.cli import receipt
+from holdfast.cli import dreaming, receipt
 from holdfast.cli.args import examples
 from holdfast.cli.term import Term
+from holdfast.dreamlog import Status
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.layout import Surface
 
@@ -41,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Play both acts; 0 when the promise held in both."""
+    """Play all acts; 0 when the promise held in each."""
     from holdfast import Holdfast
     from holdfast.serde import payload_from_json
     from holdfast.transcripts import read
@@ -58,6 +59,7 @@ def run(args: Namespace) -> int:
     with Holdfast.open(folder) as memory:
         stage = _Stage(out, memory, memory.session(SESSION))
         held = stage.compaction(messages[:first]) and stage.compaction_with_a_broken_store(messages[first:], payload)
+        held = held and stage.dream()
     stage.look_yourself(folder)
     return 0 if held else 1
 
@@ -77,7 +79,7 @@ def _folder(wanted: str | None) -> Path:
 
 
 class _Stage:
-    """Where both acts are played: one terminal, one project, one session."""
+    """Where the acts are played: one terminal, one project, one session."""
 
     def __init__(self, out: Term, memory: Holdfast, session: Session) -> None:
         self.out = out
@@ -123,6 +125,16 @@ class _Stage:
         self._step(f"The session is {self._state()}. A new process:")
         self._resume()
         return kept == before and not self.session.unsafe
+
+    def dream(self) -> bool:
+        """Consolidate the notes of both acts, without a model. True when that went well."""
+        self._title("3", "A dream: the notes become memory, checked line by line")
+        result = self.memory.deep_dream()
+        self._step(f"Nobody was asked but the notes: {dreaming.counts(result) or result.reason}. The diary tells it:")
+        if result.diary:
+            self._quote(self._another_process("show", result.diary))
+        self._step("MEMORY.md was backed up before: `holdfast dream --undo` puts it back.")
+        return result.status is Status.DONE
 
     def look_yourself(self, folder: Path) -> None:
         """What to try next."""

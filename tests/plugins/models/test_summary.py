@@ -1,0 +1,87 @@
+"""The running summary of a session, told by a model through the real SDKs (R030-R032)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.model_server import ModelServer, Reply
+
+from holdfast import Holdfast
+from holdfast.config import Config, PluginConfig
+
+
+@pytest.fixture(params=("openai", "anthropic"))
+def provider(request: pytest.FixtureRequest) -> str:
+    pytest.importorskip(request.param, reason="the SDK is not installed: `pip install -e '.[dev]'`")
+    return str(request.param)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def memory(
+    project: Path, server: ModelServer, provider: str, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Holdfast]:
+    monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
+    base = server.url + ("/v1" if provider == "openai" else "")
+    settings = {"model": "small", "base_url": base, "max_retries": 0}
+    plugins = {provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)}
+    with Holdfast.open(project, config=Config(zone="UTC", plugins=plugins), clock=clock) as one:
+        yield one
+
+
+def says(summary: str) -> str:
+    return json.dumps({"facts": [], "profile": {}, "summary": summary})
+
+
+@pytest.mark.req("R030", "R031", "R032")
+def test_summary__trims__is_told_once_each_extended_and_injected_only_by_the_caller(
+    memory: Holdfast, server: ModelServer
+) -> None:
+    server.answers(says("They chose Postgres."), says("They fixed the login."))
+    told: list[str] = []
+    session = memory.session("s")
+    for topic in ("queue", "login"):
+        for number in range(3):
+            session.add("user", f"{topic} question {number}")
+            session.add("assistant", f"{topic} answer {number}")
+        session.compact(keep_last=2, on_summary=told.append)
+    assert len(told) == 2
+    assert "They chose Postgres." in told[0]
+    assert "They fixed the login." in told[1]
+    assert session.summary == "They chose Postgres.\n\nThey fixed the login."
+    second = str(server.requests[1].body)
+    assert "queue question 0" not in second  # what was summarised is not sent again
+    kept = session.messages
+    assert [m.text for m in kept] == ["login question 2", "login answer 2"]
+    injected = session.with_summary(told[1])
+    assert [m.role for m in injected] == ["user", "assistant"]
+    assert told[1].strip() in injected[0].text
+    assert injected[0].text.endswith("login question 2")
+    assert session.messages == kept
+
+
+@pytest.mark.req("R031", "R032")
+def test_summary__model_fails_or_callback_raises__flush_stands(memory: Holdfast, server: ModelServer) -> None:
+    server.answers(Reply(status=500))
+    session = memory.session("s")
+    session.add("user", "The queue moves to Postgres")
+    told: list[str] = []
+
+    def callback(text: str) -> None:
+        told.append(text)
+        raise RuntimeError("no")
+
+    receipt = session.flush(on_summary=callback)
+    assert receipt.flush_id
+    assert any("callback" in warning for warning in receipt.warnings)
+    assert "Postgres" in told[0]
