@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
 
+#: So many missing fields were forgotten; with more of them, the session's name is what is wrong.
+_FEW = 3
+
 
 def require_session(memory: Holdfast, session_id: str) -> None:
     """Raises: NotFound when the session has neither a journal nor an UNSAFE marker: a slip of the hand must not look
@@ -30,10 +33,19 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
         names = ", ".join(f"`{name}`" for name in missing)
         raise FlushRefused(
             f"The payload lacks {names}, and there is no session {session_id!r} to derive that from.",
-            next_step=_which(memory, session_id),
+            next_step=_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
             missing=missing,
             target="payload",
         )
+
+
+def _give(missing: tuple[str, ...]) -> str:
+    from holdfast import contract
+
+    flags = {"state_mutations": "mutation", "facts": "fact", "decisions": "decision", "blockers": "blocker"}
+    flags |= {"artifacts": "artifact", "follow_ups": "follow-up", "curated": "curated"}
+    hint = ", ".join(f"`--{flags[name]} none`" for name in missing if name in flags)
+    return contract.refusal(missing).next_step + (f" As a flag: {hint}." if hint else "")
 
 
 def has_begun(memory: Holdfast, session_id: str) -> bool:
