@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import ClassVar
 
 from holdfast.models import AddResult, Fact
@@ -74,6 +75,9 @@ class FileBackend(StorageBackend):
 
     def count_facts(self) -> int:
         return self._facts.count()
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._facts.batch()
 
     def compact(self) -> None:
         self._documents.settle()

@@ -7,6 +7,7 @@ complete yet is not read.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -23,7 +24,7 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import Operation, decode, decode_all, encode, utc
-from holdfast_file.place import Place
+from holdfast_file.place import Place, read_bytes
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class FactFile:
         self._place = place
         self._mutex = threading.RLock()
         self._path = ""
+        self._batch: list[bytes] | None = None  # lines of the batch under way
         self._forget()
         # Cleared when this process knows that all it has read would survive a power cut.
         self._unflushed = True
@@ -138,8 +140,28 @@ class FactFile:
             return
         with self._mutex, self._place.lock():
             self._settle()
-            if self._key is not None and self._lines > len(self._index):
+            if self._key is not None and (self._batch or self._lines > len(self._index)):
                 self._rewrite()
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """Changes inside are written together at the end of the block, by one replacing of the file, and none of them
+        when an error leaves it. Other writers wait until then."""
+        with self._mutex:
+            if self._batch is not None:
+                yield
+                return
+            with self._place.lock_for_all():
+                self._settle()
+                self._batch = []
+                try:
+                    yield
+                    self._finish(self._batch)
+                except BaseException:
+                    self._forget()  # what is in memory never came to be: the next call reads again
+                    raise
+                finally:
+                    self._batch = None
 
     # --- changing the file; the lock is held
 
@@ -152,6 +174,10 @@ class FactFile:
 
     def _append(self, operation: Operation) -> None:
         line = encode(operation)
+        if self._batch is not None:
+            self._batch.append(line)
+            self._index.apply(operation)
+            return
         if self._key is None:
             self._place.make_folder(os.path.dirname(self._path))
         try:
@@ -164,15 +190,36 @@ class FactFile:
         self._size += len(line) + (not self._ended)
         self._last, self._ended = line, True
         self._look()
-        if self._lines > 3 * len(self._index) + SPARE_DEAD_LINES:
+        if self._mostly_dead(self._lines):
             try:
                 self._rewrite()
             except Unavailable as error:
                 _LOG.warning("the facts file could not be made smaller, the change itself is stored: %s", error)
 
+    def _mostly_dead(self, lines: int) -> bool:
+        return lines > 3 * len(self._index) + SPARE_DEAD_LINES
+
+    def _finish(self, batch: list[bytes]) -> None:
+        """Write what a batch did. A new file takes the old one's place: a crash that cut a long append could leave some
+        of its lines and not the others."""
+        if not batch:
+            return
+        if self._identity() != self._key:
+            raise Conflict(
+                f"{self._place.facts!r} was changed by hand while many facts were added; none of them was kept.",
+                next_step="Try again.",
+            )
+        if self._mostly_dead(self._lines + len(batch)):
+            self._rewrite()
+            return
+        there = [read_bytes(self._path, self._place.facts) or b"", b"" if self._ended else b"\n"]
+        self._replace([*there, *batch], self._lines + len(batch))
+
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
         self._follow(check=True)
+        if self._batch is not None:
+            return
         if self._suspect:
             self._rewrite()
         if self._key is None:
@@ -192,17 +239,22 @@ class FactFile:
     def _rewrite(self) -> None:
         """Put a new file with the live facts only in the place of the old one."""
         lines = [encode(Operation(fact=fact)) for fact in self._index]
+        self._replace(lines, len(lines))
+
+    def _replace(self, parts: list[bytes], lines: int) -> None:
         self._place.make_folder(os.path.dirname(self._path))
         try:
-            durable.replace(self._path, b"".join(lines))
+            durable.replace(self._path, b"".join(parts))
         except Unavailable:
             now, was = self._identity(), self._key
             # The new file may be there without its name being durable: what is added to it could vanish with it.
             self._suspect = self._suspect or (now and now[:2]) != (was and was[:2])
             raise
         self._suspect = self._unflushed = False
-        self._lines, self._size = len(lines), sum(map(len, lines))
-        self._last, self._ended = lines[-1] if lines else b"", True
+        if self._batch:
+            self._batch.clear()
+        self._lines, self._size = lines, sum(map(len, parts))
+        self._last, self._ended = parts[-1] if parts else b"", True
         self._look()
 
     def _look(self) -> None:
@@ -223,6 +275,8 @@ class FactFile:
 
         ``check`` compares the last line even when identity, size and time say that nothing happened.
         """
+        if self._batch is not None:
+            return
         key = self._identity()
         if key == self._key and not (check and key):
             return

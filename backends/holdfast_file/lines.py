@@ -15,10 +15,11 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from json.encoder import encode_basestring as quoted
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from holdfast.errors import Refused
 from holdfast.models import Fact
@@ -29,6 +30,9 @@ _SEAL = _CRC_SIZE - 1
 _UPDATE = '"op": "update", '
 _FACT_KEYS = frozenset({"id", "content", "category", "confidence", "createdAt", "source"})
 _REQUIRED = _FACT_KEYS - {"source"}
+_TEXTS = ("id", "content", "category", "createdAt", "source")
+_ONLY_TEXT = {str}
+_texts_of: Callable[[dict[str, Any]], tuple[str, ...]] = itemgetter(*_TEXTS)
 #: Lines that :func:`decode_all` reads in one go.
 _TOGETHER: Final = 250
 
@@ -142,15 +146,19 @@ def _fact(record: dict[str, object]) -> Fact:
     confidence = record["confidence"]
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not math.isfinite(confidence):
         raise ValueError("confidence is not a number")
-    if not _text(record, "id"):
+    texts = _texts_of(record)
+    if set(map(type, texts)) != _ONLY_TEXT:
+        raise ValueError(f"{next(key for key in _TEXTS if type(record[key]) is not str)} is not a text")
+    fact_id, content, category, created_at, source = texts
+    if not fact_id:
         raise ValueError("id is empty")
     return Fact(
-        id=_text(record, "id"),
-        content=_text(record, "content"),
-        category=_text(record, "category"),
+        id=fact_id,
+        content=content,
+        category=category,
         confidence=float(confidence),
-        created_at=utc(datetime.fromisoformat(_text(record, "createdAt"))),
-        source=_text(record, "source"),
+        created_at=utc(datetime.fromisoformat(created_at)),
+        source=source,
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast import durable
@@ -29,6 +32,7 @@ class Place:
         self.intent = os.path.join(self.private, "append.intent")
         self._lock = os.path.join(self.private, "store.lock")
         self._timeout_s = timeout_s
+        self._holder: tuple[int, int] | None = None  # process and thread of the batch that holds the lock
         self._known = False  # whether the way to the private folder was looked at
         if os.path.commonpath((self.root, self.folder)) != self.root:
             raise Refused(
@@ -81,8 +85,20 @@ class Place:
         """Whether a path without symbolic links is the root or below it."""
         return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
 
-    def lock(self) -> durable.Lock:
+    @contextlib.contextmanager
+    def lock_for_all(self) -> Iterator[None]:
+        """Like :meth:`lock`, and each :meth:`lock` of this thread inside of the block is part of it."""
+        with self.lock():
+            outer, self._holder = self._holder, (os.getpid(), threading.get_ident())
+            try:
+                yield
+            finally:
+                self._holder = outer
+
+    def lock(self) -> contextlib.AbstractContextManager[object]:
         """The store's lock, as a context manager: one writer at a time, over all threads and processes."""
+        if self._holder and self._holder == (os.getpid(), threading.get_ident()):
+            return contextlib.nullcontext()
         there = os.path.isdir(self.private)
         if not (self._known and there):
             if not self.holds(os.path.realpath(self.private)):
