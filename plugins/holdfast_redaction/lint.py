@@ -7,8 +7,8 @@ that grows with the square of the text or worse. RE2 cannot, but it is an option
 from __future__ import annotations
 
 import re
-import re._constants as sre  # type: ignore[import-not-found]  # typeshed leaves the parser out
-import re._parser as parser  # type: ignore[import-not-found]
+import re._constants as sre  # typeshed leaves the parser out
+import re._parser as parser
 from collections.abc import Iterator
 from typing import Any
 

@@ -167,7 +167,7 @@ def compile_safely(regex: object, where: str) -> Any:
     if not isinstance(regex, str):
         raise ConfigError(f"The regex of {where} is no text.", next_step="Correct the rule.")
     try:
-        import re2  # type: ignore[import-not-found]
+        import re2
     except ImportError:
         return _compile_re(regex, where)
     try:

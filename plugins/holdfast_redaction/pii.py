@@ -198,7 +198,7 @@ def _is_phone(number: str, before: str) -> bool:
 def _valid_somewhere(number: str) -> bool:
     """Whether ``phonenumbers``, if installed, knows the number as one of the larger countries'."""
     try:
-        import phonenumbers  # type: ignore[import-not-found]
+        import phonenumbers
     except ImportError:
         return False
     for region in ("US", "GB", "DE", "FR", "IN", "BR", "JP", "ES", "IT", "NL"):

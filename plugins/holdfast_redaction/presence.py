@@ -52,7 +52,7 @@ class Presence:
 def _sets(*tables: Literals) -> tuple[Any, Any] | None:
     """One compiled set of literals a table, or None when google-re2 is not installed."""
     try:
-        import re2  # type: ignore[import-not-found]
+        import re2
     except ImportError:
         return None
     made = []
