@@ -340,6 +340,8 @@ GH-{D3}: API key page is slow
 see issue {D3} about tokens
 src/auth/secrets.py
 tests/fixtures/tokens/README.md
+{D3} tests pass [memory/2026-11-2{D1}.md:7{D1}]
+the password check (src/auth.py:1{D1}:{D1}) moved
 /etc/ssl/private/server.key
 ~/.aws/credentials
 C:\\Users\\dev\\secret\\tokens.json

@@ -53,6 +53,7 @@ _REFERENCE = Lazy(
     | [a-z][a-z0-9+.-]*://.*                                            # a URL; its password is found as such
     | (?:~|\.{1,2})?/[\w.@~+/-]*[a-zA-Z_][\w.@~+/-]* | [a-zA-Z]:\\.* | [\w.@~-]+(?:/[\w.@~-]+)*\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|txt|md|pem|key
         |crt|cer|pub|env|ini|cfg|conf|sh|go|rs|rb|java|kt|c|h|cpp|html|css|xml|sql|lock|log|db|pdf|png|csv|gpg|asc|enc|kdbx|p12|pfx|jks)
+        (?:(?::\d+){1,2}|\#L\d+)?                                         # with a line
     | [a-z_][a-z0-9_-]*(?:/[a-z_][a-z0-9_.-]*){1,6}                          # a/path/of/words
     | \\[nrt"'].*
     """,
