@@ -71,7 +71,8 @@ class Scanner:
         if not hits:
             return hits
         settled = self._settled(text, hits)
-        again = _repeated(text, settled)
+        # Before they were settled, too: a neighbour that overlaps a secret makes one long hit of both.
+        again = _repeated(text, settled + hits)
         return self._settled(text, settled + again) if again else settled
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
