@@ -228,9 +228,7 @@ class _Run:
 
     def _masked(self, surface: Surface, name: str, text: str) -> str:
         """What a model may see of a stored text: a person may have written a secret into it by hand."""
-        if not text:
-            return text
-        return self.services.gate.admit(text, surface=surface, name=name, previous=text, verbatim=True)
+        return self.services.gate.masked(text, surface=surface, name=name) if text else text
 
     def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""

@@ -86,10 +86,19 @@ class Gate:
             if not any(_can_mask(f, text) for f in found):
                 return text
             text = mask(text, found)
-        raise Refused(
-            f"Masking the text for {name or surface} does not come to rest.",
-            next_step="A validator finds something in its own replacement: switch it off and report it to its author.",
-        )
+        raise _restless(surface, name)
+
+    def masked(self, text: str, *, surface: str, name: str = "") -> str:
+        """A stored text as it may be shown to a model: masked like any text, and never refused, since it is stored.
+
+        Raises: Refused when masking does not come to rest; PluginError.
+        """
+        for _ in range(_ROUNDS):
+            found = self._dispatch.on_validate(Subject(surface, name, text, stored=True))
+            if not any(_can_mask(f, text) for f in found):
+                return text
+            text = mask(text, found)
+        raise _restless(surface, name)
 
     def sift(
         self,
@@ -177,6 +186,13 @@ def mask(text: str, findings: list[Finding]) -> str:
         out += (text[position:start], replacement)
         position = end
     return "".join([*out, text[position:]])
+def _restless(surface: str, name: str) -> Refused:
+    return Refused(
+        f"Masking the text for {name or surface} does not come to rest.",
+        next_step="A validator finds something in its own replacement: switch it off and report it to its author.",
+    )
+
+
 
 
 def _refusal(surface: str, name: str, findings: list[Finding]) -> Refused:

@@ -564,3 +564,16 @@ def test_dream__plugin_fails__is_recorded_and_changes_nothing(opened: Open, stor
     result = opened(Broken()).deep_dream()
     assert (result.status, "out of order" in result.reason) == (Status.FAILED, True)
     assert store.all() == before
+
+
+def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_dream_goes_on(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    secret = "ghp_" + ("a1B2c3D4e5F6g7H8i9J0" * 2)[:36]
+    store.write("MEMORY.md", f"- 2026-11-20: pushed with token={secret}\n")
+    store.note("2026-11-21")
+    plugins = {name: PluginConfig(enabled=name in ("curated", "redaction")) for name in DEFAULT_PLUGINS}
+    result = opened(dreamer, plugins=plugins).deep_dream()
+    assert result.status is Status.DONE, result.reason
+    assert secret not in str(dreamer.asked)
+    assert "2026-11-20: pushed" in dreamer.asked[0].memory

@@ -75,6 +75,13 @@ def test_dream__fails__exit_code_is_1_and_the_memory_stays(noted, project):
     result = noted("dream", "--json")
     assert (result.code, result.json["ok"], result.json["status"]) == (1, False, "failed")
     assert memory(project) == before
+    checks = {c["name"]: c for c in noted("doctor", "--json").json["checks"]}
+    assert (checks["dreams"]["outcome"], "'missing'" in checks["dreams"]["message"]) == ("warn", True)
+    noted("dream", "--if-due")  # skipped: it waits an hour
+    (project / "holdfast.toml").unlink()
+    noted("dream")
+    checks = {c["name"]: c for c in noted("doctor", "--json").json["checks"]}
+    assert checks["dreams"]["outcome"] == "ok"
 
 
 @pytest.mark.parametrize(
