@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
@@ -23,21 +22,19 @@ _BORDER = f"\n{_BORDER_CHAR}\n"
 #: Control characters that no Markdown needs and that break readers; newline and tab stay. Lone surrogates cannot be
 #: written as UTF-8 at all.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
-_UNSTORABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_CONTROL_BYTES = bytes(_CONTROLS)
 
 
 def clean(text: str) -> str:
     """``text`` as it can be stored: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    # The quick question first; translating is slow, and hardly ever needed.
-    if not text.replace("\n", "").isprintable() and _UNSTORABLE.search(text):
-        text = text.translate(_CONTROLS)
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.translate(_CONTROLS).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    # In UTF-8 these bytes are nothing else; looking for them is ten times as quick as translating the text.
+    return text if len(data.translate(None, _CONTROL_BYTES)) == len(data) else text.translate(_CONTROLS)
 
 
 class Gate:
@@ -138,9 +135,10 @@ class Gate:
     def admit_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`admit` for many short texts with one question to the validators. When a mask reaches over a border,
         or something is refused, each text is asked for by itself. Raises: as :meth:`admit`."""
-        if not any(_BORDER_CHAR in text for text in texts):
+        whole = _BORDER.join(texts)
+        if whole.count(_BORDER_CHAR) == len(texts) - 1:
             try:
-                admitted = self.admit(_BORDER.join(texts), surface=surface).split(_BORDER)
+                admitted = self.admit(whole, surface=surface).split(_BORDER)
             except Refused:
                 admitted = []
             if len(admitted) == len(texts):

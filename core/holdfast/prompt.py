@@ -20,7 +20,7 @@ end, and only then the text ends with a newline and three dots. Source: R062-R06
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import field, frozen
@@ -40,6 +40,9 @@ MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))
 _HISTORY = ("History:", ("recent", "earlier", "background"))
 _FACTS: Final = "Facts:"
+#: What a line with a fact costs about, and how many lines are read beyond what that says.
+_LINE_TOKENS: Final = 24
+_SPARE: Final = 4
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
@@ -52,9 +55,14 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     head = _admitted(services, _profile_text(profile.load(services)))
-    block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
-    block.fill(lambda facts: _admit_facts(services, facts), services.store.backend.facts(FactOrder.CONFIDENCE))
-    return block.text()
+    limit = max_tokens // _LINE_TOKENS + _SPARE
+    while True:
+        # A listing of a known length costs the store one look; one that was too short is read again, longer.
+        facts = list(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
+        block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
+        if not block.fill(lambda part, lines: _admit_facts(services, part, lines), facts) or len(facts) < limit:
+            return block.text()
+        limit *= 3
 
 
 def fact_line(fact: Fact) -> str:
@@ -76,24 +84,22 @@ class _Block:
     head: str
     lines: list[str] = field(factory=list)
 
-    def fill(self, lines_of: Callable[[Sequence[Fact]], list[str]], facts: Iterator[Fact]) -> None:
-        """Read lines until they exceed the budget, then let the last ones go."""
-        while (room := self.budget - self.count(self._render(len(self.lines)))) >= 0:
-            # A sum over lines is a little off the count of the whole: the margin mostly saves a second round.
-            chunk = self._take(facts, room + room // 50 + 4)
-            if not chunk:
-                return
-            self.lines.extend(lines_of(chunk))
-        del self.lines[_largest(len(self.lines), self._fits) :]
-
-    def _take(self, facts: Iterator[Fact], room: int) -> list[Fact]:
-        taken: list[Fact] = []
-        for fact in facts:
-            taken.append(fact)
-            room -= self.count(fact.content) + 5  # the frame of a line costs about as much
+    def fill(self, admit: Callable[[Sequence[Fact], list[str]], list[str]], facts: Sequence[Fact]) -> bool:
+        """Put in as many lines as fit. Returns whether all did."""
+        waiting = list(map(fact_line, facts))
+        while waiting:
+            room = self.budget - self.count(self._render(len(self.lines)))
             if room < 0:
                 break
-        return taken
+            cost = self.count("\n".join(waiting))
+            # So many as the mean says, and a few more, since what is taken here still passes the gate.
+            share = len(waiting) if cost <= room else len(waiting) * room * 51 // (cost * 50) + _SPARE
+            self.lines.extend(admit(facts[-len(waiting) :][:share], waiting[:share]))
+            del waiting[:share]
+        if self._fits(len(self.lines)):
+            return True
+        del self.lines[_largest(len(self.lines), self._fits) :]
+        return False
 
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
@@ -126,6 +132,9 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     A counter may find a longer text cheaper (byte pairs merge), so the number found is tried again, downwards.
     """
     low, high = 0, most
+    near = most - 2 * _SPARE  # where the answer mostly is
+    if near > 0:
+        low, high = (near, most) if fits(near) else (0, near - 1)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
@@ -151,12 +160,14 @@ def _admitted(services: Services, head: str) -> str:
         return ""
 
 
-def _admit_facts(services: Services, facts: Sequence[Fact]) -> list[str]:
-    lines = [fact_line(fact) for fact in facts]
+def _admit_facts(services: Services, facts: Sequence[Fact], lines: list[str]) -> list[str]:
+    """The lines of ``facts`` as they pass the gate now."""
     try:
         return services.gate.admit_all(lines, surface=Surface.FACT)
     except Refused:
         if len(lines) > 1:
-            return [line for fact in facts for line in _admit_facts(services, [fact])]
+            return [
+                line for fact, own in zip(facts, lines, strict=True) for line in _admit_facts(services, [fact], [own])
+            ]
         logger.warning("fact %s is left out of the prompt: a validator refuses it now", facts[0].id)
         return []
