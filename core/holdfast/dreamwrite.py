@@ -14,7 +14,7 @@ from attrs import evolve
 
 from holdfast import diary, dreamlog, dreamtext, durable, paths, private
 from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
-from holdfast.errors import Conflict, HoldfastError, Refused
+from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.layout import Surface
 from holdfast.storage import ABSENT, block_marker, sha256
 
@@ -36,13 +36,15 @@ def new_id() -> str:
 
 
 def told(services: Services, text: str) -> str:
-    """A text as it may be told and recorded; a placeholder when the gate does not let it through."""
+    """A text as it may be told and recorded. When the gate does not let it through, or is broken, that is told."""
     if not text:
         return ""
     try:
         return services.gate.admit(paths.rewrite(text, services.root), surface=Surface.DIARY)
+    except PluginError as error:  # its message was masked when it was made
+        return f"Withheld, since nothing can judge it: {paths.rewrite(error.message, services.root)}"
     except HoldfastError:
-        return "(withheld: it may not be stored)"
+        return "Withheld: it may not be stored."
 
 
 def apply(services: Services, proposal: Proposal) -> DreamResult:

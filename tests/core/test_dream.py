@@ -577,3 +577,15 @@ def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_drea
     assert result.status is Status.DONE, result.reason
     assert secret not in str(dreamer.asked)
     assert "2026-11-20: pushed" in dreamer.asked[0].memory
+
+
+def test_dream__enabled_plugin_that_is_missing__says_which_and_changes_nothing(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    store.note("2026-11-21")
+    before = store.all()
+    plugins = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    result = opened(dreamer, plugins={**plugins, "nowhere": PluginConfig()}).deep_dream()
+    assert (result.status, "'nowhere'" in result.reason) == (Status.FAILED, True)
+    assert dreamer.asked == []
+    assert store.all() == before
