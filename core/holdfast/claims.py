@@ -25,6 +25,8 @@ _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー]")
 _CJK_RUN: Final = re.compile(
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af々ー]+"
 )
+_CJK_MARKS: Final = re.compile("[\u3001-\u3003\u3008-\u3011\u30fb]")
+_CJK_UNIT: Final = re.compile("時間|日間|秒|分|円|万")
 _CJK_NAME: Final = re.compile("([\u4e00-\u9fff]{1,3}|[\u30a1-\u30fa\u30fc]{2,12})(?=(?:さん|氏|様|くん|ちゃん))")
 _CJK_DATE: Final = re.compile(r"(?:([0-9]{4})年)?([0-9]{1,2})月([0-9]{1,2})日")
 _CJK_TIME: Final = re.compile(r"([0-9]{1,2})時(?:([0-9]{1,2})分)?(?!間)")
@@ -38,7 +40,7 @@ _EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+\Z")
 _SHA: Final = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,64}\Z")
 _CAMEL: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zäöüß]+|[0-9]+|[^\W\d_]+")
-_HUMP: Final = re.compile(r"[A-Za-z]+\Z")
+_COUNTED: Final = re.compile(r"[0-9]{1,6}-[a-z]{3,}\Z")
 _ENDS: Final = frozenset(".:!?")
 _NO_IDENTIFIER: Final = frozenset(["e.g", "i.e", "a.m", "p.m", "u.s", "z.b", "d.h"])
 #: Pairs that are no path.
@@ -87,6 +89,7 @@ def plain(text: str) -> str:
             ("≈", " "),
         ):
             text = text.replace(old, new)
+        text = _CJK_MARKS.sub(" ", text)
         text = _CJK_DATE.sub(_cjk_date, text)
         text = _CJK_TIME.sub(lambda m: f" {m[1]}:{int(m[2] or 0):02} ", text)
     return text.replace("**", "").replace("~~", "")
@@ -122,10 +125,12 @@ class Reader:
             known = self._seen.get(chunk)
             if known is None:
                 known = self._seen[chunk] = tuple(_classify(chunk))
-            for number, token in enumerate(known):
-                raw.append(token._replace(opens=opens and number == 0, at=found.start()))
-            if known:
-                opens = False
+            for token in known:
+                # Most tokens are words in the middle of a sentence, which stay as they were read first.
+                if opens or token.is_claim:
+                    token = token._replace(opens=opens, at=found.start())
+                    opens = False
+                raw.append(token)
             opens = opens or chunk[-1] in _ENDS
             end = found.end()
         return _joined(raw)
@@ -191,6 +196,9 @@ def _symbol(chunk: str) -> Iterator[Token]:
         yield _identifier(chunk)
     elif "." in chunk and all(part for part in chunk.split(".")) and low not in _NO_IDENTIFIER:
         yield _address("identifier" if "(" in chunk or not _hostlike(low) else "url", chunk, chunk)
+    elif _COUNTED.match(chunk):
+        for part in chunk.split("-"):
+            yield from _classify(part)
     elif any(c.isdigit() for c in chunk) and chunk[0] != "'":
         yield _identifier(chunk)
     elif "-" in chunk:
@@ -305,9 +313,12 @@ def _moment(found: Moment) -> Token:
 
 
 def _cjk(chunk: str) -> Iterator[Token]:
-    for run in _CJK_RUN.findall(chunk):
+    runs = _CJK_RUN.findall(chunk)
+    for number, run in enumerate(runs):
         if not _CJK.search(run):
-            yield from _classify(run)
+            unit = _CJK_UNIT.match(runs[number + 1]) if number + 1 < len(runs) else None
+            amount = quantities.with_unit(run, unit[0]) if unit else None
+            yield from (_number(amount),) if amount else _classify(run)
             continue
         names = {m[1] for m in _CJK_NAME.finditer(run)}
         for name in sorted(names):
@@ -324,6 +335,10 @@ def _joined(raw: list[Token]) -> list[Token]:
     index = 0
     while index < len(raw):
         token = raw[index]
+        if token.kind == "word" and token.text.lower().rstrip(".") not in quantities.OPENERS:
+            out.append(token)
+            index += 1
+            continue
         window = [t.text.lower() for t in raw[index : index + 4]]
         moment, used = quantities.joined_moment(
             window, raw[index].text[:1].isupper(), out[-1].text.lower() if out else ""
@@ -340,9 +355,23 @@ def _joined(raw: list[Token]) -> list[Token]:
         elif moment is not None:
             offers = {o for t in raw[index : index + used] for o in t.offers} | set(moment.offers)
             token = _moment(moment)._replace(offers=tuple(sorted(offers)))
+            _same_month(out, token)
         out.append(token._replace(opens=raw[index].opens, at=raw[index].at))
         index += max(used, 1)
     return out
+
+
+def _same_month(out: list[Token], token: Token) -> None:
+    """Give the first day of ``12 to 17 May`` its month."""
+    for back in (1, 2):
+        if len(out) < back:
+            return
+        first = out[-back]
+        if first.kind == "number" and first.text.isdigit() and len(first.text) < 3:
+            out[-back] = first._replace(offers=(*first.offers, *quantities.same_month(token.offers, int(first.text))))
+            return
+        if first.text.lower() not in ("to", "until", "till", "and", "bis", "und"):
+            return
 
 
 _REFERENCES: Final = words("pr prs issue issues ticket tickets bug mr request pull commit rfc adr")

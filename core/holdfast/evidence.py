@@ -35,6 +35,7 @@ class Unit(NamedTuple):
     document: str
     line: int
     day: date | None
+    text: str
     tokens: tuple[Token, ...]
     roots: frozenset[str]
     keys: frozenset[str]
@@ -45,6 +46,8 @@ class Unit(NamedTuple):
         """Whether the unit, or what it stands under, has the word or offers the claim. ``alone`` leaves out the
         sentences before it."""
         sets = (self.roots, self.keys, *self.above) if alone else (self.roots, self.keys, *self.above, *self.before)
+        if not wants:
+            return any(root in said for said in sets)
         return any(root in said or not said.isdisjoint(wants) for said in sets)
 
     def holds(self, wants: Sequence[str]) -> bool:
@@ -66,6 +69,7 @@ class Evidence:
     def __init__(self, sources: Iterable[tuple[str, str]]) -> None:
         self.reader = Reader()
         self.units: list[Unit] = []
+        self._parts: dict[str, frozenset[str]] = {}  # of identifiers, which come again and again
         self._postings: dict[str, list[int]] = {}
         self._places: dict[str, list[tuple[str, int]]] = {}
         flow: list[str] = []
@@ -107,7 +111,7 @@ class Evidence:
     def has_word(self, low: str) -> bool:
         """Whether a word occurs, in any form; from six letters on also one that begins with it or that begins it."""
         bare = low.removesuffix("'s").strip("'")
-        if bare in self.words or canonical(bare) in self._postings:
+        if bare in self.words or canonical(bare) in self._postings or f"i:{bare}" in self._postings:
             return True
         if bare.endswith("s") and bare[:-1] in self.words:
             return True
@@ -200,8 +204,8 @@ class Evidence:
             before: list[frozenset[str]] = []
             for offset, sentence in _sentences(said):
                 body = plain(sentence)
-                line = number + said.count("\n", 0, offset)
-                unit = self._unit(name, line, body, noted, context, before[-2:])
+                place = number + said.count("\n", 0, offset)
+                unit = self._unit(name, place, body, noted, context, before[-2:])
                 yield unit, body
                 before.append(unit.roots | unit.keys)
             everything = frozenset().union(*before[:4]) if before else frozenset()
@@ -214,6 +218,12 @@ class Evidence:
             body = normal(line)
             if body:
                 self._places.setdefault(body, []).append((name, number))
+
+    def _roots_of(self, text: str) -> frozenset[str]:
+        found = self._parts.get(text)
+        if found is None:
+            found = self._parts[text] = frozenset(canonical(w) for w in words_of(text))
+        return found
 
     def _unit(
         self,
@@ -235,14 +245,14 @@ class Evidence:
             else:
                 keys.update(quantities.in_year(token.offers, noted) if noted and token.kind == "date" else token.offers)
                 if token.kind not in ("number", "version", "date", "time"):
-                    roots.update(canonical(w) for w in words_of(token.text))
+                    roots.update(self._roots_of(token.text))
             if noted and token.text.lower() in _RELATIVE:
                 keys.update(_offers(noted + timedelta(days=_RELATIVE[token.text.lower()])))
         if noted:
             above = [*above, frozenset(_offers(noted))]
             for key in _offers(noted):
                 self._postings.setdefault(key, [])
-        return Unit(name, line, noted, tokens, frozenset(roots), frozenset(keys), tuple(above), tuple(before))
+        return Unit(name, line, noted, body, tokens, frozenset(roots), frozenset(keys), tuple(above), tuple(before))
 
 
 def normal(line: str) -> str:

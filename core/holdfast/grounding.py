@@ -36,8 +36,11 @@ _SUPPORTS: Final = 3
 _MIN_SCORE: Final = 0.15
 #: A claim that stands in more units than this belongs to everything, and is not checked for misattribution.
 _COMMON: Final = 200
+#: Sorts of claims that are words for things: what stands beside them may be part of them.
+_NAMED: Final = frozenset(["name", "id"])
 _QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
 _CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
+_CLAUSE: Final = re.compile(r",\s+|\s+(?:and|but|while|und|aber)\s+|\s\(|、")
 _ABOUT: Final = re.compile(
     r"(?:\b(?:about|around|roughly|nearly|almost|approximately|circa|over|under|more than|less than|up to)\W*|~)\Z",
     re.IGNORECASE,
@@ -157,6 +160,9 @@ class _Line:
             low = token.text.lower()
             if token.text.isalpha() and self.evidence.has_word(low):
                 return True
+            parts = low.split("/")
+            if token.kind == "path" and all(p.isalpha() and self.evidence.has_word(p) for p in parts):
+                return True  # west/CMake: two things, not a path
             return (not low.isdigit() and self.evidence.has_phrase(token.text)) or self._is_initialism(token.text)
         if token.kind == "number":
             return (
@@ -275,21 +281,53 @@ class _Line:
             holders = self.evidence.units_with(keys, _COMMON)
             if holders is None or (not holders and group != "date"):
                 continue
-            same = self._name_around(index) if group == "entity" else {token.root}
+            if group == "date" and any(m.unit.says("", keys) for m in self.matches[:1]):
+                continue  # noted on that day
+            same = self._name_around(index) if group in _NAMED else {token.root}
             rest = [f for f in self.features if f[0] not in same and f[0] not in GENERIC]
             near = self._near(self.tokens, index)
+            if any(self._is_beside(self.evidence.units[at], token, group, keys, rest, offered) for at in holders[:8]):
+                yield Invention("misattributed", token.text)
+                continue
             for match in self.matches[:6]:
                 if match.unit.holds(keys) or (group == "date" and match.unit.says("", keys)):
                     continue
                 said = _said(match.unit, rest)
                 if not said or len(said) * 2 < len(rest):
                     continue
-                whole = len(said) == len(rest) > 1
+                whole = len(said) == len(rest) > 1 and group not in _NAMED
                 if not self._competes(match.unit, group, near, offered, anywhere=whole):
                     continue
                 if all(self._is_other(self.evidence.units[at], match.unit, rest, said) for at in holders):
                     yield Invention("misattributed", token.text)
                     break
+
+    def _is_beside(
+        self,
+        unit: Unit,
+        token: Token,
+        group: str,
+        keys: Sequence[str],
+        rest: Sequence[tuple[str, tuple[str, ...]]],
+        offered: set[str],
+    ) -> bool:
+        """Whether a claim stands in a clause with a subject of its own (``aggregates 400 days``), and what the line is
+        about in another clause of the unit, which has a claim of the same sort (``raw events 14 days``)."""
+        if len(_said(unit, rest)) < max(1, len(rest)) or group in _NAMED:
+            return False
+        clauses = [Reader().tokens(part) for part in _CLAUSE.split(unit.text)]
+        mine = [c for c in clauses if any(not set(keys).isdisjoint(t.offers) for t in c)]
+        if len(clauses) < 2 or len(mine) != 1:
+            return False
+        roots = _roots(mine[0]) - GENERIC
+        wanted = {f[0] for f in rest}
+        if roots & wanted or not roots:
+            return False
+        for clause in clauses:
+            rivals = [t for t in clause if self._group(t) == group and offered.isdisjoint(t.wants)]
+            if clause is not mine[0] and rivals and _roots(clause) & wanted:
+                return True
+        return False
 
     def _name_around(self, index: int) -> set[str]:
         """The roots of all parts of the name that a token is part of."""
@@ -303,9 +341,11 @@ class _Line:
 
     def _group(self, token: Token) -> str:
         if token.is_claim:
-            return token.group
+            return token.group if token.group != "entity" else "name" if token.text.isalpha() else "id"
         low = token.text.lower().removesuffix("'s")
-        return "entity" if token.text[:1].isupper() and self.evidence.is_name(low) else ""
+        if len(low) < 2:
+            return ""
+        return "name" if token.text[:1].isupper() and self.evidence.is_name(low) else ""
 
     def _near(self, tokens: Sequence[Token], index: int) -> set[str]:
         """The roots of the nearest three words with content on each side."""
@@ -321,12 +361,16 @@ class _Line:
         return found
 
     def _competes(self, unit: Unit, group: str, near: set[str], offered: set[str], *, anywhere: bool) -> bool:
-        """Whether a unit has, beside one of the same words or ``anywhere``, another claim of the same sort that the line
-        has not."""
+        """Whether a unit has, beside one of the same words or ``anywhere``, another claim of the same sort, which the
+        line has not."""
+        if group not in _NAMED and any(
+            self._group(t) == group and not offered.isdisjoint(t.wants) for t in unit.tokens
+        ):
+            return False  # the line has what the unit says in this place
         for at, other in enumerate(unit.tokens):
             if self._group(other) != group or not offered.isdisjoint(other.wants or (other.root,)):
                 continue
-            if group == "entity" and any(
+            if group in _NAMED and any(
                 t.text[:1].isupper() and t.root in offered for t in unit.tokens[max(at - 1, 0) : at + 2]
             ):
                 continue  # the other part of a name that the line has
@@ -337,6 +381,8 @@ class _Line:
     def _is_other(self, holder: Unit, rival: Unit, rest: Sequence[tuple[str, tuple[str, ...]]], said: set[str]) -> bool:
         """Whether the unit that holds a claim is about something else than the line, which ``rival`` is about."""
         mine = _said(holder, rest, alone=True)
+        if mine - said:
+            return False
         newer = holder.day is not None and (rival.day is None or holder.day > rival.day)
         if newer and len(mine) * 2 >= len(said):
             return False
@@ -350,7 +396,7 @@ class _Line:
     def _turned(self) -> Iterable[Invention]:
         """The line says what its best support says, but for a "not"."""
         mine = _roots(self.tokens)
-        if len(mine - GENERIC) < 2:
+        if len(mine - GENERIC) + any(t.kind in ("number", "version") for t in self.tokens) < 2:
             return
         negated, turning = _scope(self.tokens)
         told: list[tuple[float, bool]] = []
@@ -362,9 +408,10 @@ class _Line:
                 continue
             other, other_turning = _scope(match.unit.tokens)
             here, there = negated & common, other & common
-            same = turning != other_turning or bool(here) == bool(there) and (not here or bool(here & there))
+            same = turning != other_turning or (bool(here) == bool(there) and (not here or bool(here & there)))
             told.append((len(common) / min(len(mine | theirs), 2 * len(mine)), same))
-        if told and not any(same for _, same in told) and max(alike for alike, _ in told) >= 0.5:
+        most = max((alike for alike, _ in told), default=0.0)
+        if most >= 0.5 and not any(same and alike >= 0.7 * most for alike, same in told):
             words = [t.text for t in self.tokens if _is_negator(t)]
             yield Invention("negation", " ".join(words) or "without a negation")
 
@@ -411,14 +458,16 @@ def _is_negator(token: Token) -> bool:
 
 
 def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
-    """What the negations of a statement turn round (the next four words with content, else those before), and whether
+    """What the negations of a statement turn round (the next four words with content, or those before), and whether
     it has other words that turn."""
     scope: set[str] = set()
     for index, token in enumerate(tokens):
         if _is_negator(token):
             after = [t.root for t in tokens[index + 1 :] if is_content(t) or t.group == "entity"]
             before = [t.root for t in tokens[:index] if is_content(t) or t.group == "entity"]
-            scope.update(after[:4] or before[-3:])
+            scope.update(after[:4])
+            if not set(after) - GENERIC:  # "tuning is not allowed"
+                scope.update(before[-3:])
     return scope, any(t.text.lower() in TURNING for t in tokens)
 
 

@@ -29,7 +29,7 @@ _WEEKDAYS: Final = {
     "montag": 0, "dienstag": 1, "mittwoch": 2, "donnerstag": 3, "freitag": 4, "samstag": 5, "sonntag": 6,
 }  # fmt: skip
 _BEFORE_MONTH: Final = _words(
-    "in of since until till by from to last next early late mid end during through every im seit bis"
+    "in of for since until till by from to last next early late mid end during through every im seit bis"
 )
 
 _WORDS: Final = {
@@ -48,18 +48,19 @@ _SCALES: Final = {
 _SUFFIXES: Final = {"k": 1000, "bn": 10**9, "m": 10**6, "mn": 10**6, "万": 10_000}
 
 _TIME: Final[dict[str, int | Fraction]] = {
-    "ms": Fraction(1, 1000), "millisecond": Fraction(1, 1000), "µs": Fraction(1, 10**6),
-    "us": Fraction(1, 10**6), "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9), "s": 1, "sec": 1, "second": 1,
-    "sekunde": 1, "sekunden": 1, "秒": 1, "min": 60, "minute": 60, "minuten": 60, "分": 60, "h": 3600, "hr": 3600,
-    "hour": 3600, "stunde": 3600, "stunden": 3600, "時間": 3600, "d": 86400, "day": 86400, "tag": 86400,
-    "tage": 86400, "tagen": 86400, "日間": 86400, "w": 604800, "week": 604800, "wochen": 604800, "woche": 604800,
+    "microsecond": Fraction(1, 10**6), "nanosecond": Fraction(1, 10**9), "ms": Fraction(1, 1000),
+    "millisecond": Fraction(1, 1000), "µs": Fraction(1, 10**6), "us": Fraction(1, 10**6),
+    "μs": Fraction(1, 10**6), "ns": Fraction(1, 10**9), "s": 1, "sec": 1, "second": 1, "sekunde": 1,
+    "sekunden": 1, "秒": 1, "min": 60, "minute": 60, "minuten": 60, "分": 60, "h": 3600, "hr": 3600, "hour": 3600,
+    "stunde": 3600, "stunden": 3600, "時間": 3600, "d": 86400, "day": 86400, "tag": 86400, "tage": 86400,
+    "tagen": 86400, "日間": 86400, "w": 604800, "week": 604800, "wochen": 604800, "woche": 604800,
 }  # fmt: skip
 _CALENDAR: Final = {
     "month": 1, "monate": 1, "monaten": 1, "year": 12, "jahre": 12, "jahren": 12, "quarter": 3, "decade": 120,
 }  # fmt: skip
 _BYTES: Final = {
-    "kb": 1, "mb": 2, "gb": 3, "tb": 4, "kib": 1, "mib": 2, "gib": 3, "tib": 4, "kilobyte": 1, "megabyte": 2,
-    "gigabyte": 3,
+    "kb": 1, "mb": 2, "gb": 3, "tb": 4, "kib": 1, "mib": 2, "gib": 3, "tib": 4, "kilobyte": 1, "byte": 0,
+    "megabyte": 2, "gigabyte": 3,
 }  # fmt: skip
 _MONEY: Final = {
     "$": "usd", "usd": "usd", "dollar": "usd", "€": "eur", "eur": "eur", "euro": "eur", "£": "gbp",
@@ -67,11 +68,13 @@ _MONEY: Final = {
     "cent": "cent",
 }  # fmt: skip
 _OTHER: Final = {
-    "%": "percent", "percent": "percent", "pct": "percent", "prozent": "percent", "x": "times",
-    "times": "times", "fold": "times", "px": "px", "km": "km", "m": "m", "cm": "cm", "mm": "mm", "kg": "kg",
-    "g": "g", "hz": "hz", "khz": "khz", "mhz": "mhz", "ghz": "ghz", "rps": "rps", "qps": "rps", "°c": "celsius",
-    "°": "degree", "fps": "fps", "dpi": "dpi", "mbit": "mbit", "gbit": "gbit", "mbps": "mbit", "gbps": "gbit",
-    "kw": "kw", "kwh": "kwh", "w": "w",
+    "v": "volt", "mv": "millivolt", "a": "ampere", "ma": "milliampere", "µa": "microampere",
+    "μa": "microampere", "dbm": "dbm", "µf": "microfarad", "μf": "microfarad", "%": "percent",
+    "percent": "percent", "pct": "percent", "prozent": "percent", "x": "times", "times": "times",
+    "fold": "times", "px": "px", "km": "km", "m": "m", "cm": "cm", "mm": "mm", "kg": "kg", "g": "g", "hz": "hz",
+    "khz": "khz", "mhz": "mhz", "ghz": "ghz", "rps": "rps", "qps": "rps", "°c": "celsius", "°": "degree",
+    "fps": "fps", "dpi": "dpi", "mbit": "mbit", "gbit": "gbit", "mbps": "mbit", "gbps": "gbit", "kw": "kw",
+    "kwh": "kwh", "w": "w",
 }  # fmt: skip
 
 _NUMBER: Final = re.compile(
@@ -95,6 +98,8 @@ _DAY: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th|\.)?\Z")
 _YEAR: Final = re.compile(r"(?:19|20)[0-9]{2}\Z")
 
 
+#: Words that a date or time can begin with.
+OPENERS: Final = frozenset([*_MONTHS, *_WEEKDAYS, *(f"{day}s" for day in _WEEKDAYS), "noon", "midnight"])
 #: Signs that are a unit by themselves.
 SYMBOLS: Final = frozenset("%€$£¥°")
 
@@ -152,13 +157,14 @@ def _number(chunk: str) -> Quantity | None:
     if not found:
         return None
     _, currency, digits, tail = found.groups()
+    million = tail == "M"
     tail = tail.lower()
     readings = _readings(digits)
     if not readings:
         return None
     if tail in ("st", "nd", "rd", "th"):
         tail = ""
-    scale = _SUFFIXES.get(tail, 1) if tail and (tail != "m" or currency) else 1
+    scale = _SUFFIXES.get(tail, 1) if tail and (tail != "m" or currency or million) else 1
     unit = currency or ("" if scale != 1 else tail)
     if unit and not unit_of(unit):
         return None
@@ -309,7 +315,7 @@ def joined_number(words: list[str]) -> tuple[Quantity | None, int]:
         not money
         and used < len(words)
         and unit_of(words[used])
-        and not (len(words[used]) == 1 and words[used] in "mgwdx")
+        and not (len(words[used]) == 1 and words[used] in "gwdxa")
     ):
         unit, used = words[used], used + 1
     if used == 1:
@@ -369,11 +375,11 @@ def day(text: str, year: int, month: int, number: int) -> Moment | None:
             exact = date(year or 2024, month, number)
         except ValueError:
             return None
-        offers += [f"d:{month}-{number}", f"#{number}"]
+        offers.append(f"d:{month}-{number}")
         if year:
             offers += [f"d:{year}-{month}-{number}", f"wd:{exact.weekday()}"]
         else:
-            offers.append(f"d?:{month}-{number}")
+            offers += [f"d?:{month}-{number}", f"#{number}"]
     if year:
         offers += [f"m:{year}-{month}", f"#{year}"]
     wants: tuple[str, ...]
@@ -439,6 +445,15 @@ def _month_first(words: list[str], month: int, capital: bool, before: str) -> tu
     if capital and (words[0] not in _MONTH_LIKE or before in _BEFORE_MONTH):
         return day(words[0], 0, month, 0), 1
     return None, 0
+
+
+def same_month(offers: tuple[str, ...], number: int) -> tuple[str, ...]:
+    """What another day of the month that ``offers`` is of offers: 12 in ``12 to 17 May``."""
+    full = next((key for key in offers if re.match(r"d:[0-9]{4}-", key)), "")
+    short = next((key for key in offers if re.match(r"d:[0-9]{1,2}-", key)), "")
+    year = int(full[2:].split("-")[0]) if full else 0
+    made = day("", year, int(short[2:].split("-")[0]), number) if short else None
+    return made.offers if made else ()
 
 
 def in_year(offers: tuple[str, ...], noted: date) -> tuple[str, ...]:

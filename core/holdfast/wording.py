@@ -49,8 +49,8 @@ _GENERIC: Final = words(
     noted report reported see seen find found show shows shown know known call called name named mean means old
     current latest previous first second final main important project team people person time way part number
     value version date day week month year amount limit instead back away exactly approximately roughly nearly
-    almost around total need have hold holds held reach reaches reached get achieve achieves achieved contain contains include includes note fact rule policy place
-    approach
+    almost around total need have hold holds held reach reaches reached get achieve achieves achieved contain
+    contains include includes note fact rule policy place cost costs price approach
     """
 )
 
@@ -65,7 +65,7 @@ _SYNONYMS: Final = """
     client | speed fast quick performance slow latency | store save persist keep kept stored storage | document
     documentation docs doc | environment env | increase raise bump grow | decrease reduce lower cut shrink |
     choose pick select decide chose chosen decision choice | lead own owner owns responsible maintain maintainer
-    charge | approve accept sign agree approval | buy purchase | job task work | developer dev engineer | k8s
+    charge | approve accept agree approval | buy purchase | job task work | developer dev engineer | k8s
     kubernetes | postgres postgresql | javascript js | typescript ts | application app | directory folder |
     machine server host | backup copy | cost price spend budget | error exception | meeting call meet sync |
     reply answer respond response | show display render | build compile | check test verify validate testing |
@@ -103,9 +103,9 @@ TURNING: Final = words(
     avoid forbid forbidden ban banned refuse refused reject rejected disable disabled prohibit prohibited stop
     stopped fail failed fails lack lacks missing unless except only instead rather deny denied drop dropped
     remove removed off skip skipped disallow disallowed against unable impossible exclude excluded prevent
-    prevents hardly rarely seldom longer until avoids forbids refuses rejects disables stops skips removes drops
-    absent dislike dislikes hate hates block blocks blocked false unsupported undecided unknown unchanged unused
-    optional
+    prevents hardly rarely seldom longer until over than avoids forbids refuses rejects disables stops skips
+    removes drops absent dislike dislikes hate hates block blocks blocked false unsupported undecided unknown
+    unchanged unused optional
     """
 )
 #: What opens a reason.
@@ -128,34 +128,34 @@ _ORDINARY: Final = words(
     coffee column command comment commit common company config contact contract control core cost country create
     critical current customer daily dark dashboard data database date deadline debug decide deep default delete
     delivery demo deploy design desk detail dev device diet direct disk do doc docker document domain draft
-    drive drop due duty early editor email emergency empty engine engineer entry env error event exact
-    example expect export extra fail family fast favourite favorite feature feedback field file final finance
-    fix flag flight flow follow food form format fresh friend front frontend full function gateway general
-    git give goal good green group guide handle hard head health help high hiring history home hook host
-    hot hotel hour house idea image import inbox incident index info infra inside install integration interface
-    internal interview invoice issue item job journal json keep key kind known label language large latest
-    launch layout lead learn leave legacy legal letter level library licence license light limit line link list
-    load local lock log login logo long lookup low lunch machine mail main make manager manual map market master
-    meal meeting member memory merge message metric middle migration minimum maximum mobile mock mode model
-    module money monitor morning move music name network never new news night no node normal not note nothing
-    number object offer office offline old on onboarding one open operator order out output owner package page
-    paper parent parser part partner password path pay peak people perf phone photo pipeline plan platform
-    please point policy pool port post power prefer price primary print private process prod product production
-    profile program project prompt proof proposal proxy public pull purchase push python quality query queue
-    quick quiet quote rate raw read ready real reason record red refactor release remember remote remove repo
-    report request research reset response rest result retention retry return review rewrite risk road role roll
-    rollback room root route router row rule run runbook runner runtime safe salary sales sample sandbox save
-    scale schedule schema school scope screen script search secret section secure security self send server
-    service session set setup share ship shift shop short show side sign simple single site size skip slack
-    sleep slow small snapshot socket soft software source space spec speed sprint sql squad stable stack staff
-    stage staging standard start startup state status stay step stop storage store story strategy stream strict
-    string strong student style subject summary support surface survey swap switch sync syntax system tab table
-    tag tail take talk target task tax team tech template tenant term test text theme third thread ticket time
-    timeout title to token tool topic trace track trade traffic train transport travel tree trial trigger trip
-    try turn twice type under unit update upgrade upload use user valid value vendor version video view visit
-    voice wait walk warm watch web webhook week weekly weekend wiki window wish work worker workflow workshop
-    world write wrong yearly yes zone half older newer younger either neither instead besides later earlier
-    whenever wherever nobody everybody anybody anyone fully mostly mainly vegetarian vegan born allergic married
+    drive drop due duty early editor email emergency empty engine engineer entry env error event exact example
+    expect export extra fail family fast favourite favorite feature feedback field file final finance fix flag
+    flight flow follow food form format fresh friend front frontend full function gateway general git give goal
+    good green group guide handle hard head health help high hiring history home hook host hot hotel hour house
+    idea image import inbox incident index info infra inside install integration interface internal interview
+    invoice issue item job journal json keep key kind known label language large latest launch layout lead learn
+    leave legacy legal letter level library licence license light limit line link list load local lock log login
+    logo long lookup low lunch machine mail main make manager manual map market master meal meeting member
+    memory merge message metric middle migration minimum maximum mobile mock mode model module money monitor
+    morning move music name network never new news night no node normal not note nothing number object offer
+    office offline old on onboarding one open operator order out output owner package page paper parent parser
+    part partner password path pay peak people perf phone photo pipeline plan platform please point policy pool
+    port post power prefer price primary print private process prod product production profile program project
+    prompt proof proposal proxy public pull purchase push python quality query queue quick quiet quote rate raw
+    read ready real reason record red refactor release remember remote remove repo report request research reset
+    response rest result retention retry return review rewrite risk road role roll rollback room root route
+    router row rule run runbook runner runtime safe salary sales sample sandbox save scale schedule schema
+    school scope screen script search secret section secure security self send server service session set setup
+    share ship shift shop short show side sign simple single site size skip slack sleep slow small snapshot
+    socket soft software source space spec speed sprint sql squad stable stack staff stage staging standard
+    start startup state status stay step stop storage store story strategy stream strict string strong student
+    style subject summary support surface survey swap switch sync syntax system tab table tag tail take talk
+    target task tax team tech template tenant term test text theme third thread ticket time timeout title to
+    token tool topic trace track trade traffic train transport travel tree trial trigger trip try turn twice
+    type under unit update upgrade upload use user valid value vendor version video view visit voice wait walk
+    warm watch web webhook week weekly weekend wiki window wish work worker workflow workshop world write wrong
+    yearly yes zone half older newer younger either neither instead besides later earlier whenever wherever
+    nobody everybody anybody anyone fully mostly mainly vegetarian vegan born allergic married
     """
 )
 _ORDINARY_ENDING: Final = re.compile(
@@ -164,8 +164,8 @@ _ORDINARY_ENDING: Final = re.compile(
 #: Acronyms so usual that using one for what a source spells out claims nothing.
 USUAL_ACRONYMS: Final = words(
     """
-    api app cd ci ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme repo sdk sla ssd
-    tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
+    api app cd ci ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme repo sdk
+    sla ssd tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
     """
 )
 #: Names that people and tools have: the only words taken for names at the start of a sentence without other signs.
