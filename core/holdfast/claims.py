@@ -116,12 +116,15 @@ class Reader:
     def tokens(self, text: str) -> list[Token]:
         """The tokens of a text that went through :func:`plain`, in order. Linear in its length."""
         raw: list[Token] = []
+        breaks: set[int] = set()  # tokens before which a comma or the like stands
         end, opens = 0, True
         for found in _CHUNK.finditer(text[:MAX_CHARS]):
             chunk = found[0]
-            if not opens and found.start() > end:
+            if raw and found.start() > end:
                 gap = text[end : found.start()]
-                opens = any(c in '("“”„«»—|→?!' for c in gap)
+                opens = opens or any(c in '("“”„«»—|→?!' for c in gap)
+                if not gap.isspace() or text[end - 1] == ":":
+                    breaks.add(len(raw))
             known = self._seen.get(chunk)
             if known is None:
                 known = self._seen[chunk] = tuple(_classify(chunk))
@@ -133,7 +136,7 @@ class Reader:
                 raw.append(token)
             opens = opens or chunk[-1] in _ENDS
             end = found.end()
-        return _joined(raw)
+        return _joined(raw, breaks)
 
 
 def _classify(chunk: str) -> Iterator[Token]:
@@ -329,7 +332,7 @@ def _cjk(chunk: str) -> Iterator[Token]:
             yield Token("word", pair, pair, (), tuple("w:" + o for o in offers) if index == 0 else ("w:" + pair,))
 
 
-def _joined(raw: list[Token]) -> list[Token]:
+def _joined(raw: list[Token], breaks: set[int]) -> list[Token]:
     """Tokens that only mean something together: amounts with their units, dates in words, times with am and pm."""
     out: list[Token] = []
     index = 0
@@ -339,7 +342,12 @@ def _joined(raw: list[Token]) -> list[Token]:
             out.append(token)
             index += 1
             continue
-        window = [t.text.lower() for t in raw[index : index + 4]]
+        window = [token.text.lower()]
+        for at in range(index + 1, min(index + 4, len(raw))):
+            # Nothing is joined over a comma but a year: "21 November, 2026".
+            if at in breaks and not (len(raw[at].text) == 4 and raw[at].text.isdigit()):
+                break
+            window.append(raw[at].text.lower())
         moment, used = quantities.joined_moment(
             window, raw[index].text[:1].isupper(), out[-1].text.lower() if out else ""
         )

@@ -17,7 +17,8 @@ _ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\
 _HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
 _COMMENT: Final = re.compile(r"<!--.*?-->")
 _SENTENCE: Final = re.compile(
-    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<! [A-Z]\.)(?<![0-9]\.)(?:\s+|(?<=[。！？]))(?=\S)|;\s+"
+    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<! [A-Z]\.)(?:\s+|(?<=[。！？]))"
+    r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))|;\s+"
 )
 _DAY: Final = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})-([01][0-9])-([0-3][0-9])(?![0-9])")
 _OF_PLACE: Final = re.compile(r"(?:ian|ean|an|ish|ese|ic)\Z")

@@ -26,6 +26,7 @@ from holdfast.wording import (
     STOP,
     TOOL_NAMES,
     TURNING,
+    USUAL_ACRONYMS,
     canonical,
     is_german,
     is_ordinary,
@@ -231,7 +232,13 @@ class _Line:
 
     def _is_new_name(self, token: Token, index: int) -> bool:
         low = token.text.lower().removesuffix("'s").strip("'")
-        if not token.text[:1].isupper() or len(low) < 2 or low in STOP or self.evidence.has_word(low):
+        if (
+            not token.text[:1].isupper()
+            or len(low) < 2
+            or low in STOP
+            or low in USUAL_ACRONYMS
+            or self.evidence.has_word(low)
+        ):
             return False
         if low in GIVEN_NAMES or low in TOOL_NAMES:
             return True
@@ -244,7 +251,9 @@ class _Line:
         after = self.tokens[index + 1] if index + 1 < len(self.tokens) else None
         if after is None:
             return False
-        person = after.text.lower() in PERSON_VERBS or token.text.endswith("'s")
+        verb = after.text.lower()
+        acts = verb in PERSON_VERBS or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
+        person = acts or token.text.endswith("'s")
         named = after.text[:1].isupper() and after.kind == "word" and not is_ordinary(after.text.lower(), inside=True)
         return person or named
 
@@ -290,9 +299,11 @@ class _Line:
                 yield Invention("misattributed", token.text)
                 continue
             for match in self.matches[:6]:
-                if match.unit.holds(keys) or (group == "date" and match.unit.says("", keys)):
+                if match.unit.says(token.root, keys, alone=True):
                     continue
-                said = _said(match.unit, rest)
+                # What went before a sentence says what it is about, unless the claim is from there.
+                merged = any(0 < match.at - at <= 2 for at in holders)
+                said = _said(match.unit, rest, alone=merged)
                 if not said or len(said) * 2 < len(rest):
                     continue
                 whole = len(said) == len(rest) > 1 and group not in _NAMED
@@ -408,7 +419,9 @@ class _Line:
                 continue
             other, other_turning = _scope(match.unit.tokens)
             here, there = negated & common, other & common
-            same = turning != other_turning or (bool(here) == bool(there) and (not here or bool(here & there)))
+            same = turning != other_turning or bool(here) == bool(there)
+            if here and there and not here & there and ", not " in self.body and ", not " in match.unit.text:
+                same = False  # "by image, not by plant"
             told.append((len(common) / min(len(mine | theirs), 2 * len(mine)), same))
         most = max((alike for alike, _ in told), default=0.0)
         if most >= 0.5 and not any(same and alike >= 0.7 * most for alike, same in told):

@@ -164,7 +164,7 @@ _ORDINARY_ENDING: Final = re.compile(
 #: Acronyms so usual that using one for what a source spells out claims nothing.
 USUAL_ACRONYMS: Final = words(
     """
-    api app cd ci ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme repo sdk
+    api app cd ci cms crm ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme repo sdk
     sla ssd tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
     """
 )
