@@ -223,7 +223,7 @@ RULES = (
     ('session-cookie', '(?i)(?:jsessionid|phpsessid|connect\\.sid|asp\\.net_sessionid|laravel_session|sessionid|csrftoken|__secure-next-auth\\.session-token|next-auth\\.session-token|remember_token|user_session)=([A-Za-z0-9%._~+/:-]{10,4000}={0,2})', 1, 0.0, '', 0, '', '', False, 0),
     ('url-password', '://[^\\s/:@\\"\'`<>{}$]{0,200}:([^\\s/@\\"\'`<>]{1,300})@[A-Za-z0-9\\[.$_{-]', 1, 0.0, '', 0, '', 'check', False, 0),
     ('url-user-token', '://([A-Za-z0-9_~-]{20,400})@[A-Za-z0-9.-]{3,200}', 1, 0.0, '', 0, '', 'random', False, 0),
-    ('url-query-secret', '(?i)(?:[a-z0-9_.-]{0,20}token|api[_-]?key|apikey|key|secret|client_secret|password|passwd|pwd|pass|auth|code|signature|sig|access_key|session|jwt|sas)=([^\\s&\\"\'`<>#\\\\)\\]]{8,4000})', 1, 0.0, 'A-Za-z0-9_.-', 22, '?&', 'random', False, 0),
+    ('url-query-secret', '(?i)(?:[a-z0-9_.-]{0,20}token|api[_-]?key|apikey|key|secret|client_secret|password|passwd|pwd|pass|auth|code|signature|sig|access_key|session|jwt|sas)=([^\\s?&\\"\'`<>#\\\\)\\]]{8,4000})', 1, 0.0, 'A-Za-z0-9_.-', 22, '?&', 'random', False, 0),
     ('connection-string-password', '(?i);[ \\t]{0,4}(?:password|pwd)[ \\t]{0,4}=[ \\t]{0,4}(?:\\{([^}\\n]{1,200})\\}|([^;\\"\'\\s]{1,200}))', 1, 0.0, '', 0, '', 'check', False, 0),
     ('netrc', '(?:machine[ \\t]{1,8}\\S{1,200}|default)\\s{1,8}login\\s{1,8}\\S{1,200}\\s{1,8}password\\s{1,8}(\\S{1,400})', 1, 0.0, '', 0, '', 'check', False, 0),
     ('pgpass', '[A-Za-z0-9.*-]{1,100}:(?:54[0-9]{2}|\\*):[^:\\s]{1,63}:[^:\\s]{1,63}:([^\\s:]{1,200})', 1, 0.0, 'A-Za-z0-9.*-', 100, '', 'check', False, 0),

@@ -110,7 +110,7 @@ COMMON = frozenset(
     """.split()  # noqa: SIM905
 )
 #: Characters by which a value is judged: more would not change the answer, only the time.
-_JUDGED = 128
+JUDGED = 128
 _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
 _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
@@ -161,7 +161,7 @@ def is_mixed(value: str) -> bool:
 
 def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     """Whether ``value``, given to a name of that strength in an assignment, is a secret to mask."""
-    bare = value[:_JUDGED].strip()
+    bare = value[:JUDGED].strip()
     if len(bare) < (3 if strength == PASSWORD else 6) or MARK in value or is_placeholder(bare):
         return False
     low = bare.lower().rstrip(".,;:!?")
