@@ -31,6 +31,8 @@ _LOG = logging.getLogger(__name__)
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
+#: Follow no symbolic link, and wait for nobody at the other end of a pipe.
+_AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class _Identity(NamedTuple):
@@ -260,7 +262,7 @@ class FactFile:
     def _look(self) -> None:
         """Remember the file as this process left it; if somebody typed into it meanwhile, read that next time."""
         now = self._identity()
-        self._key = now._replace(size=self._size) if now else None
+        self._key = now if now is None or now.size == self._size else now._replace(size=self._size)
 
     # --- following the file
 
@@ -275,7 +277,7 @@ class FactFile:
 
         ``check`` compares the last line even when identity, size and time say that nothing happened.
         """
-        if self._batch is not None:
+        if self._batch is not None or (check and self._as_left()):
             return
         key = self._identity()
         if key == self._key and not (check and key):
@@ -294,6 +296,20 @@ class FactFile:
         except OSError as error:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
+    def _as_left(self) -> bool:
+        """Whether the file is there and nothing happened to it. The usual answer before a change, by the fewest calls;
+        whatever it is instead, the long way finds out."""
+        if self._key is None:
+            return False
+        try:
+            fd = os.open(self._path, os.O_RDONLY | _BINARY | _AS_IT_IS)
+        except OSError:
+            return False
+        try:
+            return _Identity.of(os.fstat(fd)) == self._key and self._ends_as_known(fd)
+        finally:
+            os.close(fd)
+
     def _read(self, fd: int) -> None:
         key = _Identity.of(os.fstat(fd))
         if not self._continues(fd, key):
@@ -311,6 +327,9 @@ class FactFile:
             return False
         if key.size == old.size and key.mtime_ns != old.mtime_ns:
             return False  # not an append
+        return self._ends_as_known(fd)
+
+    def _ends_as_known(self, fd: int) -> bool:
         os.lseek(fd, self._size - len(self._last), os.SEEK_SET)
         return os.read(fd, len(self._last)) == self._last
 

@@ -67,7 +67,8 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
 
 def fact_line(fact: Fact) -> str:
     """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
-    return f"- [{fact.category} | {fact.confidence:.2f}] {_one_line(fact.content)}"
+    text = fact.content if fact.content.isprintable() else _one_line(fact.content)
+    return f"- [{fact.category} | {fact.confidence:.2f}] {text}"
 
 
 def _one_line(text: str) -> str:
