@@ -40,17 +40,17 @@ _GENERIC: Final = words(
     """
     use uses used using run runs running ran set sets setting settings make makes made take takes taken took go
     goes went gone come comes came put give gave given work works worked working need needs needed require
-    requires required want wants wanted prefer prefers preferred decide decides decided decision agree agrees
-    agreed choose chose chosen move moved moves switch switched change changed changes update updated updates
-    upgrade upgraded raise raised lower lowered increase increased reduce reduced bump bumped add added adds
-    remove removed fix fixed keep stay stays remain remains live lives sit sits handle handles handled happen
-    happens start starts started stop stops stopped begin began end ends ended finish finished complete
-    completed enable enabled disable disabled allow allows allowed say says said tell told ask asked asks note
-    noted report reported see seen find found show shows shown know known call called name named mean means old
-    current latest previous first second final main important project team people person time way part number
-    value version date day week month year amount limit instead back away exactly approximately roughly nearly
-    almost around total need have hold holds held reach reaches reached get achieve achieves achieved contain
-    contains include includes note fact rule policy place cost costs price approach
+    requires required want wants wanted prefer prefers preferred decide decides decided decision choose chose
+    chosen move moved moves switch switched change changed changes update updated updates upgrade upgraded raise
+    raised lower lowered increase increased reduce reduced bump bumped add added adds remove removed fix fixed
+    keep stay stays remain remains live lives sit sits handle handles handled happen happens start starts
+    started stop stops stopped begin began end ends ended finish finished complete completed enable enabled
+    disable disabled allow allows allowed say says said tell told ask asked asks note noted report reported see
+    seen find found show shows shown know known call called name named mean means old current latest previous
+    first second final main important project team people person time way part number value version date day
+    week month year amount limit instead back away exactly approximately roughly nearly almost around total need
+    have hold holds held reach reaches reached get achieve achieves achieved contain contains include includes
+    note fact rule policy place cost costs price approach
     """
 )
 
@@ -67,7 +67,7 @@ _SYNONYMS: Final = """
     choose pick select decide chose chosen decision choice | lead own owner owns responsible maintain maintainer
     charge | approve accept agree approval | buy purchase | job task work | developer dev engineer | k8s
     kubernetes | postgres postgresql | javascript js | typescript ts | application app | directory folder |
-    machine server host | backup copy | cost price spend budget | error exception | meeting call meet sync |
+    machine server host | backup copy | cost price | spend budget | error exception | meeting call meet sync |
     reply answer respond response | show display render | build compile | check test verify validate testing |
     message mail email | live reside located location lives | schedule plan planned scheduled | pr pull-request
     | package library dependency module | secret credential token | maximum max limit cap | minimum min least |
@@ -164,8 +164,8 @@ _ORDINARY_ENDING: Final = re.compile(
 #: Acronyms so usual that using one for what a source spells out claims nothing.
 USUAL_ACRONYMS: Final = words(
     """
-    api app cd ci cms crm ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme repo sdk
-    sla ssd tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
+    api app cd ci cms crm ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme
+    repo sdk sla ssd tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
     """
 )
 #: Names that people and tools have: the only words taken for names at the start of a sentence without other signs.
