@@ -184,13 +184,13 @@ def mask(text: str, findings: list[Finding]) -> str:
         out += (text[position:start], replacement)
         position = end
     return "".join([*out, text[position:]])
+
+
 def _restless(surface: str, name: str) -> Refused:
     return Refused(
         f"Masking the text for {name or surface} does not come to rest.",
         next_step="A validator finds something in its own replacement: switch it off and report it to its author.",
     )
-
-
 
 
 def _refusal(surface: str, name: str, findings: list[Finding]) -> Refused:
