@@ -183,35 +183,32 @@ class Evidence:
 
     def _read(self, name: str, text: str) -> Iterator[tuple[Unit, str]]:
         noted = _day(name)
-        stack: list[tuple[int, frozenset[str]]] = []
-        parents: list[tuple[int, frozenset[str]]] = []
         title = frozenset(canonical(w) for w in words_of(name))
+        stack: list[tuple[int, frozenset[str]]] = []  # open headings: level, what they say
+        parents: list[tuple[int, frozenset[str]]] = []  # open items: indentation, what they say
         header: list[frozenset[str]] = []  # of a table: what its first row says
+        heads = self._heads_of(title, stack, noted)
         for number, kind, level, said in _blocks(text):
-            context = [title, *(said_above for _, said_above in stack[-4:])]
             if kind == "heading":
                 while stack and stack[-1][0] >= level:
                     stack.pop()
-                parents.clear()
                 noted = _day(said) or noted
-            elif kind == "item":
-                while parents and parents[-1][0] >= level:
-                    parents.pop()
-                context += [p for _, p in parents[-3:]]
-            else:
-                parents.clear()
-            if kind == "row":
-                context += header
+                heads = self._heads_of(title, stack, noted)
+            while parents and (kind != "item" or parents[-1][0] >= level):
+                parents.pop()
+            above = (heads, *(p for _, p in parents[-3:]), *(header if kind == "row" else ()))
             before: list[frozenset[str]] = []
+            place, counted = number, 0
             for offset, sentence in _sentences(said):
+                place, counted = place + said.count("\n", counted, offset), offset
                 body = plain(sentence)
-                place = number + said.count("\n", 0, offset)
-                unit = self._unit(name, place, body, noted, context, before[-2:])
+                unit = self._unit(name, place, body, noted, above, before[-2:])
                 yield unit, body
                 before.append(unit.roots | unit.keys)
             everything = frozenset().union(*before[:4]) if before else frozenset()
             if kind == "heading":
                 stack.append((level, everything))
+                heads = self._heads_of(title, stack, noted)
             elif kind == "item":
                 parents.append((level, everything))
             header = [] if kind != "row" else header or [everything]
@@ -219,6 +216,15 @@ class Evidence:
             body = normal(line)
             if body:
                 self._places.setdefault(body, []).append((name, number))
+
+    def _heads_of(
+        self, title: frozenset[str], stack: Sequence[tuple[int, frozenset[str]]], noted: date | None
+    ) -> frozenset[str]:
+        """What stands above everything under the open headings; the day of the note is known without a place."""
+        day = _offers(noted) if noted else ()
+        for key in day:
+            self._postings.setdefault(key, [])
+        return title.union(day, *(said for _, said in stack[-4:]))
 
     def _roots_of(self, text: str) -> frozenset[str]:
         found = self._parts.get(text)
@@ -232,7 +238,7 @@ class Evidence:
         line: int,
         body: str,
         noted: date | None,
-        above: list[frozenset[str]],
+        above: tuple[frozenset[str], ...],
         before: list[frozenset[str]],
     ) -> Unit:
         tokens = tuple(self.reader.tokens(body))
@@ -249,11 +255,7 @@ class Evidence:
                     roots.update(self._roots_of(token.text))
             if noted and token.text.lower() in _RELATIVE:
                 keys.update(_offers(noted + timedelta(days=_RELATIVE[token.text.lower()])))
-        if noted:
-            above = [*above, frozenset(_offers(noted))]
-            for key in _offers(noted):
-                self._postings.setdefault(key, [])
-        return Unit(name, line, noted, body, tokens, frozenset(roots), frozenset(keys), tuple(above), tuple(before))
+        return Unit(name, line, noted, body, tokens, frozenset(roots), frozenset(keys), above, tuple(before))
 
 
 def normal(line: str) -> str:
