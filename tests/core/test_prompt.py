@@ -224,6 +224,20 @@ def _rows(text: str) -> list[str]:
     return [row for row in text.split("\n") if row.startswith("- [")]
 
 
+@pytest.mark.req("R062", "R067")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("stored", [100, 400])
+def test_prompt__facts_much_shorter_than_usual__as_many_as_fit(project: Path, backend: str, stored: int) -> None:
+    config = Config(storage=StorageConfig(backend=backend))
+    with Holdfast.open(project, config=config) as memory:
+        memory.facts.import_({"content": f"{n:03}", "category": "goal", "confidence": 0.5} for n in range(stored))
+        text = memory.prompt(1000)
+        rows = _rows(text)
+        assert rows == [f"- [goal | 0.50] {n:03}" for n in range(len(rows))]
+        assert tokens.estimate(text) <= 1000
+        assert len(rows) == stored or tokens.estimate(f"{text}\n{rows[0]}") > 1000
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_prompt__ten_times_the_facts__same_own_work(project: Path, backend: str) -> None:
     """The text is made from the lines it prints: beyond reading those, the size of the store does not matter."""
