@@ -6,13 +6,13 @@ value, so that one plugin can neither stop another nor go unnamed; what a failur
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
 
 from holdfast import hooks
+from holdfast.deadline import Deadlines
 from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.settings import DEFAULT_PLUGINS
@@ -58,6 +58,7 @@ class Dispatch:
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hooks.PROJECT)
         self._manager.add_hookspecs(hooks)
+        self._deadlines = Deadlines()
         self.statuses: list[Status] = []
 
     # loading
@@ -116,7 +117,7 @@ class Dispatch:
                             problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
                         # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
                         impl.function = _guarded(  # type: ignore[misc]
-                            impl.function, name, distribution, caller.name, deadline_s
+                            impl.function, name, distribution, caller.name, deadline_s, self._deadlines
                         )
         except (pluggy.PluginValidationError, ValueError) as error:
             problem = str(error).replace("\n", " ")
@@ -278,13 +279,16 @@ def _expect(answer: _Answer, ok: bool, hook: str) -> None:
 
 
 def _guarded(
-    function: Callable[..., Any], plugin: str, distribution: str, hook: str, deadline_s: float | None
+    function: Callable[..., Any],
+    plugin: str,
+    distribution: str,
+    hook: str,
+    deadline_s: float | None,
+    deadlines: Deadlines,
 ) -> Callable[..., Any]:
     limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
 
     def guard(*args: Any) -> Any:
-        # A thread, because a call that hangs cannot be stopped; it can only be left behind. A result that comes
-        # after the deadline goes nowhere.
         box: list[Any] = []
 
         def run() -> None:
@@ -295,11 +299,7 @@ def _guarded(
 
         if limit_s is None:
             run()
-        else:
-            worker = threading.Thread(target=run, name=f"{plugin}.{hook}", daemon=True)
-            worker.start()
-            worker.join(limit_s)
-        if not box:
+        elif not deadlines.call(run, limit_s):
             return _Failure(plugin, distribution, hook, f"it took longer than {limit_s:g} s", "", None)
         ok, got = box[0]
         if ok:

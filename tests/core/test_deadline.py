@@ -1,0 +1,66 @@
+"""Calls with a deadline: threads are used again, a late call is left behind, calls may be made within calls."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from holdfast.deadline import Deadlines
+
+
+def test_call__one_after_the_other__are_run_by_the_same_thread():
+    deadlines, seen = Deadlines(), []
+    for _ in range(5):
+        assert deadlines.call(lambda: seen.append(threading.get_ident()), 5)
+    assert len(set(seen)) == 1
+    assert threading.get_ident() not in seen
+
+
+@pytest.mark.req("R166")
+def test_call__takes_too_long__is_left_behind_and_the_next_is_not_held_up():
+    deadlines, hold = Deadlines(), threading.Event()
+    assert not deadlines.call(hold.wait, 0.02)
+    began = time.monotonic()
+    assert deadlines.call(lambda: None, 5)
+    assert time.monotonic() - began < 1
+    hold.set()
+
+
+def test_call__within_a_call__has_a_thread_of_its_own():
+    deadlines, seen = Deadlines(), []
+
+    def outer() -> None:
+        assert deadlines.call(lambda: seen.append("inner"), 5)
+        seen.append("outer")
+
+    assert deadlines.call(outer, 5)
+    assert seen == ["inner", "outer"]
+
+
+def test_call__by_many_threads_at_once__each_is_answered():
+    deadlines, seen = Deadlines(), []
+
+    def caller(number: int) -> None:
+        for _ in range(20):
+            assert deadlines.call(lambda: seen.append(number), 5)
+
+    callers = [threading.Thread(target=caller, args=(n,)) for n in range(8)]
+    for thread in callers:
+        thread.start()
+    for thread in callers:
+        thread.join()
+    assert sorted(seen) == sorted(list(range(8)) * 20)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 warns of forks with threads
+def test_call__after_a_fork__does_not_wait_for_threads_that_are_not_there():
+    deadlines = Deadlines()
+    assert deadlines.call(lambda: None, 5)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if deadlines.call(lambda: None, 5) else 1)
+    assert os.waitpid(child, 0)[1] == 0
