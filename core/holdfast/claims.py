@@ -16,7 +16,7 @@ from holdfast import quantities
 from holdfast.quantities import Moment
 from holdfast.wording import STOP, USUAL_ACRONYMS, canonical, words
 
-#: Characters of a line that are read; a longer one is refused by others.
+#: Characters of a line or sentence that are read.
 MAX_CHARS: Final = 20_000
 
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")

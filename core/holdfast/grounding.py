@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.claims import Reader, Token, is_content, plain, words_of
+from holdfast.claims import MAX_CHARS, Reader, Token, is_content, plain, words_of
 from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks
 from holdfast.wording import (
     GENERIC,
@@ -58,7 +58,7 @@ class Support(NamedTuple):
 
 class Invention(NamedTuple):
     """What no source says. ``kind``: number, unit, date, time, version, url, email, path, identifier, name, quote,
-    misattributed, negation or rationale; ``token`` as it stands in the line."""
+    misattributed, negation, rationale, or length (too long to be read); ``token`` as it stands in the line."""
 
     kind: str
     token: str
@@ -111,6 +111,8 @@ class _Line:
         if places or not self.tokens:
             supports = tuple(Support(name, line, 1.0) for name, line in places[:_SUPPORTS])
             return Grounded(number=self.number, text=self.text, supports=supports)
+        if len(self.body) > MAX_CHARS:  # what was not read to its end is not known to be grounded
+            return Grounded(number=self.number, text=self.text, inventions=(Invention("length", self.body[:40]),))
         self.matches = self.evidence.best(self.features)
         found = [*self._unknown(), *self._misquoted()]
         if not found and not self.heading:

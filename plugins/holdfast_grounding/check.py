@@ -17,6 +17,7 @@ _SAID: Final = {
     "misattributed": "the sources say {} of something else",
     "negation": "the sources say the opposite ({})",
     "rationale": "the reason is in no source: {}",
+    "length": "is too long to be traced: {}",
     "unit": "{} has another unit in the sources",
 }
 

@@ -144,6 +144,13 @@ def test_ground__words_without_a_source__lower_the_coverage_only() -> None:
     assert judged.coverage < 0.5
 
 
+@pytest.mark.req("R028")
+def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it() -> None:
+    line = "- " + "production " * 2000 + "900"
+    assert kinds(line) == ["length"]
+    assert one(line, ("MEMORY.md", line)).ok
+
+
 # --- laws -----------------------------------------------------------------------------------------------------
 
 HARD_TEXT = st.text(max_size=200) | st.sampled_from(
