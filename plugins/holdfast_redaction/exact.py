@@ -81,7 +81,9 @@ def _note(text: str, found: re.Match[str] | None, rule: Rule, index: int, hits: 
         group += 1
     start, end = found.span(group)
     secret = text[start:end]
-    if start == end or (rule.entropy and entropy(secret) < rule.entropy) or values.is_placeholder(secret[: values.JUDGED]):
+    if start == end or (rule.entropy and entropy(secret) < rule.entropy):
+        return 0
+    if values.is_placeholder(secret[: values.JUDGED]):
         return 0
     if rule.check and not _passes(secret, rule.check):
         return 0

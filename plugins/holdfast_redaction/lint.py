@@ -40,6 +40,12 @@ def complaints(regex: str) -> list[str]:
     return sorted(set(found))
 
 
+def is_bounded(regex: str) -> bool:
+    """Whether every repeat has a limit: then the time for a text is in proportion to its length."""
+    tree = parser.parse(regex)
+    return not any(operator in _REPEATS and argument[1] == sre.MAXREPEAT for operator, argument, _ in _walk(tree))
+
+
 def shortest(regex: str) -> int:
     """The length of the shortest text that ``regex`` matches."""
     width: int = parser.parse(regex).getwidth()[0]

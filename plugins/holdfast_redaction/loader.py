@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from time import perf_counter
+from itertools import pairwise
+from time import process_time
 from typing import Any
 
 from holdfast.errors import ConfigError
@@ -26,9 +27,15 @@ _POSIX = {
     "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r" \t", "cntrl": r"\x00-\x1F\x7F", "digit": "0-9", "graph": "!-~",
     "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z", "word": r"\w", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
-#: Characters of hostile text on which an expression is tried, and the seconds that it may take for them.
-_PROBE = 20_000
-_PROBE_S = 0.5
+#: Lengths of hostile text on which an expression is tried. The short ones are for what doubles with every character.
+_PROBES = (*range(12, 40, 2), 80, 400, 2_000)
+#: Allow-lists are asked about a single match, and `.+EXAMPLE$` is fine there.
+_PROBES_OF_MATCHES = _PROBES[:-1]
+#: Seconds that are never too long, and how much longer a character may take in a text of five times the length: time in
+#: proportion to the text is 1, to its square 5. A large factor is no fault: gitleaks' own rules try 2,500 ways at each.
+_QUICK_S, _GROWTH = 0.02, 2.5
+#: Up to this length a text may be no longer than what bounded repeats try at each character, so growth says nothing.
+_WINDOWS, _LONG_S = 400, 0.5
 
 
 class UserRule:
@@ -142,7 +149,8 @@ def _rule(name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Ma
         if str(allow.get("condition", "")).upper() in ("AND", "&&") and (allow.get("paths") or allow.get("commits")):
             continue
         target = rule.allow if allow.get("regexTarget", "secret") == "secret" else rule.allow_match
-        target += [compile_safely(r, f"the allow-list of {where}") for r in _texts(allow, "regexes", where)]
+        whose = f"the allow-list of {where}"
+        target += [compile_safely(r, whose, _PROBES_OF_MATCHES) for r in _texts(allow, "regexes", where)]
         rule.stopwords += [w.lower() for w in _texts(allow, "stopwords", where)]
     return rule
 
@@ -159,7 +167,7 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
     return value
 
 
-def compile_safely(regex: object, where: str) -> Any:
+def compile_safely(regex: object, where: str, probes: tuple[int, ...] = _PROBES) -> Any:
     """``regex`` compiled by google-re2 when that is installed, else by ``re``.
 
     Raises: ConfigError when it is no expression, or, without google-re2, when it could run away on hostile text.
@@ -169,7 +177,7 @@ def compile_safely(regex: object, where: str) -> Any:
     try:
         import re2
     except ImportError:
-        return _compile_re(regex, where)
+        return _compile_re(regex, where, probes)
     try:
         return re2.compile(regex)
     except re2.error as error:
@@ -183,7 +191,7 @@ def _reason(error: Exception) -> str:
     return argument.decode("utf-8", "replace") if isinstance(argument, bytes) else str(argument)
 
 
-def _compile_re(regex: str, where: str) -> re.Pattern[str]:
+def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[str]:
     try:
         translated = to_python(regex)
         problems = [p for p in lint.complaints(translated) if "RE2" not in p]
@@ -195,7 +203,7 @@ def _compile_re(regex: str, where: str) -> re.Pattern[str]:
             f"The regex of {where} cannot be used: {'; '.join(problems)}.",
             next_step="Correct the rule, or install google-re2 with `pip install 'holdfast[redaction]'`.",
         )
-    slow = _slow_on(pattern, regex)
+    slow = _slow_on(pattern, regex, probes)
     if slow:
         raise ConfigError(
             f"The regex of {where} takes too long on {slow}.",
@@ -204,8 +212,10 @@ def _compile_re(regex: str, where: str) -> re.Pattern[str]:
     return pattern
 
 
-def _slow_on(pattern: re.Pattern[str], regex: str) -> str:
-    """Tries hostile texts, at first a little longer each time, so that a runaway shows before it is out of hand."""
+def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> str:
+    """Tries hostile texts, each a little longer, so that a runaway shows before it is out of hand."""
+    if lint.is_bounded(pattern.pattern):
+        probes = _PROBES_OF_MATCHES[:-1]  # it may still take for ever at one place
     literal = max(re.findall(r"[A-Za-z0-9_]{2,}", regex), key=len, default="a")
     for name, piece in (
         ("a long word", "a"),
@@ -214,15 +224,23 @@ def _slow_on(pattern: re.Pattern[str], regex: str) -> str:
         ("blanks", " "),
         ("quoted words", 'a="b" '),
     ):
-        size = 12
-        while size <= _PROBE:
-            text = (piece * size)[:size] + "!"
-            started = perf_counter()
-            pattern.search(text)
-            if perf_counter() - started > _PROBE_S * max(size / _PROBE, 0.05):
+        for before, size in pairwise(probes):
+            took = _seconds(pattern, piece, size)
+            if took < _QUICK_S or (took < _LONG_S and 40 < size <= _WINDOWS):
+                continue
+            if size <= _WINDOWS:
                 return name
-            size = size + 2 if size < 40 else size * 2
+            shorter, longer = (min(_seconds(pattern, piece, s) for _ in range(2)) / s for s in (before, size))
+            if longer > _GROWTH * shorter:
+                return name
     return ""
+
+
+def _seconds(pattern: re.Pattern[str], piece: str, size: int) -> float:
+    text = (piece * size)[:size] + "!"
+    started = process_time()
+    pattern.search(text)
+    return process_time() - started
 
 
 def to_python(regex: str) -> str:
