@@ -1,7 +1,8 @@
 """Starting again from files alone: no provider, no transcript, no pasted context.
 
-Read are the curated files, the handoff and the newest daily notes (today and yesterday, else the latest). Summaries and
-automation output are not: they are derived, and must not become the source of what they were derived from.
+Read are the curated files, the three files of the workflow protocol where a project has them, the handoff and the
+newest daily notes (today and yesterday, else the latest). Summaries and automation output are not: they are derived,
+and must not become the source of what they were derived from.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from attrs import frozen
 from holdfast import handoff, recall, safety
 from holdfast.layout import Surface
 from holdfast.safety import Marker
+from holdfast.three import FILES
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -23,7 +25,8 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 
 @frozen(kw_only=True)
 class Brief:
-    """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first.
+    """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first, and
+    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
 
     ``str()`` is the text for an agent, no longer than the budget that was asked for.
     """
@@ -35,6 +38,7 @@ class Brief:
     unsafe: tuple[Marker, ...]
     pointers: tuple[str, ...]
     text: str
+    files: tuple[tuple[str, str], ...] = ()
 
     @property
     def objective(self) -> str:
@@ -62,15 +66,17 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     work = tuple(w for w in (handoff.parse(handoff_text, handoff_name) if handoff_text else ()) if w.is_open)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (_read(services, names[s]) for s in (Surface.MEMORY, Surface.USER))
+    files = tuple((name, text) for name in map(layout.name, FILES) if (text := _read(services, name)))
     notes = tuple((name, _read(services, name)) for name in _newest_notes(services))
     unsafe = tuple(safety.all_unsafe(services.state))
     sections = [
         ("", _resume(work, unsafe)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
+        *files,
         *((name, text) for name, text in reversed(notes)),
     ]
-    read = [n for n, text in ((handoff_name, handoff_text), *names_with(names, memory, user), *notes) if text]
+    read = [n for n, text in ((handoff_name, handoff_text), *names_with(names, memory, user), *files, *notes) if text]
     return Brief(
         work=work,
         memory=memory,
@@ -79,6 +85,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
         text=_fit(sections, max_chars),
+        files=files,
     )
 
 

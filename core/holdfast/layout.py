@@ -161,6 +161,24 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         "Compact current state of unfinished work, for whoever resumes it",
     ),
     (
+        Surface.ACTIVE_CONTEXT,
+        "home",
+        "agent-facing",
+        "Where the work stands: focus, decisions, open questions, next steps; read first by every workflow",
+    ),
+    (
+        Surface.PATTERNS,
+        "home",
+        "agent-facing",
+        "What holds in this project: conventions, gotchas, approved practices",
+    ),
+    (
+        Surface.PROGRESS,
+        "home",
+        "agent-facing",
+        "What is done and proven: verified deliverables with their evidence, deferred items",
+    ),
+    (
         Surface.REPORT,
         "derived",
         "operator-facing",

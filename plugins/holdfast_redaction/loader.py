@@ -226,7 +226,7 @@ def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> s
     ):
         for before, size in pairwise(probes):
             took = _seconds(pattern, piece, size)
-            if took < _QUICK_S or (took < _LONG_S and 40 < size <= _WINDOWS):
+            if took < (_QUICK_S if size <= _WINDOWS else _QUICK_S / 10) or (took < _LONG_S and 40 < size <= _WINDOWS):
                 continue
             if size <= _WINDOWS:
                 return name

@@ -84,6 +84,28 @@ def test_load__notes_and_summaries_exist__curated_files_are_read_and_summaries_a
 
 
 @pytest.mark.req("R163", "R165", "R125")
+@pytest.mark.parametrize("max_chars", [None, 200, 1500])
+def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flushed, project, max_chars):
+    folder = project / ".holdfast" / "context"
+    folder.mkdir()
+    names = ["active_context", "patterns", "progress"]
+    for name in names:
+        (folder / f"{name}.md").write_text(f"# {name}\n\n- said in {name}\n")
+    brief = flushed().load(max_chars=max_chars)
+    assert [name for name, _ in brief.files] == [f"context/{name}.md" for name in names]
+    assert {f".holdfast/context/{name}.md" for name in names} <= set(brief.pointers)
+    if max_chars:
+        assert len(str(brief)) <= max_chars
+    else:
+        places = [str(brief).index(f"said in {name}") for name in names]
+        assert sorted(places) == places
+        assert max(places) < str(brief).index("<!-- memory/")
+
+
+def test_load__no_three_files__tells_of_none(flushed):
+    assert flushed().load().files == ()
+
+
 def test_load__summaries_deleted__loses_nothing(flushed, project):
     before = flushed().load()
     (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()

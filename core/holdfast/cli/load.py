@@ -51,6 +51,7 @@ def as_table(brief: Brief) -> dict[str, Any]:
         ],
         "memory": brief.memory,
         "user": brief.user,
+        "files": [{"name": name, "text": text} for name, text in brief.files],
         "notes": [{"name": name, "text": text} for name, text in brief.notes],
         "pointers": list(brief.pointers),
         "text": str(brief),

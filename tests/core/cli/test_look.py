@@ -217,7 +217,9 @@ def test_plugins__backend_is_missing__still_lists_them(run, project):
 
 def test_layers__every_row_of_the_doctrine(run):
     rows = run("layers", "--json").json["layers"]
-    assert {"memory", "user", "daily", "handoff", "trail"} <= {row["surface"] for row in rows}
+    assert {"memory", "user", "daily", "handoff", "trail", "active_context", "patterns", "progress"} <= {
+        row["surface"] for row in rows
+    }
     assert all(row["owner"] and row["audience"] and row["role"] for row in rows)
 
 
