@@ -1,0 +1,55 @@
+"""A second opinion: secret scanners that others wrote look at what every way of writing left behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.leaks import Tells, secret_text, write_everything
+
+from holdfast import Holdfast
+from holdfast.config import Config, StorageConfig
+
+#: A store is full of digests and ids, which are random and no secrets: entropy alone says nothing here.
+NOT_ENTROPY = ("--disable-plugin", "HexHighEntropyString", "--disable-plugin", "Base64HighEntropyString")
+
+
+def detect_secrets(folder: Path) -> list[str]:
+    if importlib.util.find_spec("detect_secrets") is None:
+        pytest.skip("detect-secrets is not installed; it is in the extra `dev`")
+    command = [sys.executable, "-m", "detect_secrets", "scan", "--all-files", "--no-verify", *NOT_ENTROPY, "."]
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    found = json.loads(done.stdout)["results"]
+    return [f"{name}:{hit['line_number']}: {hit['type']}" for name, hits in found.items() for hit in hits]
+
+
+def gitleaks(folder: Path) -> list[str]:
+    program = shutil.which("gitleaks")
+    if program is None:
+        pytest.skip("no gitleaks on PATH")
+    command = [program, "dir", ".", "--report-format", "json", "--report-path", "-", "--no-banner", "--exit-code", "0"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    return [f"{hit['File']}:{hit['StartLine']}: {hit['RuleID']}" for hit in json.loads(done.stdout or "[]")]
+
+
+@pytest.mark.req("R240")
+@pytest.mark.parametrize("scan", [detect_secrets, gitleaks], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_store__written_in_every_way__a_scanner_of_others_finds_nothing(
+    project: Path, tmp_path: Path, backend: str, scan: Callable[[Path], list[str]]
+) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "note.md").write_text(secret_text("raw").replace(" and ", "\n").replace("; ", "\n") + "\n")
+    assert scan(raw), "the scanner does not even find the secrets as they were given"
+    config = Config(zone="UTC", storage=StorageConfig(backend=backend))
+    with Holdfast.open(project, config=config, plugins=[("tells", Tells())]) as memory:
+        write_everything(memory)
+    assert any(path.is_file() for path in project.rglob("*"))
+    assert scan(project) == []
