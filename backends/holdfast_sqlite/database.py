@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from types import TracebackType
+from typing import Final
 
 from attrs import define
 
@@ -20,14 +21,16 @@ from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Re
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
+_STATE: Final = "SELECT gone, indexed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
+
 
 @define
 class Change:
-    """A write transaction. ``facts`` and ``indexed`` mirror the row of ``state``, which is written at its end."""
+    """A write transaction. At its end the row of ``state`` is written, if what it says of this changed."""
 
     sql: sqlite3.Connection
-    facts: int
-    indexed: int
+    facts: int  # how many there are
+    indexed: int  # as in ``state``
     last: int  # the highest seq of a fact, 0 when there is none
 
 
@@ -64,7 +67,7 @@ class Database:
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
     _changes_before: int  # of the connection, as the transaction began
-    _stored_state: tuple[int, int]  # facts and indexed, as the table has them
+    _stored_state: tuple[int, int]  # gone and indexed, as the table has them
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
@@ -152,7 +155,7 @@ class Database:
                 return None
             connection, _ = opening.connect(self.place, self._timeout_s)
             connection.execute("BEGIN")
-            connection.execute("SELECT facts FROM state").fetchone()
+            connection.execute("SELECT 1 FROM state").fetchone()
             return connection
 
     def compact(self) -> None:
@@ -214,14 +217,12 @@ class Database:
             sql = self.current() or self._create()
             self._begin(sql)
         try:
-            facts, indexed, last = sql.execute(
-                "SELECT facts, indexed, (SELECT max(seq) FROM facts) FROM state"
-            ).fetchone()
+            gone, indexed, last = sql.execute(_STATE).fetchone()
         except BaseException:
             self._undo(sql)
             raise
-        self._changes_before, self._stored_state = sql.total_changes, (facts, indexed)
-        return Change(sql, facts, indexed, last or 0)
+        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed)
+        return Change(sql, last - gone, indexed, last)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
         if self._upgraded:
@@ -247,9 +248,10 @@ class Database:
             self._identity = self.place.look()  # a merge of the log touches the file
 
     def _store_state(self, change: Change) -> None:
-        if (change.facts, change.indexed) != self._stored_state:
-            change.sql.execute("UPDATE state SET facts = ?, indexed = ?", (change.facts, change.indexed))
-            self._stored_state = (change.facts, change.indexed)
+        state = (change.last - change.facts, change.indexed)
+        if state != self._stored_state:
+            change.sql.execute("UPDATE state SET gone = ?, indexed = ?", state)
+            self._stored_state = state
 
     def _undo(self, sql: sqlite3.Connection) -> None:
         self._upgraded = False  # the upgrade may be what is undone

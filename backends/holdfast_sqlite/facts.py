@@ -15,6 +15,7 @@ from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
+from holdfast_sqlite import schema
 from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.faults import RESTORE
 from holdfast_sqlite.search import SearchIndex
@@ -102,6 +103,7 @@ class Facts:
             seq, fact = _row(change.sql, fact_id)
             change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
             change.facts -= 1
+            change.last = change.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
             self._index.fact_deleted(change, seq, fact.content)
         return fact
 
@@ -111,13 +113,13 @@ class Facts:
         with self._database.reading() as sql:
             if sql is None:
                 return iter(())
-            if 0 <= wanted <= AT_ONCE or _count(sql) <= AT_ONCE:
+            if 0 <= wanted <= AT_ONCE or schema.count_facts(sql) <= AT_ONCE:
                 return iter([_fact(row) for row in sql.execute(query, (wanted,))])
         return self._lazily(query, wanted)
 
     def count(self) -> int:
         with self._database.reading() as sql:
-            return 0 if sql is None else _count(sql)
+            return 0 if sql is None else schema.count_facts(sql)
 
     def _lazily(self, query: str, wanted: int) -> Iterator[Fact]:
         snapshot = self._database.snapshot()
@@ -180,7 +182,8 @@ def _checked(fact: Fact, limit: int) -> Fact:
     if limit < 1:
         raise ValueError("limit must be at least 1")
     at = fact.created_at
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
+    if at.tzinfo is not UTC:
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
     confidence = _finite(fact.confidence)
     if at is fact.created_at and confidence is fact.confidence:
         return fact
@@ -219,14 +222,9 @@ def _known(row: Any, fact_id: str) -> Any:
     return row
 
 
-def _count(sql: sqlite3.Connection) -> int:
-    return int(sql.execute("SELECT facts FROM state").fetchone()[0])
-
-
 def _fact(row: Sequence[Any]) -> Fact:
     fact_id, content, category, confidence, created_us, source = row
-    kinds = (type(fact_id), type(content), type(category), type(confidence), type(created_us), type(source))
-    if kinds != _KINDS:
+    if tuple(map(type, row)) != _KINDS:
         raise Corrupt(f"The fact {fact_id!r} is stored with values of a wrong kind.", next_step=RESTORE)
     return Fact(
         id=fact_id,

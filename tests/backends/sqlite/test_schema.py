@@ -32,6 +32,15 @@ VERSION_1 = """
     CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), facts INTEGER NOT NULL);
     INSERT INTO state VALUES (1, 3);
 """
+#: What schema 2 added, and a fact that left from the middle.
+VERSION_2 = """
+    CREATE INDEX facts_strongest ON facts (confidence DESC);
+    ALTER TABLE state ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1;
+    CREATE TABLE unindexed (seq INTEGER PRIMARY KEY, content TEXT NOT NULL);
+    DELETE FROM facts WHERE seq = 2;
+    UPDATE state SET facts = 2;
+    PRAGMA user_version = 2;
+"""
 TEXT = "# Day\n" + make_block("one")
 
 
@@ -97,6 +106,48 @@ def test_upgrade__interrupted__is_as_before(project: Path, version_1: Path) -> N
         assert version_of(version_1) == 1
         assert store.delete_fact("fact_00000000").id == "fact_00000000"
     assert version_of(version_1) == schema.LATEST
+
+
+@pytest.fixture
+def version_2(version_1: Path) -> Path:
+    """A store as schema 2 left it, with the first and the third fact."""
+    with contextlib.closing(sqlite3.connect(version_1)) as connection:
+        connection.executescript(VERSION_2)
+    return version_1
+
+
+@pytest.mark.req("R045", "R060")
+def test_version_2__read_then_written__counts_the_same_facts(project: Path, version_2: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.count_facts() == 2
+        assert version_of(version_2) == 2
+        assert store.add_fact(make_fact(3, confidence=0.9), 3).evicted == ()
+        assert version_of(version_2) == schema.LATEST
+        assert store.count_facts() == 3
+        assert store.add_fact(make_fact(4, confidence=0.9), 3).evicted == ("fact_00000002",)
+        assert [fact.id for fact in store.facts()] == ["fact_00000000", "fact_00000003", "fact_00000004"]
+
+
+@pytest.mark.req("R045", "R060")
+def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        for number in range(6):
+            store.add_fact(make_fact(number), 10)
+        expected = 6
+        for number in (5, 0, 2, 4):  # the last of all, the first, one of the middle, the last of what is left
+            store.delete_fact(make_fact(number).id)
+            expected -= 1
+            assert store.count_facts() == expected == len(list(store.facts()))
+        with store.batch():
+            store.add_fact(make_fact(7), 10)
+            store.delete_fact(make_fact(7).id)
+            store.add_fact(make_fact(8), 10)
+        assert store.count_facts() == 3
+        for fact in list(store.facts()):
+            store.delete_fact(fact.id)
+        assert store.count_facts() == 0
+        assert store.add_fact(make_fact(9), 1).evicted == ()
+        assert store.count_facts() == 1
 
 
 def names(store: SqliteBackend, query: str) -> list[str]:
