@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: str) -> None:
         super().__init__(
             prog=f"holdfast {command}",
-            description=commands.COMMANDS[command].capitalize() + ".",
+            description=_sentence(commands.COMMANDS[command]) + ".",
             formatter_class=_Formatter,
             allow_abbrev=False,
         )
@@ -81,11 +81,16 @@ def overall_help() -> int:
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
     for title, group in commands.GROUPS.items():
         out.say(f"\n{out.bold(title)}")
-        out.say(out.table([((name, "cyan"), text.capitalize()) for name, text in _padded(group)]))
+        out.say(out.table([((name, "cyan"), _sentence(text)) for name, text in _padded(group)]))
     out.say()
     for text in _AFTER_HELP:
         out.say(out.wrapped(text))
     return 0
+
+
+def _sentence(text: str) -> str:
+    """With a capital at its beginning; names within it (MEMORY.md) stay as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def _padded(group: Mapping[str, str]) -> list[tuple[str, str]]:
