@@ -42,7 +42,7 @@ CALLS = {
 def test_help__of_every_command__says_what_it_does_and_gives_an_example(run, command):
     result = run(command, "--help")
     assert result.code == 0
-    assert COMMANDS[command].capitalize() in " ".join(result.out.split())
+    assert (COMMANDS[command][0].upper() + COMMANDS[command][1:]) in " ".join(result.out.split())
     examples = result.out.split("examples:\n", 1)[1]
     assert f"holdfast {command}" in examples
     assert "--root DIR" in result.out
