@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast_redaction import _table, context, names, pem, pii, values
 from holdfast_redaction.budget import SECONDS, Budget
-from holdfast_redaction.exact import Formats
+from holdfast_redaction.exact import LONG_WORD, Formats
 from holdfast_redaction.patterns import KINDS, Hit
 from holdfast_redaction.presence import Presence
 
@@ -42,7 +42,7 @@ class Scanner:
         self._formats = Formats(disabled)
         # A hint may also be a keyword; without rules of its own it has none.
         hints = tuple((h, ()) for h in sorted(names.HINTS - {k for k, _ in _table.LOWER}))
-        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER + hints)
+        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER + hints, {**LONG_WORD, **pii.SHAPES})
         self._disabled = disabled
         self._kinds = kinds
         self._extra = extra
@@ -56,8 +56,8 @@ class Scanner:
         """
         budget = Budget(len(text), self._seconds)
         lower = _lower(text)
-        present, present_lower = self._presence.find(text, lower)
-        hits = self._formats.find(text, lower, present, present_lower, budget)
+        present, present_lower, possible = self._presence.find(text, lower)
+        hits = self._formats.find(text, lower, present, present_lower, budget, possible)
         if "-----BEGIN " in text:
             hits += pem.find(text)
             budget.check("private-key")
@@ -65,7 +65,7 @@ class Scanner:
         if hints:
             hits += context.find(text, lower, hints, budget)
         if self._kinds:
-            hits += pii.find(text, lower, self._kinds, budget)
+            hits += pii.find(text, lower, self._kinds, possible, budget)
         if self._extra:
             hits += self._extra.find(text, lower, budget)
         if not hits:

@@ -15,6 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast_redaction.presence import Literals
 
+#: What a text must hold, as RE2 tells it, for a format that has no keyword.
+LONG_WORD = {"long word": rf"\S{{{_table.ANYWHERE[-1][1]}}}"}
+
 
 class Formats:
     """The table, each expression compiled when it is first needed. ``disabled`` names rules that are left out."""
@@ -23,20 +26,30 @@ class Formats:
         self._disabled = disabled
         self._compiled: dict[int, tuple[Rule, re.Pattern[str], frozenset[str]]] = {}
 
-    def find(self, text: str, lower: str, present: Literals, present_lower: Literals, budget: Budget) -> list[Hit]:
+    def find(
+        self,
+        text: str,
+        lower: str,
+        present: Literals,
+        present_lower: Literals,
+        budget: Budget,
+        possible: frozenset[str] = frozenset(LONG_WORD),
+    ) -> list[Hit]:
         """Every secret in a known format, in no order; hits may overlap. ``lower`` is ``text`` in lower case, of the
-        same length; ``present`` are the keywords that occur in the one and the other, with their rules."""
+        same length; ``present`` are the keywords that occur in the one and the other, with their rules; ``possible``
+        the shapes that may occur."""
         hits: list[Hit] = []
         for keyword, rules in present:
             self._at_keyword(text, text, keyword, rules, hits, budget)
         for keyword, rules in present_lower:
             if rules:
                 self._at_keyword(text, lower, keyword, rules, hits, budget)
-        if len(text) >= _table.ANYWHERE[-1][1]:
-            longest = max(map(len, text.split()), default=0)
+        if len(text) >= _table.ANYWHERE[-1][1] and "long word" in possible:
+            words = text.split()
+            longest = len(max(words, key=len, default=""))
             for index, min_word in _table.ANYWHERE:
                 if longest >= min_word:
-                    self._anywhere(text, index, hits, budget)
+                    self._anywhere(text, words, index, hits, budget)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
@@ -64,10 +77,12 @@ class Formats:
                 free = haystack.find(keyword, max(free + 1, _note(text, found, rule, index, hits)))
             budget.check(rule.id)
 
-    def _anywhere(self, text: str, index: int, hits: list[Hit], budget: Budget) -> None:
+    def _anywhere(self, text: str, words: list[str], index: int, hits: list[Hit], budget: Budget) -> None:
         rule, pattern, _ = self._rule(index)
         if rule.id not in self._disabled:
-            for found in pattern.finditer(text) if any(map(pattern.search, _words(text, rule.min_word))) else ():
+            shortest = rule.min_word
+            long = [word for word in words if len(word) >= shortest]
+            for found in pattern.finditer(text) if any(map(pattern.search, long)) else ():
                 _note(text, found, rule, index, hits)
             budget.check(rule.id)
 
@@ -91,10 +106,6 @@ def _note(text: str, found: re.Match[str] | None, rule: Rule, index: int, hits: 
         return 0
     hits.append(Hit(start, end, rule.id, index))
     return end
-
-
-def _words(text: str, size: int) -> list[str]:
-    return [word for word in text.split() if len(word) >= size]
 
 
 def _passes(secret: str, check: str) -> bool:

@@ -55,24 +55,24 @@ NUMBERS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("social security", "ssn"), "stdnum.us.ssn"),
     (("itin",), "stdnum.us.itin"),
 )
+#: Each name with its module.
+NAMES = tuple([(name, module) for names, module in NUMBERS for name in names])
 
 _NUMBER = Lazy(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", re.ASCII)
 #: How far behind its word a number may stand, in characters.
 _REACH = 60
 
 
-def find(text: str, lower: str, hits: list[Hit]) -> None:
-    """Add the numbers that stand behind a word that names them and have the right check digits."""
-    for names, module in NUMBERS:
-        for name in [n for n in names if n in lower]:
-            at = lower.find(name)
-            while at >= 0:
-                if (
-                    not lower[at - 1 : at].isalnum()
-                    and not lower[at + len(name.rstrip()) : at + len(name.rstrip()) + 1].isalnum()
-                ):
-                    _behind(text, at + len(name), module, hits)
-                at = lower.find(name, at + len(name))
+def find(text: str, lower: str, possible: frozenset[str], hits: list[Hit]) -> None:
+    """Add the numbers that stand behind a word that names them and have the right check digits. ``possible`` holds the
+    names that may occur in ``lower``."""
+    for name, module in [entry for entry in NAMES if entry[0] in possible and entry[0] in lower]:
+        size = len(name.rstrip())
+        at = lower.find(name)
+        while at >= 0:
+            if not lower[at - 1 : at].isalnum() and not lower[at + size : at + size + 1].isalnum():
+                _behind(text, at + len(name), module, hits)
+            at = lower.find(name, at + len(name))
 
 
 def _behind(text: str, at: int, module: str, hits: list[Hit]) -> None:

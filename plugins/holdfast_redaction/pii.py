@@ -80,30 +80,43 @@ _VERSION_WORDS = (
 _SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}|[A-Z]{4}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
+#: What a text must hold, as RE2 tells it, for the searches of these names to find anything; a name of
+#: ``national.NUMBERS`` stands for itself. An IBAN has at least 15 characters.
+SHAPES = {
+    "digits": r"[0-9](?:[ ./()\t-]{0,3}[0-9]){5}|[A-Z]{4}[0-9]{2}",
+    "iban": r"[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11}",
+    "insurance": r"[A-Z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]",
+    "ipv4": r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
+    "mac": r"[0-9A-Fa-f]{2}[:-](?:[0-9A-Fa-f]{2}[:-]){4}[0-9A-Fa-f]{2}",
+    **{name: f"(?i){name}" for name, _ in national.NAMES},
+}
 
-def find(text: str, lower: str, kinds: frozenset[str], budget: Budget) -> list[Hit]:
-    """Every identifier of the given kinds. ``lower`` is ``text`` in lower case, of the same length."""
+
+def find(text: str, lower: str, kinds: frozenset[str], possible: frozenset[str], budget: Budget) -> list[Hit]:
+    """Every identifier of the given kinds. ``lower`` is ``text`` in lower case, of the same length; ``possible`` are
+    those of ``SHAPES`` that may occur."""
     hits: list[Hit] = []
     if "@" in text and "email" in kinds:
         _emails(text, hits)
         budget.check("email")
-    if _SOME_DIGITS.search(text):
+    if "digits" in possible and _SOME_DIGITS.search(text):
         _groups_of_digits(text, lower, kinds, hits)
         budget.check("phone")
-        if "iban" in kinds:
+        if "iban" in kinds and "iban" in possible:
             _each(_IBAN, text, hits, "iban", lambda t: numbers.is_iban(t.replace(" ", "").replace("-", "")))
             budget.check("iban")
         if "government" in kinds:
-            _each(_NINO, text, hits, "government", lambda t: " " in t or "insurance" in lower or "nino" in lower)
-            national.find(text, lower, hits)
+            if "insurance" in possible:
+                _each(_NINO, text, hits, "government", lambda t: " " in t or "insurance" in lower or "nino" in lower)
+            national.find(text, lower, possible, hits)
             budget.check("government")
     if "ip" in kinds:
-        if text.count(".") >= 3:
+        if "ipv4" in possible and text.count(".") >= 3:
             _ipv4(text, lower, hits)
         if text.count(":") >= 2:
             _ipv6(text, hits)
         budget.check("ip")
-    if "mac" in kinds and (text.count(":") >= 5 or text.count("-") >= 5):
+    if "mac" in kinds and "mac" in possible and (text.count(":") >= 5 or text.count("-") >= 5):
         _each(_MAC, text, hits, "mac", _is_machine)
         budget.check("mac")
     return hits

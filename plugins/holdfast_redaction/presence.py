@@ -16,54 +16,72 @@ WORTH_IMPORTING = 100_000
 #: The shortest word that is looked at for a keyword of the class "words".
 LONG_WORD = 16
 
+#: Characters from which on a text is asked for shapes: in a shorter one looking for them costs less than asking.
+_WORTH_ASKING = 500
+
 Literals = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class Presence:
-    """Finds which literals occur: ``words`` only inside long words, ``text`` anywhere, ``lower`` in lower case."""
+    """Finds which literals occur: ``words`` only inside long words, ``text`` anywhere, ``lower`` in lower case.
 
-    def __init__(self, words: Literals, text: Literals, lower: Literals) -> None:
+    ``shapes`` are names and expressions of RE2, each for what something that is searched for must at least hold.
+    """
+
+    def __init__(self, words: Literals, text: Literals, lower: Literals, shapes: dict[str, str]) -> None:
         self._words = words
         self._text = text
         self._lower = lower
+        self._shapes = shapes
+        self._names = tuple(shapes)
+        self._every = frozenset(shapes)
         self._searched = 0
         self._sets: tuple[Any, Any] | None = None
 
-    def find(self, text: str, lower: str) -> tuple[Literals, Literals]:
-        """The literals that occur as they are, and those that occur in ``lower``."""
+    def find(self, text: str, lower: str) -> tuple[Literals, Literals, frozenset[str]]:
+        """The literals that occur as they are, those that occur in ``lower``, each in the order of its table and with
+        google-re2 perhaps some more, and the names of the shapes that may occur."""
         self._searched += len(text)
         if self._sets is None and self._searched > WORTH_IMPORTING:
-            self._sets = _sets(self._words + self._text, self._lower) or (None, None)
+            self._sets = self._compiled() or (None, None)
         if self._sets and self._sets[0]:
             try:
-                return (
-                    _matched(self._sets[0], text, self._words + self._text),
-                    _matched(self._sets[1], lower, self._lower),
-                )
+                return self._matched(text.encode())
             except UnicodeEncodeError:  # a lone surrogate cannot be handed to google-re2
                 pass
         found = [entry for entry in self._text if entry[0] in text]
         long = " ".join([w for w in text.split() if len(w) >= LONG_WORD])
         if long:
             found += [entry for entry in self._words if entry[0] in long]
-        return tuple(found), tuple([entry for entry in self._lower if entry[0] in lower])
+        return tuple(found), tuple([entry for entry in self._lower if entry[0] in lower]), self._every
 
-
-def _sets(*tables: Literals) -> tuple[Any, Any] | None:
-    """One compiled set of literals a table, or None when google-re2 is not installed."""
-    try:
-        import re2
-    except ImportError:
-        return None
-    made = []
-    for table in tables:
-        literals = re2.Set.SearchSet()
-        for literal, _ in table:
+    def _compiled(self) -> tuple[Any, Any] | None:
+        """A set of the literals and one of the shapes, or None when google-re2 is not installed."""
+        try:
+            import re2
+        except ImportError:
+            return None
+        literals, shapes = re2.Set.SearchSet(), re2.Set.SearchSet()
+        for literal, _ in self._words + self._text:
             literals.Add(re2.escape(literal))
+        for literal, _ in self._lower:
+            literals.Add("(?i)" + re2.escape(literal))
+        for expression in self._shapes.values():
+            shapes.Add(expression)
         literals.Compile()
-        made.append(literals)
-    return made[0], made[1]
+        shapes.Compile()
+        return literals, shapes
 
-
-def _matched(literals: Any, text: str, table: Literals) -> Literals:
-    return tuple([table[index] for index in literals.Match(text) or ()])
+    def _matched(self, text: bytes) -> tuple[Literals, Literals, frozenset[str]]:
+        assert self._sets
+        literals, shapes = self._sets
+        exact, lower = [], []
+        words, texts = len(self._words), len(self._words) + len(self._text)
+        for index in sorted(literals.Match(text) or ()):
+            if index >= texts:
+                lower.append(self._lower[index - texts])
+            else:
+                exact.append(self._words[index] if index < words else self._text[index - words])
+        if len(text) < _WORTH_ASKING:
+            return tuple(exact), tuple(lower), self._every
+        return tuple(exact), tuple(lower), frozenset([self._names[index] for index in shapes.Match(text) or ()])
