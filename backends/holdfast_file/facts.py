@@ -33,6 +33,7 @@ SPARE_DEAD_LINES: Final = 256
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
 #: Follow no symbolic link, and wait for nobody at the other end of a pipe.
 _AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
 
 
 class _Identity(NamedTuple):
@@ -85,10 +86,18 @@ class FactFile:
                 twin = self._index.find(key)
             if twin is None or self._unflushed:
                 with self._place.lock():
-                    self._settle()
-                    twin = self._index.find(key)
+                    fd = self._open_as_left()
+                    try:
+                        if fd is None:
+                            self._settle()
+                        twin = self._index.find(key)
+                        evicted = self._insert(fact, key, limit, fd) if twin is None else ()
+                    finally:
+                        if fd is not None:
+                            os.close(fd)
                     if twin is None:
-                        return self._insert(fact, limit)
+                        self._shrink()
+                        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
     def get(self, fact_id: str) -> Fact:
@@ -117,6 +126,7 @@ class FactFile:
                 )
             if new != old:
                 self._append(Operation(fact=new, update=True))
+                self._shrink()
             return new
 
     def delete(self, fact_id: str) -> Fact:
@@ -124,6 +134,7 @@ class FactFile:
             self._settle()
             fact = self._known(fact_id)
             self._append(Operation(leaves=(fact_id,)))
+            self._shrink()
             return fact
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
@@ -167,32 +178,41 @@ class FactFile:
 
     # --- changing the file; the lock is held
 
-    def _insert(self, fact: Fact, limit: int) -> AddResult:
+    def _insert(self, fact: Fact, key: str, limit: int, fd: int | None) -> tuple[str, ...]:
+        """The ids that left."""
         if self._index.get(fact.id):
             raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
         evicted = self._index.weakest(len(self._index) - (limit - 1))
-        self._append(Operation(fact=fact, leaves=evicted))
-        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+        self._append(Operation(fact=fact, leaves=evicted), key, fd)
+        return evicted
 
-    def _append(self, operation: Operation) -> None:
+    def _append(self, operation: Operation, key: str | None = None, fd: int | None = None) -> None:
+        """``fd``: the file, from :meth:`_open_as_left`; without it the file is opened, or made."""
         line = encode(operation)
         if self._batch is not None:
             self._batch.append(line)
-            self._index.apply(operation)
+            self._index.apply(operation, key)
             return
         if self._key is None:
             self._place.make_folder(os.path.dirname(self._path))
+        data = line if self._ended else b"\n" + line
         try:
-            durable.append(self._path, line if self._ended else b"\n" + line)
+            if fd is None:
+                durable.append(self._path, data)
+            else:
+                durable.append_open(fd, self._path, data, size=self._size)
         except Unavailable:
             self._suspect = True
             raise
-        self._index.apply(operation)
+        self._index.apply(operation, key)
         self._lines += 1
-        self._size += len(line) + (not self._ended)
+        self._size += len(data)
         self._last, self._ended = line, True
-        self._look()
-        if self._mostly_dead(self._lines):
+        self._look(fd)
+
+    def _shrink(self) -> None:
+        """Write the file anew when most of its lines are dead. A failure is no failure of the change before it."""
+        if self._batch is None and self._mostly_dead(self._lines):
             try:
                 self._rewrite()
             except Unavailable as error:
@@ -259,9 +279,9 @@ class FactFile:
         self._last, self._ended = parts[-1] if parts else b"", True
         self._look()
 
-    def _look(self) -> None:
+    def _look(self, fd: int | None = None) -> None:
         """Remember the file as this process left it; if somebody typed into it meanwhile, read that next time."""
-        now = self._identity()
+        now = self._identity() if fd is None else _Identity.of(os.fstat(fd))
         self._key = now if now is None or now.size == self._size else now._replace(size=self._size)
 
     # --- following the file
@@ -277,7 +297,7 @@ class FactFile:
 
         ``check`` compares the last line even when identity, size and time say that nothing happened.
         """
-        if self._batch is not None or (check and self._as_left()):
+        if self._batch is not None:
             return
         key = self._identity()
         if key == self._key and not (check and key):
@@ -296,19 +316,25 @@ class FactFile:
         except OSError as error:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
-    def _as_left(self) -> bool:
-        """Whether the file is there and nothing happened to it. The usual answer before a change, by the fewest calls;
-        whatever it is instead, the long way finds out."""
-        if self._key is None:
-            return False
+    def _open_as_left(self) -> int | None:
+        """The file, open to append to, if nothing happened to it and there is nothing to settle. That is the usual case
+        before a change and takes the fewest calls here; in all others it is None, and :meth:`_settle` finds out."""
+        key = self._key
+        if key is None or key.size != self._size or self._unflushed or self._suspect or self._batch is not None:
+            return None
         try:
-            fd = os.open(self._path, os.O_RDONLY | _BINARY | _AS_IT_IS)
+            fd = os.open(self._path, _TO_APPEND)
         except OSError:
-            return False
+            return None
+        as_left = False
         try:
-            return _Identity.of(os.fstat(fd)) == self._key and self._ends_as_known(fd)
+            as_left = _Identity.of(os.fstat(fd)) == key and self._ends_as_known(fd)
+        except OSError:
+            return None
         finally:
-            os.close(fd)
+            if not as_left:
+                os.close(fd)
+        return fd if as_left else None
 
     def _read(self, fd: int) -> None:
         key = _Identity.of(os.fstat(fd))

@@ -61,15 +61,18 @@ class FactIndex:
         fact_id = self._keys.get(key)
         return None if fact_id is None else self._live[fact_id][1]
 
-    def apply(self, operation: Operation) -> None:
-        """Raises: ValueError when a fact enters under an id that is taken."""
+    def apply(self, operation: Operation, key: str | None = None) -> None:
+        """``key`` is the duplicate key of the fact that enters, from a caller who has it.
+
+        Raises: ValueError when a fact enters under an id that is taken.
+        """
         fact = operation.fact
         if fact and not operation.update and fact.id in self._live and fact.id not in operation.leaves:
             raise ValueError(f"its id {fact.id!r} is taken by an earlier line")
         for fact_id in operation.leaves:
             self._drop(fact_id)
         if fact:
-            self._put(fact)
+            self._put(fact, duplicate_key(fact.content) if key is None else key)
 
     def weakest(self, count: int) -> tuple[str, ...]:
         """Ids of the ``count`` facts that leave first; nothing changes."""
@@ -88,7 +91,7 @@ class FactIndex:
             heapq.heappush(self._ranks, rank)
         return tuple(rank[3] for rank in found)
 
-    def _put(self, fact: Fact) -> None:
+    def _put(self, fact: Fact, key: str) -> None:
         entry = self._live.get(fact.id)
         if entry is None:
             self._inserted += 1
@@ -97,7 +100,6 @@ class FactIndex:
             seq = entry[0]
             self._forget_key(entry)
             self._strongest.left(entry)
-        key = duplicate_key(fact.content)
         new = self._live[fact.id] = (seq, fact, key)
         if self._keys.setdefault(key, fact.id) != fact.id:
             self._twins.setdefault(key, []).append(fact.id)

@@ -184,6 +184,24 @@ def append(path: PathArg, data: bytes, *, mode: int = 0o600) -> int:
     return offset
 
 
+def append_open(fd: int, path: PathArg, data: bytes, *, size: int) -> None:
+    """:func:`append` for whoever has ``path`` open, with O_APPEND, and has seen that it is ``size`` bytes long.
+
+    ``fd`` stays open. Raises: Unavailable, as :func:`append` does.
+    """
+    try:
+        done = False
+        try:
+            _write_all(fd, data)
+            _flush(fd)
+            done = True
+        finally:
+            if not done:
+                _cut_back(fd, size, os.fspath(path), new=False)
+    except OSError as error:
+        raise unavailable(error, path, "append to") from error
+
+
 def truncate(path: PathArg, length: int) -> None:
     """Cut ``path`` to its first ``length`` bytes, durably. Raises: Unavailable."""
     try:
@@ -263,12 +281,11 @@ def fsync_dir(path: PathArg) -> None:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        written = os.write(fd, rest)
+    while data:
+        written = os.write(fd, data)
         if written <= 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        rest = rest[written:]
+        data = data[written:]
 
 
 def _flush(fd: int) -> None:
