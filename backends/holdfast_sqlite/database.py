@@ -51,10 +51,30 @@ class _Look:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         try:
-            if isinstance(error, sqlite3.Error | UnicodeEncodeError):
+            if error is not None and isinstance(error, sqlite3.Error | UnicodeEncodeError):
                 raise self._database.failed(error) from error
         finally:
             self._database.release()
+
+
+class _Transaction:
+    """See :meth:`Database.transaction`. A class for the same reason."""
+
+    _change: Change
+
+    def __init__(self, database: Database, sql: sqlite3.Connection | None) -> None:
+        self._database = database
+        self._sql = sql
+
+    def __enter__(self) -> Change:
+        self._change = self._database.start(self._sql)
+        return self._change
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self._database.finish(self._change)
+        else:
+            self._database.give_up(self._change, error)
 
 
 class Database:
@@ -108,22 +128,9 @@ class Database:
         with self._look as sql, self.transaction(sql) as change:
             yield change
 
-    @contextlib.contextmanager
-    def transaction(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
+    def transaction(self, sql: sqlite3.Connection | None) -> contextlib.AbstractContextManager[Change]:
         """The same inside of a :meth:`reading` block, whose connection is ``sql``."""
-        if self._batching:
-            with self._part_of_batch(sql) as change:
-                yield change
-            return
-        change = self._start(sql)
-        try:
-            yield change
-            self._commit(change)
-        except BaseException as error:
-            self._undo(change.sql)
-            if isinstance(error, Conflict | NotFound | DuplicateFact):
-                self.confirm()  # callers act on such an answer, so what it rests on must last
-            raise
+        return self._part_of_batch(sql) if self._batching else _Transaction(self, sql)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -205,7 +212,7 @@ class Database:
 
     # --- transactions; the mutex is held
 
-    def _start(self, sql: sqlite3.Connection | None) -> Change:
+    def start(self, sql: sqlite3.Connection | None) -> Change:
         """Begin a write transaction. A connection that turns out to be read-only is opened again, once."""
         sql = sql or self._create()
         try:
@@ -239,6 +246,20 @@ class Database:
             raise
         self._upgraded = True
 
+    def finish(self, change: Change) -> None:
+        """Commit a transaction; what cannot be committed is undone."""
+        try:
+            self._commit(change)
+        except BaseException:
+            self._undo(change.sql)
+            raise
+
+    def give_up(self, change: Change, error: BaseException) -> None:
+        """Undo a transaction because of ``error``."""
+        self._undo(change.sql)
+        if isinstance(error, Conflict | NotFound | DuplicateFact):
+            self.confirm()  # callers act on such an answer, so what it rests on must last
+
     def _commit(self, change: Change) -> None:
         self._store_state(change)
         written = change.sql.total_changes > self._changes_before
@@ -264,7 +285,7 @@ class Database:
     @contextlib.contextmanager
     def _part_of_batch(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
         if self._change is None:
-            self._change = self._start(sql)
+            self._change = self.start(sql)
         change = self._change
         before, stored = (change.facts, change.indexed, change.last), self._stored_state
         change.sql.execute("SAVEPOINT part")

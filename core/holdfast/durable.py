@@ -318,9 +318,10 @@ def _unlink_quietly(path: str) -> None:
 
 def _same_file(fd: int, path: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
+        held, named = os.fstat(fd), os.stat(path)
     except FileNotFoundError:
         return False
+    return held.st_ino == named.st_ino and held.st_dev == named.st_dev
 
 
 if sys.platform == "win32":
