@@ -51,6 +51,8 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
             return _read(text, paired.end(), "=", whole=False)
     if text[end : end + 1] not in _MAY_FOLLOW:
         return None
+    if not flag and text[end] == " " and text[end + 1 : end + 2].isalnum():
+        return None  # the next word: by far the most frequent
     at = end + _quote_at(text, end)
     quoted_name = at > end
     while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:

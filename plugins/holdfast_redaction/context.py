@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: Behind every format of the table.
 RANK = 10_000
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _MAX_NAME = 80
 #: A value without quotes that is longer and no secret is not searched for further names up to here.
 _LONG = 64
@@ -87,15 +87,11 @@ def find(text: str, lower: str, hints: Iterable[str], budget: Budget) -> list[Hi
 
 def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
     """The identifier around ``text[start:end]``."""
-    first = max(0, start - _MAX_NAME)
-    while start > first and text[start - 1] in _NAME:
-        start -= 1
-    last = min(len(text), end + _MAX_NAME)
-    while end < last and text[end] in _NAME:
-        end += 1
-    while end > start and text[end - 1] in ".-":
-        end -= 1
-    return start, end
+    before = text[start - _MAX_NAME if start > _MAX_NAME else 0 : start]
+    start -= len(before) - len(before.rstrip(_NAME))
+    after = text[end : end + _MAX_NAME]
+    end += len(after) - len(after.lstrip(_NAME))
+    return start, start + len(text[start:end].rstrip(".-"))
 
 
 def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
@@ -168,7 +164,7 @@ def _word_before(text: str, at: int) -> str:
 
 def _inside_mark(text: str, at: int) -> bool:
     """Whether the name is the rule's own name in an earlier redaction."""
-    return text[max(0, at - len(values.MARK)) : at] == values.MARK
+    return text.endswith(values.MARK, 0, at)
 
 
 def _hit(value: assign.Value, name: str, strength: int) -> Hit:

@@ -72,7 +72,7 @@ class Scanner:
             return hits
         settled = self._settled(text, hits)
         # Before they were settled, too: a neighbour that overlaps a secret makes one long hit of both.
-        again = _repeated(text, settled + hits)
+        again = _repeated(text, settled, hits)
         return self._settled(text, settled + again) if again else settled
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
@@ -80,7 +80,7 @@ class Scanner:
         marks = _marks(text)
         merged: list[Hit] = []
         for hit in sorted(hits, key=lambda h: (h.start, -h.end)):
-            if hit.rule in self._disabled or any(s < hit.end and hit.start < e for s, e in marks):
+            if hit.rule in self._disabled or (marks and any(s < hit.end and hit.start < e for s, e in marks)):
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
@@ -93,9 +93,11 @@ class Scanner:
         return merged
 
 
-def _repeated(text: str, hits: list[Hit]) -> list[Hit]:
-    """The same secrets where nothing says that they are one: "password=X", and later a bare X."""
-    known = {text[h.start : h.end]: h for h in hits if h.kind == "secret" and 8 <= h.end - h.start <= 200}
+def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
+    """The same secrets where nothing says that they are one: "password=X", and later a bare X. Without those that
+    ``settled`` holds already, under a name as good."""
+    known = {text[h.start : h.end]: h for h in settled + hits if h.kind == "secret" and 8 <= h.end - h.start <= 200}
+    ranks = {(h.start, h.end): h.rank for h in settled}
     again = []
     for secret, hit in list(known.items())[:_REPEATED]:
         if values.is_protected(secret) or not values.has_secret_mix(secret):
@@ -104,7 +106,7 @@ def _repeated(text: str, hits: list[Hit]) -> list[Hit]:
         while at >= 0:
             end = at + len(secret)
             apart = not (at and text[at - 1].isalnum()) and not text[end : end + 1].isalnum()
-            if apart or len(secret) >= _UNMISTAKABLE:
+            if (apart or len(secret) >= _UNMISTAKABLE) and ranks.get((at, end), hit.rank + 1) > hit.rank:
                 again.append(Hit(at, end, hit.rule, hit.rank))
             at = text.find(secret, end)
     return again

@@ -34,7 +34,6 @@ _BEFORE = Lazy(
     r"(?i)(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
     r"(?:[\w-]{1,20}\s+){0,3}$"
 )
-_HINTS_BEFORE = Lazy(r" (?:as|is|was|for|=) ")
 _PAIR = Lazy(
     r"(?i)(?:[^\n:=]{0,40}?)(?:[ \t]+(?:is|are|were|was|with|as|using|into)[ \t]+|[ \t]*[:=][ \t]*|[ \t]+)[\"'`(*]{0,2}"
     r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
@@ -108,7 +107,7 @@ def value_near(text: str, start: int, end: int, strength: int, noun: str) -> Val
         if value:
             return value
     window = max(0, start - 140)
-    if not _HINTS_BEFORE.search(text, window, start):
+    if not _may_be_given_before(text[window:start]):
         return None
     line = text.rfind("\n", window, start) + 1
     before = _BEFORE.search(text, max(window, line), start)
@@ -170,6 +169,11 @@ def _stands_out(value: str, strength: int) -> bool:
     if re.fullmatch(r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}", value):
         return False
     return letters and (digits or symbols or values.is_mixed(value))
+
+
+def _may_be_given_before(before: str) -> bool:
+    """Whether _BEFORE can match: five searches for a word take a tenth of the time of one expression."""
+    return " is " in before or " for " in before or " as " in before or " was " in before or " = " in before
 
 
 def _is_sentence(phrase: str) -> bool:
