@@ -7,6 +7,8 @@ so that happens only once a process has read enough text to gain from it.
 
 from __future__ import annotations
 
+from operator import add
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -16,10 +18,12 @@ WORTH_IMPORTING = 100_000
 #: The shortest word that is looked at for a keyword of the class "words".
 LONG_WORD = 16
 
-#: Characters from which on a text is asked for shapes: in a shorter one looking for them costs less than asking.
-_WORTH_ASKING = 500
+#: Below this many characters a text is not asked for shapes, since looking for them costs less than asking; and without
+#: google-re2 only those literals are looked for whose first two characters stand side by side in the text.
+_SHORT = 500
 
 Literals = tuple[tuple[str, tuple[int, ...]], ...]
+Placed = tuple[int, tuple[str, tuple[int, ...]]]
 
 
 class Presence:
@@ -33,6 +37,7 @@ class Presence:
         self._text = text
         self._lower = lower
         self._shapes = shapes
+        self._by_pair = (_by_pair(words), _by_pair(text), _by_pair(lower))
         self._names = tuple(shapes)
         self._every = frozenset(shapes)
         self._searched = 0
@@ -49,11 +54,17 @@ class Presence:
                 return self._matched(text.encode())
             except UnicodeEncodeError:  # a lone surrogate cannot be handed to google-re2
                 pass
-        found = [entry for entry in self._text if entry[0] in text]
+        in_words, in_text, in_lower = self._by_pair
+        pairs = set(map(add, text, text[1:])) if len(text) < _SHORT else in_words.keys() | in_text.keys()
+        found = _occurring(in_text, pairs, text)
         long = " ".join([w for w in text.split() if len(w) >= LONG_WORD])
         if long:
-            found += [entry for entry in self._words if entry[0] in long]
-        return tuple(found), tuple([entry for entry in self._lower if entry[0] in lower]), self._every
+            found += _occurring(in_words, pairs, long)
+        if len(text) >= _SHORT:
+            pairs = set(in_lower)
+        elif lower != text:
+            pairs = set(map(add, lower, lower[1:]))
+        return tuple(found), tuple(_occurring(in_lower, pairs, lower)), self._every
 
     def _compiled(self) -> tuple[Any, Any] | None:
         """A set of the literals and one of the shapes, or None when google-re2 is not installed."""
@@ -82,6 +93,21 @@ class Presence:
                 lower.append(self._lower[index - texts])
             else:
                 exact.append(self._words[index] if index < words else self._text[index - words])
-        if len(text) < _WORTH_ASKING:
+        if len(text) < _SHORT:
             return tuple(exact), tuple(lower), self._every
         return tuple(exact), tuple(lower), frozenset([self._names[index] for index in shapes.Match(text) or ()])
+
+
+def _by_pair(table: Literals) -> dict[str, list[Placed]]:
+    """The literals by their first two characters, each with its place in the table. None is shorter."""
+    found: dict[str, list[Placed]] = {}
+    for place, entry in enumerate(table):
+        found.setdefault(entry[0][:2], []).append((place, entry))
+    return found
+
+
+def _occurring(by_pair: dict[str, list[Placed]], pairs: set[str], text: str) -> list[tuple[str, tuple[int, ...]]]:
+    """The literals that ``text`` holds, in the order of their table; ``pairs`` are the first two characters of
+    those to look for."""
+    near = [placed for pair in by_pair.keys() & pairs for placed in by_pair[pair] if placed[1][0] in text]
+    return [entry for _, entry in sorted(near)]

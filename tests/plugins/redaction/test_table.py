@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from types import ModuleType
 
 import pytest
 
-from holdfast_redaction import _table, build, lint
+from holdfast_redaction import _table, build, lint, names, patterns, pii
+from holdfast_redaction.budget import Budget
 from holdfast_redaction.engine import Scanner
 
 RULES = build.read()
+KINDS = frozenset(patterns.KINDS)
 
 
 def test_table__made_again_from_its_source__is_the_same() -> None:
@@ -72,6 +75,20 @@ def test_scanner__hostile_text__takes_time_in_proportion_to_its_length() -> None
             best = min(_time(scanner, text) for _ in range(2))
             times.append(best)
         assert times[1] < 9 * times[0] + 0.05, f"{name}: {times}"
+
+
+def test_table__every_keyword__has_the_two_characters_by_which_it_is_looked_for() -> None:
+    assert all(len(k) >= 2 for table in (_table.WORDS, _table.TEXT, _table.LOWER) for k, _ in table)
+    assert all(len(hint) >= 2 for hint in names.HINTS)
+
+
+def test_shapes__of_texts_that_hold_personal_data__leave_no_search_out_that_finds_any(corpus: ModuleType) -> None:
+    every = frozenset(pii.SHAPES)
+    for case in corpus.personal(14):
+        text, lower = case.text, case.text.lower()
+        possible = frozenset(name for name, shape in pii.SHAPES.items() if re.search(shape, text, re.ASCII))
+        told, asked = (pii.find(text, lower, KINDS, names_, Budget(len(text))) for names_ in (possible, every))
+        assert [(h.start, h.end, h.rule) for h in told] == [(h.start, h.end, h.rule) for h in asked], text
 
 
 def _time(scanner: Scanner, text: str) -> float:
