@@ -69,13 +69,14 @@ class Gate:
         is broken. Either way nothing may be stored.
         """
         text = text if verbatim else clean(text)
-        known = self._known(previous, surface, name) if previous else frozenset()
         for _ in range(_ROUNDS):
             found = self._dispatch.on_validate(Subject(surface, name, text, sources))
             if not found:
                 return text
             refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
-            refused = [f for f in refused if (f.rule, _line_of(text, f)) not in known]
+            if refused and previous:  # hardly ever: the question is asked only when its answer matters
+                known = self._known(previous, surface, name)
+                refused = [f for f in refused if (f.rule, _line_of(text, f)) not in known]
             if refused:
                 raise _refusal(surface, name, refused)
             if notes is not None:
