@@ -76,7 +76,8 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         *files,
         *((name, text) for name, text in reversed(notes)),
     ]
-    read = [n for n, text in ((handoff_name, handoff_text), *names_with(names, memory, user), *files, *notes) if text]
+    curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
+    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *notes) if text]
     return Brief(
         work=work,
         memory=memory,
@@ -87,11 +88,6 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         text=_fit(sections, max_chars),
         files=files,
     )
-
-
-def names_with(names: dict[Surface, str], memory: str, user: str) -> tuple[tuple[str, str], ...]:
-    """The curated documents with their texts."""
-    return ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
 
 
 def _read(services: Services, name: str) -> str:
@@ -152,7 +148,7 @@ def _line(text: str) -> str:
 
 def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
     """The sections in order of importance, fenced as data. Each is cut to what is left, so the resume point comes whole
-    as long as anything does; of a note the end is kept, since that is the newest."""
+    as long as anything does; what is cut off is the end, and its place says how to read the whole."""
     frame = len(recall.OPEN) + len(recall.CLOSE) + 2
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, date
 from typing import TYPE_CHECKING
 
+from holdfast.markdown import one_line
 from holdfast.notes import comment
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
@@ -43,13 +44,16 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
 def not_applied(result: DreamResult, block_id: str, reason: str) -> str:
     """The block that takes back a dream which was told and then not written."""
     return _block(
-        result, block_id, f"## Dream not applied ({result.at:%H:%M})", [f"MEMORY.md stayed as it was: {_plain(reason)}"]
+        result,
+        block_id,
+        f"## Dream not applied ({result.at:%H:%M})",
+        [f"MEMORY.md stayed as it was: {one_line(reason)}"],
     )
 
 
 def undone(result: DreamResult, block_id: str) -> str:
     """The block of an undo."""
-    return _block(result, block_id, f"## Dream undone ({result.at:%H:%M})", [_plain(result.reason)])
+    return _block(result, block_id, f"## Dream undone ({result.at:%H:%M})", [one_line(result.reason)])
 
 
 def generated(result: DreamResult) -> str:
@@ -74,7 +78,7 @@ def _kept(number: int) -> list[str]:
 
 
 def _part(title: str, lines: Iterable[str]) -> str:
-    found = [f"- {_plain(line)}" for line in lines]
+    found = [f"- {one_line(line)}" for line in lines]
     return "\n".join([f"### {title}", "", *found]) if found else ""
 
 
@@ -87,7 +91,3 @@ def _quoted(text: str) -> str:
     """What a dreamer told, as a quotation: it can forge no heading, no part and no mark of ours."""
     lines = text.strip().replace("<!--", "&lt;!--").splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).replace("<!--", "&lt;!--")

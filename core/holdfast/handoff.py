@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
+from holdfast.markdown import one_line
 
 #: What one entry may hold. The daily note keeps everything; this document stays small (R181).
 MAX_ENTRIES = 8
@@ -77,26 +78,22 @@ def _fields(work: Work) -> dict[str, object]:
 
 
 def _for_people(work: Work) -> list[str]:
-    title = _line(work.active_task or work.objective or work.session)
+    title = one_line(work.active_task or work.objective or work.session)
     if not work.is_open:
         return [f"## Closed: {title}", "", f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."]
-    lines = [f"## Open: {title}", "", f"- **Next action:** {_line(work.next_action)}"]
+    lines = [f"## Open: {title}", "", f"- **Next action:** {one_line(work.next_action)}"]
     for label, value in (("Branch or review", work.branch), ("Blocker", work.blocker), ("Objective", work.objective)):
         if value:
-            lines.append(f"- **{label}:** {_line(value)}")
+            lines.append(f"- **{label}:** {one_line(value)}")
     for label, values in (
         ("Facts that changed", work.facts),
         ("Artifacts", work.artifacts),
         ("Promised", work.follow_ups),
     ):
         if values:
-            lines += [f"- **{label}:**", *(f"  - {_line(v)}" for v in values)]
+            lines += [f"- **{label}:**", *(f"  - {one_line(v)}" for v in values)]
     lines.append(f"- **Whole story:** {work.note or 'the daily notes'}, block {work.flush}")
     return lines
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:

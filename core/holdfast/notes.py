@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from attrs import frozen
 
 from holdfast.contract import is_open
+from holdfast.markdown import one_line
 from holdfast.models import CuratedDecision, Payload
 from holdfast.serde import moment, stamp
 from holdfast.storage import block_marker
@@ -126,7 +127,7 @@ def comment(text: str) -> str:
 
 
 def _plain(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("<!--", "&lt;!--")
+    return one_line(text or "")
 
 
 @frozen(kw_only=True)

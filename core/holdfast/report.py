@@ -13,6 +13,7 @@ from attrs import frozen
 
 from holdfast import handoff, notes, safety
 from holdfast.layout import Surface
+from holdfast.markdown import one_line
 from holdfast.models import Payload
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
@@ -38,13 +39,9 @@ def trail_block(payload: Payload, *, flush_id: str, note: str, session: str, at:
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",
     ]
-    lines += [f"- **{m.kind}** {_line(m.target)}: {_line(m.summary)}" for m in payload.state_mutations or ()]
+    lines += [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
     lines += ["", f"Source: {note}, block {flush_id}"]
     return "\n".join(lines) + "\n"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
 @frozen(kw_only=True)
