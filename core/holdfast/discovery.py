@@ -16,6 +16,11 @@ from holdfast.errors import PluginLoadFailed, PluginNotFound
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
+#: A module with a command of the command line; see :mod:`holdfast.cli.commands`.
+COMMANDS = "holdfast.commands"
+#: A function that ``holdfast doctor`` asks; see :mod:`holdfast.doctor`.
+CHECKS = "holdfast.checks"
+_KINDS: Mapping[str, str] = {PLUGINS: "plugin", BACKENDS: "backend", COMMANDS: "command", CHECKS: "check"}
 
 #: Optional distributions behind first-party plugins: what to install when an import inside one fails.
 EXTRAS: Mapping[str, str] = {}
@@ -53,7 +58,7 @@ class PluginContext(NamedTuple):
 
 
 def scan(path: Iterable[str] | None = None) -> list[Found]:
-    """Every installed plugin and backend, sorted by group, name and distribution. Imports none of them."""
+    """Every installed plugin, backend, command and check, by group, name and distribution. Imports none of them."""
     found: list[Found] = []
     seen: set[str] = set()
     for folder in dict.fromkeys(sys.path if path is None else path):
@@ -82,14 +87,14 @@ def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
         line = line.strip()
         if line.startswith("["):
             group = line.strip("[] ")
-        elif "=" in line and not line.startswith(("#", ";")) and group in (PLUGINS, BACKENDS):
+        elif "=" in line and not line.startswith(("#", ";")) and group in _KINDS:
             name, _, value = line.partition("=")
             yield Found(group, name.strip(), value.partition("[")[0].strip(), distribution, version)
 
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:
     """The one entry point of that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
-    kind = "backend" if group == BACKENDS else "plugin"
+    kind = _KINDS[group]
     installed = [f for f in found if f.group == group]
     matches = [f for f in installed if f.name == name]
     if not matches:

@@ -142,6 +142,33 @@ class Session:
 
         return flush(self._services, self, payload, reason=reason, on_summary=on_summary)
 
+    def pass_gate(
+        self, payload: Payload | None = None, reason: str = "compaction", on_summary: OnSummary | None = None
+    ) -> Receipt | None:
+        """Return when whoever holds the context may drop it: everything in it is durable and verified.
+
+        None when there is nothing to flush at all. A failed flush lets nothing pass but an operator's override, which
+        is used up by it; the receipt then has no flush id and tells it in ``overridden``. Drops nothing itself:
+        ``compact``, ``trim`` and ``end`` do. Raises: FlushRefused.
+        """
+        if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
+            return None
+        try:
+            receipt = self.flush(payload, reason=reason, on_summary=on_summary)
+            return receipt if receipt.flush_id else None
+        except FlushRefused as refused:
+            overridden = self._use_override()
+            if not overridden:
+                raise
+            return Receipt(
+                flush_id="",
+                session_id=self.id,
+                reason=reason,
+                at=self._services.now(),
+                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
+                overridden=overridden,
+            )
+
     def compact(
         self,
         keep_last: int | None = None,
@@ -158,7 +185,7 @@ class Session:
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
         if keep < 0:
             raise ValueError("keep_last must not be negative")
-        receipt = self._pass_gate(payload, reason, on_summary)
+        receipt = self.pass_gate(payload, reason, on_summary)
         messages = self.messages
         start = max(0, len(messages) - keep)
         while 0 < start < len(messages) and messages[start].role == "tool":
@@ -172,7 +199,7 @@ class Session:
         but a tool result whose call has to go goes with it."""
         if max_tokens < 0:
             raise ValueError("max_tokens must not be negative")
-        receipt = self._pass_gate(payload, "trim", on_summary)
+        receipt = self.pass_gate(payload, "trim", on_summary)
         messages = self.messages
         total, start = sum(m.tokens for m in messages), 0
         for message in messages:
@@ -191,7 +218,7 @@ class Session:
         """
         if self.ended and payload is None and self.state is State.SAFE:
             return self.last_receipt
-        receipt = self._pass_gate(payload, "end", on_summary)
+        receipt = self.pass_gate(payload, "end", on_summary)
         if receipt is not None:
             self.ended = bool(receipt.overridden) or not self.unflushed
             self._drop(len(self.messages), receipt)
@@ -201,7 +228,7 @@ class Session:
         self, provider: str, payload: Payload | None = None, *, on_summary: OnSummary | None = None
     ) -> Receipt | None:
         """Flush before another model or provider goes on with the context. Raises: FlushRefused."""
-        receipt = self._pass_gate(payload, "switch", on_summary)
+        receipt = self.pass_gate(payload, "switch", on_summary)
         self._append({"kind": "provider", "name": provider})
         return receipt
 
@@ -354,29 +381,6 @@ class Session:
             tool=record.get("tool", ""),
             failed=record.get("failed", False),
         )
-
-    def _pass_gate(self, payload: Payload | None, reason: str, on_summary: OnSummary | None) -> Receipt | None:
-        """Flush unless there is nothing to flush at all; the one way to every drop.
-
-        A failed flush lets nothing pass but an operator's override, which is used up by it.
-        """
-        if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
-            return None
-        try:
-            receipt = self.flush(payload, reason=reason, on_summary=on_summary)
-            return receipt if receipt.flush_id else None
-        except FlushRefused as refused:
-            overridden = self._use_override()
-            if not overridden:
-                raise
-            return Receipt(
-                flush_id="",
-                session_id=self.id,
-                reason=reason,
-                at=self._services.now(),
-                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
-                overridden=overridden,
-            )
 
     def _use_override(self) -> str:
         """Take the operator's override, once and durably; empty when there is none."""

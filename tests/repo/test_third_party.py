@@ -154,6 +154,17 @@ def test_acme__chosen_as_the_backend__keeps_everything_in_its_file(installed: En
     assert not (project / ".holdfast" / "memory").exists()
 
 
+def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environment, project: Path) -> None:
+    configure(project, "acme")
+    help_text = installed.run("holdfast", "--help", cwd=project).stdout
+    assert "From other distributions" in help_text
+    assert "codenames" in help_text
+    done = installed.run("holdfast", "codenames", "--upper", cwd=project)
+    assert (done.returncode, done.stdout) == (0, "BLUEBIRD\n"), done.stderr
+    assert "holdfast codenames --upper" in installed.run("holdfast", "codenames", "--help", cwd=project).stdout
+    assert "codenames" in installed.run("holdfast", "completion", "bash", cwd=project).stdout
+
+
 def test_tutorial__what_it_shows_of_a_backend__is_from_acme(root: Path) -> None:
     page = (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8")
     files = [p for p in (root / "tests" / "third_party" / "acme").rglob("*") if p.suffix in (".py", ".toml")]

@@ -5,8 +5,8 @@ interrupted. What goes wrong is told on stderr in two lines, ``holdfast: MESSAGE
 ``--json`` stdout holds exactly one JSON value; when something went wrong that is
 ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code"}}``.
 
-Agents start ``holdfast add`` at every event, so it is answered before anything else is imported
-(docs/decisions/0002-hot-path.md).
+Agents start ``holdfast add`` and ``holdfast hook`` at every event, so these are answered before anything else is
+imported (docs/decisions/0002-hot-path.md).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from holdfast.errors import HoldfastError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+#: Commands whose module has ``quick(words, root)`` too: the exit code, or None when argparse should have a look.
+_HOT = ("add", "hook")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,10 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str]) -> int:
     root, rest = _leading_root(words)
-    if rest and rest[0] == "add":
-        from holdfast.cli.add import quick
+    if rest and rest[0] in _HOT:
+        from holdfast.cli.commands import load
 
-        code = quick(rest[1:], root)
+        code = load(rest[0]).quick(rest[1:], root)
         if code is not None:
             return code
     if not rest:

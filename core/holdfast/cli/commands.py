@@ -1,7 +1,9 @@
-"""The table of commands. A command is a module of this package with the same name, imported only when it is called.
+"""The table of commands, and how one is found. A command is a module, imported only when it is called.
 
-Such a module has ``configure(parser)``, which declares arguments and the epilog with examples, and ``run(args)``,
-which returns the exit code.
+It is a module of this package with the command's name, else what an installed distribution offers under that name in
+the entry-point group ``holdfast.commands``: plugins of ours and of others bring their commands in the same way. Such a
+module has ``configure(parser)``, which declares arguments and the epilog with examples, and ``run(args)``, which
+returns the exit code and may raise what :mod:`holdfast.errors` names.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
         def run(self, args: Namespace, /) -> int:
             """Do it and return the exit code."""
+
+        def quick(self, words: list[str], root: str | None, /) -> int | None:
+            """Only of the commands that agents start at every event."""
 
 
 #: Heading of the help -> command -> what it does, in a few words. The order is the order of the help.
@@ -73,9 +78,30 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
+#: Commands of the table that a plugin of ours brings.
+PROVIDED: frozenset[str] = frozenset()
+
+
+def known() -> dict[str, str]:
+    """Every command that can be called -> what it does. No distribution can take one of the table over."""
+    from holdfast import discovery
+
+    others = {f.name: f"from {f.distribution} {f.version}" for f in discovery.scan() if f.group == discovery.COMMANDS}
+    return {**others, **COMMANDS}
+
+
 def load(name: str) -> CommandModule:
-    """The module of a command."""
+    """The module of a command. Raises: PluginNotFound, PluginLoadFailed for one that a plugin should bring."""
     import importlib
 
-    module: CommandModule = importlib.import_module(f"holdfast.cli.{name}")
-    return module
+    if name in COMMANDS and name not in PROVIDED:
+        module: CommandModule = importlib.import_module(f"holdfast.cli.{name}")
+        return module
+    from typing import cast
+
+    from holdfast import discovery
+
+    found = discovery.scan()
+    if name in PROVIDED:
+        found = [f for f in found if f.distribution == "holdfast"]
+    return cast("CommandModule", discovery.import_object(discovery.choose(found, discovery.COMMANDS, name)))

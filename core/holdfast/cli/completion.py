@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from holdfast.cli import commands
 from holdfast.cli.args import examples
-from holdfast.cli.commands import COMMANDS
 from holdfast.cli.term import Term
+from holdfast.errors import PluginError
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
@@ -21,20 +22,26 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    table = {name: _options(name) for name in COMMANDS}
-    Term().exact({"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[args.shell](table))
+    known = commands.known()
+    table = {name: _options(name) for name in known}
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[args.shell]
+    Term().exact(script(table, known))
     return 0
 
 
 def _options(command: str) -> list[str]:
     from holdfast.cli.usage import parser_for
 
+    try:
+        parser = parser_for(command)
+    except PluginError:  # another distribution's, and broken: its name is completed all the same
+        return []
     # argparse offers no public list of a parser's options; this attribute has been there since it exists.
-    options = parser_for(command)._option_string_actions  # noqa: SLF001
+    options = parser._option_string_actions  # noqa: SLF001
     return sorted(name for name in options if name.startswith("--"))
 
 
-def _bash(table: dict[str, list[str]]) -> str:
+def _bash(table: dict[str, list[str]], _: dict[str, str]) -> str:
     cases = "\n".join(f'    {name}) words="{" ".join(options)}" ;;' for name, options in table.items())
     return f"""_holdfast() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" command="" words i
@@ -58,14 +65,14 @@ complete -o bashdefault -o default -F _holdfast holdfast
 """
 
 
-def _zsh(table: dict[str, list[str]]) -> str:
-    commands = "\n".join(f"    {_quoted(f'{name}:{COMMANDS[name]}')}" for name in table)
+def _zsh(table: dict[str, list[str]], known: dict[str, str]) -> str:
+    rows = "\n".join(f"    {_quoted(f'{name}:{known[name]}')}" for name in table)
     cases = "\n".join(f"    {name}) compadd -- {' '.join(options)} ;;" for name, options in table.items())
     return f"""#compdef holdfast
 _holdfast() {{
   local -a commands
   commands=(
-{commands}
+{rows}
   )
   if (( CURRENT == 2 )); then
     _describe 'command' commands
@@ -83,17 +90,15 @@ if (( $+functions[compdef] )); then compdef _holdfast holdfast; fi
 """
 
 
-def _fish(table: dict[str, list[str]]) -> str:
-    lines = [
-        f"complete -c holdfast -n __fish_use_subcommand -f -a {name} -d {_quoted(COMMANDS[name])}" for name in table
-    ]
+def _fish(table: dict[str, list[str]], known: dict[str, str]) -> str:
+    lines = [f"complete -c holdfast -n __fish_use_subcommand -f -a {name} -d {_quoted(known[name])}" for name in table]
     for name, options in table.items():
         condition = _quoted(f"__fish_seen_subcommand_from {name}")
         lines += [f"complete -c holdfast -n {condition} -l {option[2:]}" for option in options]
     return "\n".join(lines) + "\n"
 
 
-def _powershell(table: dict[str, list[str]]) -> str:
+def _powershell(table: dict[str, list[str]], _: dict[str, str]) -> str:
     separator = "', '"
     rows = "\n".join(f"    '{name}' = @('{separator.join(options)}')" for name, options in table.items())
     return f"""Register-ArgumentCompleter -Native -CommandName holdfast -ScriptBlock {{

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from typing import NoReturn
 
 from holdfast.cli import commands
@@ -24,7 +23,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: str) -> None:
         super().__init__(
             prog=f"holdfast {command}",
-            description=_sentence(commands.COMMANDS[command]) + ".",
+            description=_sentence(commands.known()[command]) + ".",
             formatter_class=_Formatter,
             allow_abbrev=False,
         )
@@ -55,7 +54,7 @@ def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser
 
 def run_command(command: str, arguments: list[str], root: str | None) -> int:
     """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
-    if command not in commands.COMMANDS:
+    if command not in commands.COMMANDS and command not in commands.known():
         raise _unknown(command)
     try:
         args = parser_for(command, root).parse_args(arguments)
@@ -67,7 +66,7 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
 
 def command_help(command: str) -> int:
     """``holdfast help COMMAND``. Raises: UsageError."""
-    if command not in commands.COMMANDS:
+    if command not in commands.known():
         raise _unknown(command)
     parser_for(command).print_help()
     return 0
@@ -79,9 +78,12 @@ def overall_help() -> int:
     out.say("holdfast keeps what an agent must not forget: nothing is dropped until it is durable.")
     out.say()
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
-    for title, group in commands.GROUPS.items():
+    known = commands.known()
+    widest = max(map(len, known))
+    others = {name: text for name, text in known.items() if name not in commands.COMMANDS}
+    for title, group in {**commands.GROUPS, **({"From other distributions": others} if others else {})}.items():
         out.say(f"\n{out.bold(title)}")
-        out.say(out.table([((name, "cyan"), _sentence(text)) for name, text in _padded(group)]))
+        out.say(out.table([((name.ljust(widest), "cyan"), _sentence(text)) for name, text in group.items()]))
     out.say()
     for text in _AFTER_HELP:
         out.say(out.wrapped(text))
@@ -91,11 +93,6 @@ def overall_help() -> int:
 def _sentence(text: str) -> str:
     """With a capital at its beginning; names within it (MEMORY.md) stay as they are."""
     return text[:1].upper() + text[1:]
-
-
-def _padded(group: Mapping[str, str]) -> list[tuple[str, str]]:
-    widest = max(map(len, commands.COMMANDS))
-    return [(name.ljust(widest), text) for name, text in group.items()]
 
 
 def version() -> str:
@@ -112,7 +109,7 @@ def version() -> str:
 def _unknown(command: str) -> UsageError:
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
-    near = nearest(command, list(commands.COMMANDS))
+    near = nearest(command, list(commands.known()))
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
 
