@@ -7,6 +7,7 @@ and must not become the source of what they were derived from.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
+_BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
+#: Fewer characters than these of a document say nothing.
+_LEAST = 80
 
 
 @frozen(kw_only=True)
@@ -85,7 +89,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         notes=notes,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
-        text=_fit(sections, max_chars),
+        text=_fit(sections, max_chars, newest_last={name for name, _ in notes}),
         files=files,
     )
 
@@ -146,9 +150,10 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
+def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last: Collection[str] = ()) -> str:
     """The sections in order of importance, fenced as data. Each is cut to what is left, so the resume point comes whole
-    as long as anything does; what is cut off is the end, and its place says how to read the whole."""
+    as long as anything does. Cut off is the end, of those in ``newest_last`` the beginning; the place says how to read
+    the whole."""
     frame = len(recall.OPEN) + len(recall.CLOSE) + 2
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
@@ -156,15 +161,26 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None) -> str:
         body = recall.defuse(text.strip())
         if not body:
             continue
-        part = f"<!-- {name} -->\n{body}" if name else body
+        head = f"<!-- {name} -->\n" if name else ""
         if left is not None:
-            room = left - (2 if parts else 0)
-            if len(part) > room:
-                cut = _CUT.format(name=name) if name else "\n…"
-                if room <= len(cut) + 80:
+            room = left - (2 if parts else 0) - len(head)
+            if len(body) > room:
+                note = (_BEGINS_LATER if name in newest_last else _CUT if name else "\n…").format(name=name)
+                if room <= len(note) + _LEAST:
                     break
-                part = part[: room - len(cut)].rstrip() + cut
-            left = room - len(part)
-        parts.append(part)
+                room -= len(note)
+                body = note + _newest(body, room) if name in newest_last else body[:room].rstrip() + note
+            left -= (2 if parts else 0) + len(head) + len(body)
+        parts.append(head + body)
     whole = f"{recall.OPEN}\n" + "\n\n".join(parts) + f"\n{recall.CLOSE}"
     return whole if max_chars is None or len(whole) <= max_chars else whole[:max_chars]
+
+
+def _newest(note: str, room: int) -> str:
+    """The end of a note, from where a block begins, else a line; in at most ``room`` characters."""
+    tail = note[-room:]
+    for start in ("\n## ", "\n"):
+        at = tail.find(start)
+        if 0 <= at < len(tail) - _LEAST:
+            return tail[at + 1 :]
+    return tail

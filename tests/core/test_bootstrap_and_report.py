@@ -199,12 +199,26 @@ def test_load__budget__is_never_exceeded_and_the_resume_point_comes_first(flushe
         flushed().load(max_chars=0)
 
 
+@pytest.mark.req("R093", "R171")
+def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payload):
+    session = flushed().session("s")
+    for number in range(12):
+        session.add("user", f"question {number}")
+        session.flush(payload(objective=f"Objective number {number:02}", work_open=False, handoff=None))
+    text = str(flushed().load(max_chars=3000))
+    assert len(text) <= 3000
+    assert "Objective number 11" in text
+    assert "Objective number 00" not in text
+    assert "older blocks are left out; the whole text: `holdfast show memory/2026-11-21.md`" in text
+
+
 NAMES = st.sampled_from(["", "MEMORY.md", "memory/2026-11-21.md"])
 
 
 @given(st.lists(st.tuples(NAMES, st.text(max_size=300)), max_size=5), st.integers(1, 700))
 def test_fit__any_sections_and_budget__is_never_exceeded(sections, max_chars):
     assert len(_fit(sections, max_chars)) <= max_chars
+    assert len(_fit(sections, max_chars, newest_last={name for name, _ in sections})) <= max_chars
 
 
 def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
