@@ -6,6 +6,10 @@ the command line returns: 1 refused or failed, 2 usage or configuration, 3 plugi
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # as typing has it, without the import
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+
 
 class HoldfastError(Exception):
     """Base of everything holdfast raises on purpose.
@@ -104,7 +108,7 @@ class Unsupported(StorageError):
 class Refused(HoldfastError):
     """A text was not let through the gate; nothing of it was stored."""
 
-    def __init__(self, message: str, *, next_step: str = "", findings: tuple[object, ...] = ()) -> None:
+    def __init__(self, message: str, *, next_step: str = "", findings: tuple[Finding, ...] = ()) -> None:
         super().__init__(message, next_step=next_step)
         self.findings = findings
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
-_SEPARATOR = "\n\ue000\n"  # a private-use character: no text of a caller can be told apart from another by it
 
 
 def flush(
@@ -261,20 +260,16 @@ class _Flush:
         """Every text without this machine's paths, through the gate in one call."""
         root = self.services.root
         texts = contract.texts(payload)
-        clean = [paths.rewrite(t, root).replace("\ue000", "�") for t in texts]
-        payload = contract.map_texts(payload, dict(zip(texts, clean, strict=True)))
+        payload = contract.map_texts(payload, {t: paths.rewrite(t, root) for t in texts})
         texts = contract.texts(payload)
-        whole = [*texts, paths.rewrite(summary, root).replace("\ue000", "�")]
         found: list[Finding] = []
-        admitted = self.services.gate.admit(_SEPARATOR.join(whole), surface=Surface.DAILY, notes=found).split(
-            _SEPARATOR
+        *admitted, summary = self.services.gate.admit_all(
+            [*texts, paths.rewrite(summary, root)], surface=Surface.DAILY, notes=found
         )
-        if len(admitted) != len(whole):  # a mask reached over a border: ask for each text by itself
-            admitted = [self.services.gate.admit(t, surface=Surface.DAILY) for t in whole]
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
-        payload = contract.map_texts(payload, dict(zip(texts, admitted, strict=False)))
+        payload = contract.map_texts(payload, dict(zip(texts, admitted, strict=True)))
         contract.check_pointers(payload)  # now, because a refusal quotes the pointer and is written into the marker
-        return payload, admitted[-1]
+        return payload, summary
 
     def _block(
         self, payload: Payload, summary: str, flush_id: str, name: str, stored: Document | None, at: datetime

@@ -133,18 +133,33 @@ class Gate:
                 return text, gone
         raise _refusal(surface, name, errors)
 
-    def admit_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
+    def admit_all(self, texts: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
         """:meth:`admit` for many short texts with one question to the validators. When a mask reaches over a border,
-        or something is refused, each text is asked for by itself. Raises: as :meth:`admit`."""
+        or something is refused, each text is asked for by itself, and a refusal tells what was said of all of them.
+        Raises: as :meth:`admit`."""
         whole = _BORDER.join(texts)
         if whole.count(_BORDER_CHAR) == len(texts) - 1:
+            found: list[Finding] = []
             try:
-                admitted = self.admit(whole, surface=surface).split(_BORDER)
+                admitted = self.admit(whole, surface=surface, notes=found).split(_BORDER)
             except Refused:
                 admitted = []
             if len(admitted) == len(texts):
+                if notes is not None:
+                    notes += found
                 return admitted
-        return [self.admit(text, surface=surface) for text in texts]
+        admitted = []
+        refused: list[Finding] = []
+        for text in texts:
+            try:
+                admitted.append(self.admit(text, surface=surface, notes=notes))
+            except Refused as error:
+                if not error.findings:
+                    raise
+                refused += error.findings
+        if refused:
+            raise _refusal(surface, "", refused)
+        return admitted
 
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._dispatch.on_validate(Subject(surface, name, previous))

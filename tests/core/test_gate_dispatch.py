@@ -394,3 +394,15 @@ def test_add__message_of_10_megabytes__is_kept_whole_and_the_note_stays_small(op
     session.flush()
     assert opened().session("s").messages[0].text == text
     assert len(note()) < 10_000
+
+
+def test_admit_all__several_are_refused__the_refusal_tells_all_of_them_and_no_clean_one():
+    def answer(subject):
+        words = subject.text.split()
+        return [Finding(rule="no-x", message=f"{w} is not wanted", line=1) for w in words if w.startswith("x")]
+
+    texts = ["xa here", "fine", "holds \ufffc itself", "xb there"]
+    with pytest.raises(Refused) as refused:
+        validator(answer).admit_all(texts, surface="daily")
+    assert [f.message for f in refused.value.findings] == ["xa is not wanted", "xb is not wanted"]
+    assert validator(answer).admit_all(texts[1:3], surface="daily") == texts[1:3]
