@@ -1,0 +1,151 @@
+"""Issues and pull requests: a list that comes unfiltered, titles that are cut, the one compare-and-swap there is."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from . import shapes
+from .calls import Answer, Call, Stop
+from .state import Issue
+
+
+def listing(call: Call) -> Answer:
+    """Open ones unless ``state`` says otherwise, issues and pull requests unless ``type`` does, newest first, in pages.
+    A label that does not exist is dropped from the filter; if none is left, there is no filter."""
+    found = [i for i in call.repo.issues.values() if _wanted(call, i)]
+    found.sort(key=lambda i: (i.created, i.id), reverse=True)
+    return _paged(call, found, [shapes.issue(call.world, i) for i in _slice(call, found)])
+
+
+def pulls(call: Call) -> Answer:
+    """Pull requests only, newest first."""
+    state = call.query.get("state", "open")
+    found = [i for i in call.repo.issues.values() if i.pull and _in_state(i, state)]
+    found.sort(key=lambda i: (i.created, i.id), reverse=True)
+    return _paged(call, found, [shapes.pull(call.world, i) for i in _slice(call, found)])
+
+
+def _wanted(call: Call, issue: Issue) -> bool:
+    since, before = call.window()
+    query = call.query
+    names = {label.name for label in call.repo.labels} & set(query.get("labels", "").split(","))
+    poster = query.get("created_by")
+    if poster and poster.lower() not in call.world.users:
+        raise call.missing(f"user does not exist [uid: 0, name: {poster}]")
+    words = query.get("q", "").strip()
+    return (
+        _in_state(issue, query.get("state", "open"))
+        and query.get("type") != ("issues" if issue.pull else "pulls")
+        and names <= {label.name for label in issue.labels}
+        and since <= issue.updated
+        and (before is None or issue.updated <= before)
+        and (not poster or issue.poster.login.lower() == poster.lower())
+        and (not words or (issue.indexed and words.lower() in f"{issue.title}\n{issue.body}".lower()))
+    )
+
+
+def _in_state(issue: Issue, state: str) -> bool:
+    return state == "all" or (issue.closed is not None) == (state == "closed")
+
+
+def _slice(call: Call, found: list[Issue]) -> list[Issue]:
+    page, size = call.page()
+    start = (max(page, 1) - 1) * size
+    return found[start : start + size]
+
+
+def _paged(call: Call, found: list[Issue], shown: list[dict[str, Any]]) -> Answer:
+    page, size = call.page()
+    page, last = max(page, 1), max(-(-len(found) // size), 1)
+    wanted = {"next": page + 1, "last": last} if page < last else {}
+    if page > 1:
+        wanted |= {"first": 1, "prev": page - 1}
+    links = [f'<{_at(call, number)}>; rel="{name}"' for name, number in wanted.items()]
+    headers = {"X-Total-Count": str(len(found))} | ({"Link": ",".join(links)} if links else {})
+    return Answer(200, shown, headers)
+
+
+def _at(call: Call, page: int) -> str:
+    query = dict(sorted({**call.query, "page": str(page)}.items()))
+    return f"{call.world.url}{call.path}?{urlencode(query)}"
+
+
+def get(call: Call) -> Answer:
+    return Answer(200, shapes.issue(call.world, call.issue()))
+
+
+def create(call: Call) -> Answer:
+    doer, repo = call.doer, call.live_repo()
+    form = call.form("title")
+    issue = call.world.new_issue(repo, doer, str(form["title"]), str(form.get("body") or ""))
+    if repo.may_write(doer):
+        known = {label.id: label for label in repo.labels}
+        issue.labels = [known[i] for i in form.get("labels") or () if i in known]
+        for _ in issue.labels:
+            call.world.new_row(issue, doer, "", "label")
+    if form.get("closed"):
+        _set_state(call, issue, "closed")
+    return Answer(201, shapes.issue(call.world, issue))
+
+
+def edit(call: Call) -> Answer:
+    """201, also on an archived repository. Title, body and state are written one after the other."""
+    doer, form = call.doer, call.form()
+    issue = call.issue()
+    if issue.poster is not doer and not call.repo.may_write(doer):
+        raise Stop(Answer(403))
+    guarded = call.world.flavour == "1.26"
+    version = form.get("content_version") if guarded else None
+    if version is not None and version != issue.version:
+        raise _overtaken(call, 409)
+    if form.get("title"):
+        _set_title(call, issue, str(form["title"]))
+    if form.get("body") is not None:
+        read = issue.version
+        call.world.during_edit()
+        if issue.version != read:
+            raise _overtaken(call, 409 if guarded else 400)
+        issue.body, issue.version, issue.updated = str(form["body"]), read + 1, call.world.now()
+    if form.get("state") is not None:
+        _set_state(call, issue, str(form["state"]))
+    return Answer(201, shapes.issue(call.world, issue))
+
+
+def _overtaken(call: Call, status: int) -> Stop:
+    return call.fail(status, "issue is already changed")
+
+
+def _set_title(call: Call, issue: Issue, title: str) -> None:
+    if issue.title != title[:255]:
+        issue.title = title[:255]
+        call.world.new_row(issue, call.doer, "", "change_title")
+
+
+def _set_state(call: Call, issue: Issue, state: str) -> None:
+    if state not in ("open", "closed"):
+        raise call.fail(412, f"unknown state: {state}")
+    if issue.merged is not None:
+        raise call.fail(412, "cannot change state of this pull request, it was already merged")
+    if (issue.closed is None) != (state == "open"):
+        call.world.new_row(issue, call.doer, "", "reopen" if state == "open" else "close")
+        issue.closed = None if state == "open" else call.world.now()
+
+
+def delete(call: Call) -> Answer:
+    call.need_token()
+    if call.repo.right_of(call.caller) != "admin":
+        raise call.fail(403, "user should be an owner or a collaborator with admin write of a repository")
+    del call.repo.issues[call.issue().number]
+    return Answer(204)
+
+
+def lock(call: Call) -> Answer:
+    call.need_token()
+    if call.repo.right_of(call.caller) != "admin":
+        raise call.fail(403, "user should be an owner or a collaborator with admin write of a repository")
+    issue = call.issue()
+    if issue.locked != (call.method == "PUT"):
+        issue.locked = call.method == "PUT"
+        call.world.new_row(issue, call.doer, "", "lock" if issue.locked else "unlock")
+    return Answer(204)

@@ -1,0 +1,100 @@
+"""Which path is answered by what, and which scope it asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from . import comments, issues, labels, shapes
+from .calls import Answer, Call, Stop
+
+Handler = Callable[[Call], Answer]
+
+VERSIONS = {"1.26": "1.26.3", "1.25": "1.25.4", "forgejo": "11.0.1+gitea-1.22.0"}
+
+
+def version(call: Call) -> Answer:
+    return Answer(200, {"version": VERSIONS[call.world.flavour]})
+
+
+def user(call: Call) -> Answer:
+    return Answer(200, shapes.user(call.world, call.doer))
+
+
+def repository(call: Call) -> Answer:
+    return Answer(200, shapes.repository(call.world, call.repo, call.caller))
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path with its handlers by method. Without ``scope`` any token will do, and none."""
+
+    pattern: re.Pattern[str]
+    scope: str
+    handlers: Mapping[str, Handler]
+
+
+def _route(path: str, scope: str, **handlers: Handler) -> Route:
+    return Route(re.compile("/api/v1" + re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)), scope, handlers)
+
+
+_REPO = "/repos/{owner}/{repo}"
+_ISSUE = _REPO + "/issues/{index}"
+_COMMENT = _REPO + "/issues/comments/{id}"
+
+ROUTES = (
+    _route("/version", "", GET=version),
+    _route("/user", "user", GET=user),
+    _route(_REPO, "repository", GET=repository),
+    _route(_REPO + "/pulls", "repository", GET=issues.pulls),
+    _route(_REPO + "/labels", "issue", GET=labels.of_repository, POST=labels.create),
+    _route(_REPO + "/labels/{id}", "issue", GET=labels.get),
+    _route(_REPO + "/issues", "issue", GET=issues.listing, POST=issues.create),
+    _route(_REPO + "/issues/comments", "issue", GET=comments.in_repository),
+    _route(_COMMENT, "issue", GET=comments.get, PATCH=comments.edit, DELETE=comments.delete),
+    _route(
+        _COMMENT + "/reactions",
+        "issue",
+        GET=comments.reactions_of_comment,
+        POST=comments.react_to_comment,
+        DELETE=comments.react_to_comment,
+    ),
+    _route(_ISSUE, "issue", GET=issues.get, PATCH=issues.edit, DELETE=issues.delete),
+    _route(_ISSUE + "/comments", "issue", GET=comments.on_issue, POST=comments.create),
+    _route(_ISSUE + "/timeline", "issue", GET=comments.timeline),
+    _route(
+        _ISSUE + "/labels", "issue", GET=labels.of_issue, POST=labels.change, PUT=labels.change, DELETE=labels.remove
+    ),
+    _route(_ISSUE + "/labels/{id}", "issue", DELETE=labels.remove),
+    _route(_ISSUE + "/lock", "issue", PUT=issues.lock, DELETE=issues.lock),
+    _route(
+        _ISSUE + "/reactions",
+        "issue",
+        GET=comments.reactions_of_issue,
+        POST=comments.react_to_issue,
+        DELETE=comments.react_to_issue,
+    ),
+)
+
+
+def answer(call: Call) -> Answer:
+    """Run the checks and the handler. The caller holds the lock of the world."""
+    for route in ROUTES:
+        match = route.pattern.fullmatch(call.path)
+        if match is None:
+            continue
+        handler = route.handlers.get(call.method)
+        if handler is None:
+            return Answer(405)
+        call.params = match.groupdict()
+        try:
+            call.authenticate()
+            if route.scope:
+                call.need_scope(route.scope)
+            if "owner" in call.params:
+                call.check_repo()
+            return handler(call)
+        except Stop as stop:
+            return stop.answer
+    return Answer(404, "Not found.\n")

@@ -1,0 +1,175 @@
+"""The JSON that the server sends for each of its things: all fields in its order, null where Go has a nil."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from .state import Comment, Issue, Label, Reaction, Repository, User, World
+
+NEVER = "0001-01-01T00:00:00Z"
+
+
+def moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def user(world: World, someone: User) -> dict[str, Any]:
+    return {
+        "id": someone.id,
+        "login": someone.login,
+        "login_name": "",
+        "source_id": 0,
+        "full_name": "",
+        "email": f"{someone.login}@noreply.localhost",
+        "avatar_url": f"{world.url}/avatars/{someone.id}",
+        "html_url": f"{world.url}/{someone.login}",
+        "language": "",
+        "is_admin": False,
+        "last_login": NEVER,
+        "created": moment(someone.created),
+        "restricted": False,
+        "active": False,
+        "prohibit_login": False,
+        "location": "",
+        "website": "",
+        "description": "",
+        "visibility": "public",
+        "followers_count": 0,
+        "following_count": 0,
+        "starred_repos_count": 0,
+        "username": someone.login,
+    }
+
+
+def label(world: World, repo: Repository, one: Label) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "name": one.name,
+        "exclusive": one.exclusive,
+        "is_archived": one.is_archived,
+        "color": one.color,
+        "description": one.description,
+        "url": f"{world.url}/api/v1/repos/{repo.full_name}/labels/{one.id}",
+    }
+
+
+def labels(world: World, repo: Repository, some: Iterable[Label]) -> list[dict[str, Any]]:
+    """By name, as every list of labels is."""
+    return [label(world, repo, one) for one in sorted(some, key=lambda each: each.name)]
+
+
+def page_of(world: World, issue: Issue) -> str:
+    kind = "pulls" if issue.pull else "issues"
+    return f"{world.url}/{issue.repo.full_name}/{kind}/{issue.number}"
+
+
+def issue(world: World, one: Issue) -> dict[str, Any]:
+    repo = one.repo
+    value: dict[str, Any] = {
+        "id": one.id,
+        "url": f"{world.url}/api/v1/repos/{repo.full_name}/issues/{one.number}",
+        "html_url": page_of(world, one),
+        "number": one.number,
+        "user": user(world, one.poster),
+        "original_author": "",
+        "original_author_id": 0,
+        "title": one.title,
+        "body": one.body,
+        "ref": "",
+        "assets": [],
+        "labels": labels(world, repo, one.labels),
+        "milestone": None,
+        "assignee": None,
+        "assignees": None,
+        "state": "open" if one.closed is None else "closed",
+        "is_locked": one.locked,
+        "comments": len(one.comments()),
+        "created_at": moment(one.created),
+        "updated_at": moment(one.updated),
+        "closed_at": None if one.closed is None else moment(one.closed),
+        "due_date": None,
+        "time_estimate": 0,
+        "pull_request": _pull_meta(world, one),
+        "repository": {"id": repo.id, "name": repo.name, "owner": repo.owner.login, "full_name": repo.full_name},
+        "pin_order": 0,
+    }
+    if world.flavour == "1.26":
+        value["content_version"] = one.version
+    return value
+
+
+def _pull_meta(world: World, one: Issue) -> dict[str, Any] | None:
+    if not one.pull:
+        return None
+    merged = None if one.merged is None else moment(one.merged)
+    return {"merged": merged is not None, "merged_at": merged, "draft": False, "html_url": page_of(world, one)}
+
+
+def comment(world: World, one: Comment) -> dict[str, Any]:
+    page = page_of(world, one.issue)
+    return {
+        "id": one.id,
+        "html_url": f"{page}#issuecomment-{one.id}",
+        "pull_request_url": page if one.issue.pull else "",
+        "issue_url": "" if one.issue.pull else page,
+        "user": user(world, one.poster),
+        "original_author": "",
+        "original_author_id": 0,
+        "body": one.body,
+        "assets": [],
+        "created_at": moment(one.created),
+        "updated_at": moment(one.updated),
+    }
+
+
+def row(world: World, one: Comment) -> dict[str, Any]:
+    """A line of the timeline: a comment or an event."""
+    value = comment(world, one)
+    return {"type": one.kind, **{name: value[name] for name in value if name not in ("assets", "original_author_id")}}
+
+
+def pull(world: World, one: Issue) -> dict[str, Any]:
+    """What of a pull request a reader of titles and states needs; the branches are left out."""
+    merged = None if one.merged is None else moment(one.merged)
+    shared = {name: value for name, value in issue(world, one).items() if name not in ("pull_request", "repository")}
+    return {**shared, "draft": False, "merged": merged is not None, "merged_at": merged, "mergeable": True}
+
+
+def reaction(world: World, one: Reaction) -> dict[str, Any]:
+    return {"user": user(world, one.user), "content": one.content, "created_at": moment(one.created)}
+
+
+def repository(world: World, one: Repository, caller: User | None) -> dict[str, Any]:
+    right = one.right_of(caller)
+    open_ones = [each for each in one.issues.values() if each.closed is None]
+    return {
+        "id": one.id,
+        "owner": user(world, one.owner),
+        "name": one.name,
+        "full_name": one.full_name,
+        "description": "",
+        "empty": True,
+        "private": one.private,
+        "fork": False,
+        "template": False,
+        "mirror": False,
+        "size": 0,
+        "html_url": f"{world.url}/{one.full_name}",
+        "url": f"{world.url}/api/v1/repos/{one.full_name}",
+        "open_issues_count": sum(not each.pull for each in open_ones),
+        "open_pr_counter": sum(each.pull for each in open_ones),
+        "default_branch": "main",
+        "archived": one.archived is not None,
+        "created_at": moment(one.created),
+        "updated_at": moment(one.updated),
+        "archived_at": moment(one.archived or 0),
+        "permissions": {
+            "admin": right == "admin",
+            "push": right in ("admin", "write"),
+            "pull": right is not None,
+        },
+        "has_issues": one.has_issues,
+        "internal": False,
+    }

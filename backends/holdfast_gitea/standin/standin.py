@@ -1,0 +1,219 @@
+"""What a test holds in its hands: a running stand-in, its address and token, and what people do to a server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Self
+
+from .server import Seen, Server
+from .state import Comment, Flavour, Issue, Label, Repository, Right, World
+
+#: What the recommended token may do, and no more.
+LEAST = ("write:issue",)
+
+
+class StandIn:
+    """A server on loopback, running while the ``with`` block lasts.
+
+    ``version`` is ``1.26``, ``1.25`` or ``forgejo``; ``user`` is whose token ``token`` is, with ``scopes``; ``clock``
+    gives seconds since the epoch; ``port`` 0 takes any free one.
+    """
+
+    def __init__(
+        self,
+        *,
+        version: Flavour = "1.26",
+        user: str = "agent",
+        scopes: Iterable[str] = LEAST,
+        clock: Callable[[], float] = time.time,
+        port: int = 0,
+    ) -> None:
+        self.world = World(version, clock=clock)
+        self.user = user
+        self.token = self.make_token(user, scopes)
+        self._port = port
+        self._server: Server | None = None
+        self._seen: list[Seen] = []
+
+    def __enter__(self) -> Self:
+        self.up()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.down()
+
+    # --- the server ------------------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``, without a slash at the end; the API is under ``/api/v1``."""
+        return self.world.url
+
+    @property
+    def requests(self) -> list[Seen]:
+        """What was answered since the start or since ``requests.clear()``, oldest first."""
+        return self._seen
+
+    def up(self) -> None:
+        """Start, or start again on the same port with everything still there."""
+        if self._server is None:
+            self._server = Server(self.world, self._seen, self._port)
+            self._port = self._server.port
+            self.world.url = f"http://127.0.0.1:{self._port}"
+            self._server.start()
+
+    def down(self) -> None:
+        """Die: open connections are cut, new ones refused, nothing that was written is lost."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
+
+    def skew(self, seconds: float) -> None:
+        """Set how far the server's clock is ahead of the world's (negative: behind)."""
+        with self.world.lock:
+            self.world.skew_s = seconds
+
+    # --- accounts and repositories ---------------------------------------------------------------------------------
+
+    def make_token(self, user: str = "agent", scopes: Iterable[str] = LEAST) -> str:
+        """A token of that user, who is made if need be. Scopes as Gitea names them; ``all`` is everything."""
+        with self.world.lock:
+            return self.world.token(user, tuple(scopes)).value
+
+    def make_repo(
+        self,
+        full_name: str,
+        *,
+        private: bool = True,
+        archived: bool = False,
+        labels: Iterable[str] = (),
+        rights: Mapping[str, Right] | None = None,
+    ) -> None:
+        """``owner/name``. ``self.user`` may write in it unless ``rights`` (login to right) says otherwise."""
+        with self.world.lock:
+            repo = self.world.new_repo(full_name, private=private)
+            repo.rights = {self.user: "write", **(rights or {})}
+            repo.archived = self.world.now() if archived else None
+            repo.labels = [Label(self.world.new_id(), name, "ededed") for name in labels]
+
+    def archive(self, full_name: str, *, on: bool = True) -> None:
+        with self.world.lock:
+            self.world.repo(full_name).archived = self.world.now() if on else None
+
+    def rename(self, full_name: str, new_name: str) -> None:
+        """Give the repository another name (without the owner). The old one answers 301 from now on."""
+        with self.world.lock:
+            repo = self.world.repos.pop(full_name.lower())
+            repo.name = new_name
+            self.world.repos[repo.full_name.lower()] = repo
+            self.world.moved[full_name.lower()] = repo
+
+    def delete_repo(self, full_name: str) -> None:
+        with self.world.lock:
+            del self.world.repos[full_name.lower()]
+
+    # --- issues and comments ---------------------------------------------------------------------------------------
+
+    def make_issue(self, full_name: str, title: str, body: str = "", *, poster: str = "", pull: bool = False) -> int:
+        """An issue, or a pull request. Returns its number."""
+        with self.world.lock:
+            repo = self.world.repo(full_name)
+            return self.world.new_issue(repo, self.world.user(poster or self.user), title, body, pull=pull).number
+
+    def make_comment(self, full_name: str, number: int, body: str, *, poster: str = "") -> int:
+        """A comment without a request. Returns its id."""
+        with self.world.lock:
+            issue = self._issue(full_name, number)
+            return self.world.new_row(issue, self.world.user(poster or self.user), body).id
+
+    def close_issue(self, full_name: str, number: int) -> None:
+        with self.world.lock:
+            self._issue(full_name, number).closed = self.world.now()
+
+    def merge(self, full_name: str, number: int) -> None:
+        """Merge the pull request: it is closed by that."""
+        with self.world.lock:
+            issue = self._issue(full_name, number)
+            issue.merged = issue.closed = issue.updated = self.world.now()
+
+    def lock(self, full_name: str, number: int, *, on: bool = True) -> None:
+        """Only those who may write in the repository can comment on a locked issue."""
+        with self.world.lock:
+            self._issue(full_name, number).locked = on
+
+    def delete_issue(self, full_name: str, number: int) -> None:
+        with self.world.lock:
+            del self.world.repo(full_name).issues[number]
+
+    def edit_issue(self, full_name: str, number: int, *, title: str | None = None, body: str | None = None) -> None:
+        """As somebody does in the browser."""
+        with self.world.lock:
+            issue = self._issue(full_name, number)
+            issue.title = issue.title if title is None else title[:255]
+            if body is not None:
+                issue.body, issue.version = body, issue.version + 1
+            issue.updated = self.world.now()
+
+    def edit_comment(self, full_name: str, comment_id: int, body: str) -> None:
+        """As somebody does in the browser: the time of the last change moves on, and nothing else tells."""
+        with self.world.lock:
+            row = self._row(full_name, comment_id)
+            row.body, row.version, row.updated = body, row.version + 1, self.world.now()
+
+    def delete_comment(self, full_name: str, comment_id: int) -> None:
+        with self.world.lock:
+            row = self._row(full_name, comment_id)
+            row.issue.rows.remove(row)
+
+    def remove_labels(self, full_name: str, number: int | None = None) -> None:
+        """Take the labels off one issue, or delete all of the repository."""
+        with self.world.lock:
+            repo = self.world.repo(full_name)
+            for issue in repo.issues.values() if number is None else [self._issue(full_name, number)]:
+                issue.labels = []
+            if number is None:
+                repo.labels = []
+
+    def reindex(self) -> None:
+        """Let the full-text index catch up, as the real one does some time later: ``?q=`` finds nothing newer."""
+        with self.world.lock:
+            for repo in self.world.repos.values():
+                for issue in repo.issues.values():
+                    issue.indexed = True
+
+    # --- what is there ---------------------------------------------------------------------------------------------
+
+    def titles(self, full_name: str) -> dict[int, str]:
+        """Number to title of every issue and pull request, closed ones too."""
+        with self.world.lock:
+            return {number: issue.title for number, issue in sorted(self.world.repo(full_name).issues.items())}
+
+    def comments(self, full_name: str, number: int) -> list[tuple[int, str]]:
+        """Id and body of each comment, in the server's order."""
+        with self.world.lock:
+            return [(row.id, row.body) for row in self._issue(full_name, number).comments()]
+
+    def bodies(self, full_name: str, number: int) -> list[str]:
+        """The bodies alone."""
+        return [body for _, body in self.comments(full_name, number)]
+
+    def body(self, full_name: str, number: int) -> str:
+        """The body of the issue itself."""
+        with self.world.lock:
+            return self._issue(full_name, number).body
+
+    def _issue(self, full_name: str, number: int) -> Issue:
+        return self._repo(full_name).issues[number]
+
+    def _repo(self, full_name: str) -> Repository:
+        return self.world.repo(full_name)
+
+    def _row(self, full_name: str, comment_id: int) -> Comment:
+        row = self.world.row(self._repo(full_name), comment_id)
+        if row is None:
+            raise KeyError(comment_id)
+        return row
