@@ -1,0 +1,129 @@
+"""What a client's hook says and what it is answered, free of any client's dialect.
+
+A dialect module turns a payload into an :class:`Event` and a :class:`Reply` into an :class:`Answer`; what happens in
+between knows no client. Part of the hot path: no attrs, nothing imported that is not needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Protocol
+
+    class Dialect(Protocol):
+        """A module that speaks as one client does."""
+
+        @property
+        def LIMITS_S(self) -> Mapping[str, float]:  # noqa: N802 - a module's constant
+            """Seconds that the client grants to a kind of event, less what it takes to answer."""
+
+        @property
+        def GATED(self) -> tuple[bytes, ...]:  # noqa: N802 - a module's constant
+            """What the payload of a compaction cannot do without, for payloads that cannot be read."""
+
+        def parse(self, payload: Mapping[str, object]) -> Event:
+            """The event that a payload tells of. Never raises: what is missing or of a wrong type is left empty."""
+
+        def answer(self, kind: str, reply: Reply) -> Answer:
+            """``reply`` as the client wants it."""
+
+
+#: The kinds of event. Only COMPACTING is a gate; CONFIG is a wish that can be refused.
+START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
+    "start",
+    "prompt",
+    "tool",
+    "stop",
+    "compacting",
+    "compacted",
+    "end",
+    "config",
+    "other",
+)
+
+_MAX_ID_CHARS = 120
+
+
+class Event(NamedTuple):
+    """One call of a client's hook. What the client did not say is empty.
+
+    ``session`` is the id of the holdfast session; ``key`` what the client calls the turn, the same when it delivers an
+    event twice; ``text`` a prompt, what the model said last, or the summary of a compaction; ``source`` what caused
+    the event (startup, resume, clear, compact, manual, auto, ...). ``parts`` are texts with ids of their own, the same
+    that the transcript has; ``messages`` is a conversation given in the payload itself.
+    """
+
+    client: str
+    kind: str
+    name: str = ""
+    session: str = ""
+    native: str = ""
+    agent: str = ""
+    cwd: str = ""
+    transcript: str = ""
+    source: str = ""
+    key: str = ""
+    text: str = ""
+    tool: str = ""
+    arguments: object = None
+    output: object = None
+    call: str = ""
+    failed: bool = False
+    parts: tuple[tuple[str, str], ...] = ()
+    messages: tuple[object, ...] = ()
+    path: str = ""
+
+
+class Reply(NamedTuple):
+    """``block`` is why not, with what to do about it; ``context`` is put before the model; ``notice`` is shown to the
+    person. Empty where there is nothing to say."""
+
+    block: str = ""
+    context: str = ""
+    notice: str = ""
+
+
+class Answer(NamedTuple):
+    """What the process leaves behind."""
+
+    stdout: str = ""
+    stderr: str = ""
+    code: int = 0
+
+
+SILENCE = Reply()
+
+
+def session_of(client: str, native: str, agent: str = "") -> str:
+    """The holdfast session of a client's session, or of a sub-agent in it: ``CLIENT-ID`` or ``CLIENT-ID-agent-ID``.
+
+    Characters that no id can have become ``_``; a very long id is cut and gets a digest. Without an id it is the
+    client's name alone.
+    """
+    whole = "-".join(filter(None, (client, native, f"agent-{agent}" if agent else "")))
+    safe = "".join(c if c.isprintable() and not c.isspace() else "_" for c in whole)
+    if len(safe) > _MAX_ID_CHARS:
+        import hashlib
+
+        digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]
+        safe = f"{safe[:_MAX_ID_CHARS]}-{digest}"
+    return safe
+
+
+def text(payload: Mapping[str, object], *names: str) -> str:
+    """The first of the values that is a text with something in it."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def json_text(value: Mapping[str, object]) -> str:
+    """Compact JSON, in ASCII: no client can trip over an encoding."""
+    import json
+
+    return json.dumps(value, separators=(",", ":"))

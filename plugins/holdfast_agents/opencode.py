@@ -1,0 +1,118 @@
+"""How opencode's plugin talks to ``holdfast hook opencode``: one process an event, JSON on stdin.
+
+opencode has no command hooks. Its plugin (JavaScript, in this package) spawns the command and this is all it has to
+know:
+
+    {"event": EVENT, "sessionID": ID, "directory": FOLDER, ...}
+
+| EVENT | sent from | more keys |
+|---|---|---|
+| ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
+| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of the text parts |
+| ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` (true or false) |
+| ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
+| ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
+| ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the text of the summary |
+| ``dispose`` | ``dispose`` | ``messages`` |
+
+``messages`` is what ``client.session.messages`` returned in ``data``: the path of a file that holds it (one JSON array,
+or a message a line), or the array itself. It may be left out anywhere; at ``compacting`` the journal then stands alone,
+and when that holds nothing either, compaction is blocked.
+
+| the process | means |
+|---|---|
+| exit 0 | allowed, or noted |
+| any other exit, a signal, no process, no answer in time | at ``compacting``: **blocked**; elsewhere: ignore it |
+| stdout | text for the system prompt (``start``: the brief; ``message``: what a summary lost), else empty |
+| stderr | at ``compacting`` the reason, for a toast and the error; elsewhere a notice for a toast, else empty |
+
+The plugin's own time-out should be 60 s at ``compacting``; the process answers by itself after 50 s at the latest. The
+command may be given the event as a second word (``holdfast hook opencode compacting``), so that it knows what to refuse
+when stdin cannot be read. Keys and events that are not known are passed over. The names and keys of the other clients (``hook_event_name``,
+``session_id``, ``transcript_path``) are understood, too.
+"""
+
+from __future__ import annotations
+
+from holdfast_agents import events
+from holdfast_agents.events import Answer, Event, Reply, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLIENT = "opencode"
+GATED = (b'"compacting"', b'"PreCompact"')
+LIMITS_S = {
+    events.COMPACTING: 50.0,
+    events.START: 20.0,
+    events.PROMPT: 10.0,
+    events.TOOL: 10.0,
+    events.STOP: 10.0,
+    events.COMPACTED: 20.0,
+    events.END: 20.0,
+}
+
+_KINDS = {
+    "start": events.START,
+    "message": events.PROMPT,
+    "tool": events.TOOL,
+    "idle": events.STOP,
+    "compacting": events.COMPACTING,
+    "compacted": events.COMPACTED,
+    "dispose": events.END,
+    "SessionStart": events.START,
+    "UserPromptSubmit": events.PROMPT,
+    "PostToolUse": events.TOOL,
+    "Stop": events.STOP,
+    "PreCompact": events.COMPACTING,
+    "PostCompact": events.COMPACTED,
+    "SessionEnd": events.END,
+}
+
+
+def parse(payload: Mapping[str, object]) -> Event:
+    """The event of a payload; kind ``other`` when its name is not known."""
+    name = text(payload, "event", "hook_event_name")
+    native, agent = text(payload, "sessionID", "session_id"), text(payload, "agentID", "agent_id")
+    given = payload.get("messages")
+    parts = tuple(
+        (text(part, "id"), text(part, "text"))
+        for part in _list(payload.get("parts"))
+        if isinstance(part, dict) and text(part, "text")
+    )
+    return Event(
+        client=CLIENT,
+        kind=_KINDS.get(name, events.OTHER),
+        name=name,
+        session=events.session_of(CLIENT, native, agent),
+        native=native,
+        agent=agent,
+        cwd=text(payload, "directory", "cwd"),
+        transcript=given if isinstance(given, str) else text(payload, "transcript_path"),
+        source=text(payload, "source", "trigger", "reason"),
+        key=text(payload, "messageID", "messageId", "message_id"),
+        text=text(payload, "summary", "compact_summary", "text", "prompt", "last_assistant_message"),
+        tool=text(payload, "tool", "tool_name"),
+        arguments=payload.get("args", payload.get("tool_input")),
+        output=payload.get("output", payload.get("tool_response")),
+        call=text(payload, "callID", "tool_use_id"),
+        failed=payload.get("failed") is True,
+        parts=parts,
+        messages=tuple(_list(given)),
+    )
+
+
+def answer(kind: str, reply: Reply) -> Answer:
+    """Blocked: exit 2 and the reason on stderr. Otherwise text for the model on stdout and for the person on stderr."""
+    if kind == events.COMPACTING:
+        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
+    return Answer(stdout=_line(reply.context), stderr=_line(reply.notice))
+
+
+def _line(told: str) -> str:
+    return f"{told}\n" if told else ""
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
