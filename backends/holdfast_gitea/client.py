@@ -1,0 +1,380 @@
+"""A small client of Gitea and Forgejo: issues, comments and labels of one repository.
+
+It knows what these servers really do and their description does not say: comments of an issue are never paginated, a
+missing issue answers 500 there, an unknown label name unfilters a list, ``since`` is inclusive in whole seconds.
+Reading is tried again while what goes wrong may pass. A write is tried once, but for :meth:`Repo.publish`, which may be
+repeated safely because it looks for its record before every try. What a redirect names is never asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Final, Literal, Self
+
+from attrs import frozen
+
+from holdfast.errors import ConfigError, NotFound
+from holdfast_gitea import marker, models
+from holdfast_gitea.faults import Absent, Passing, garbled
+from holdfast_gitea.models import Comment, Comments, Issue, Label
+from holdfast_gitea.transport import Answer, Transport
+
+#: How far back a list is asked for what a lost try may have left: clocks of servers behind one address may differ, and
+#: a write may still be under way when its answer is given up.
+MARGIN: Final = timedelta(minutes=2)
+_PAGE: Final = 50  # more is never sent
+_PAGES: Final = 2000  # a list that does not end is an error
+_REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
+
+
+@frozen(kw_only=True)
+class Posted:
+    """A comment that was read back, and the list in which it was found, from :data:`MARGIN` before its first try on."""
+
+    comment: Comment
+    listed: Comments
+
+
+class Gitea:
+    """A server. ``timeout_s`` bounds one wait for it, ``patience_s`` one call with its tries, both in seconds.
+
+    ``token`` goes with every request, so plain HTTP is refused but for this machine, unless ``insecure_http``.
+    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without ``holdfast[gitea]``.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        token: str,
+        *,
+        timeout_s: float = 10.0,
+        patience_s: float = 20.0,
+        insecure_http: bool = False,
+    ) -> None:
+        self._transport = Transport(
+            server, token, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http
+        )
+
+    @property
+    def server(self) -> str:
+        """The server's address, without a slash at its end."""
+        return self._transport.server
+
+    def __repr__(self) -> str:
+        return f"Gitea({self.server!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def server_version(self) -> str:
+        """What the server calls its version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""
+        answer = self._transport.patiently(lambda: self._transport.once("GET", "/version"))
+        version = answer.data.get("version") if isinstance(answer.data, Mapping) else None
+        if not isinstance(version, str):
+            raise garbled("it tells no version")
+        return version
+
+    def repo(self, name: str) -> Repo:
+        """The repository ``owner/name``; nothing is asked yet. Raises: ConfigError for another form."""
+        if not _REPOSITORY.fullmatch(name):
+            raise ConfigError(
+                f"storage.repository cannot be {name[:80]!r}.", next_step='Write it like "owner/repository".'
+            )
+        return Repo(self._transport, name)
+
+
+class Repo:
+    """A repository's issues, comments and labels.
+
+    All calls may raise Unavailable: :class:`~holdfast_gitea.faults.Passing` when the same call may succeed later, else
+    :class:`~holdfast_gitea.faults.Closed` with what to do. A repository that is gone, renamed or not shown is an error,
+    never an empty list.
+    """
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._transport = transport
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Repo({self._transport.server!r}, {self.name!r})"
+
+    @property
+    def url(self) -> str:
+        """Where people find it."""
+        return f"{self._transport.server}/{self.name}"
+
+    def check(self) -> None:
+        """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""
+        self._get("/issues", state="all", type="issues", page=1, limit=1)
+
+    # --- issues
+
+    def issue(self, number: int) -> Issue | None:
+        """The issue or pull request, or None when the repository has none of that number."""
+        try:
+            return models.issue(self._get(f"/issues/{number}").data)
+        except Absent:
+            self.check()  # the issue may be missing because the repository is
+            return None
+
+    def issues(
+        self,
+        *,
+        state: Literal["open", "closed", "all"] = "all",
+        kind: Literal["issues", "pulls", "all"] = "issues",
+        since: datetime | None = None,
+    ) -> list[Issue]:
+        """All issues, by ascending number; with ``since`` those that changed at or after that second.
+
+        There is no filter by label: the server drops a name that it does not know and sends everything.
+        """
+        return self.issues_at(state=state, kind=kind, since=since)[0]
+
+    def issues_at(
+        self,
+        *,
+        state: Literal["open", "closed", "all"] = "all",
+        kind: Literal["issues", "pulls", "all"] = "issues",
+        since: datetime | None = None,
+    ) -> tuple[list[Issue], datetime | None]:
+        """The same with the server's time as it began to answer, from which the next list can go on."""
+        params: dict[str, str | int] = {"state": state, **_since(since)}
+        if kind != "all":
+            params["type"] = kind
+        for _ in range(3):
+            found: dict[int, Issue] = {}
+            began: datetime | None = None
+            for page in range(1, _PAGES):
+                answer = self._get("/issues", **params, page=page, limit=_PAGE)
+                began = began or answer.at
+                some = [models.issue(one) for one in models.many(answer.data)]
+                found.update((one.number, one) for one in some)
+                if not some or len(found) == answer.total:
+                    break
+            # New ones come first and push others to the next page, which does no harm; one that is deleted meanwhile
+            # pulls one from the next page to this, where it is missed.
+            if answer.total is None or len(found) >= answer.total:
+                return [found[number] for number in sorted(found)], began
+        raise garbled("the list of issues changes faster than it can be read")
+
+    def create_issue(self, title: str, body: str, labels: Sequence[int] = ()) -> Issue:
+        """Make an issue; ``labels`` are ids. Titles are not unique, and cut at 255 characters. A single try."""
+        send: dict[str, object] = {"title": title, "body": body}
+        if labels:
+            send["labels"] = list(labels)
+        return models.issue(self._once("POST", "/issues", send).data)
+
+    def edit_issue(
+        self,
+        number: int,
+        *,
+        body: str | None = None,
+        state: Literal["open", "closed"] | None = None,
+        title: str | None = None,
+        content_version: int | None = None,
+    ) -> Issue:
+        """Change one field; the server would change several one after the other. A single try, and safe to repeat.
+
+        Raises: Conflict when ``content_version`` is not the stored one (only where the server has it); NotFound.
+        """
+        given = {"body": body, "state": state, "title": title}
+        send: dict[str, object] = {key: value for key, value in given.items() if value is not None}
+        if len(send) != 1:
+            raise ValueError("change exactly one field in a call")
+        if content_version is not None:
+            send["content_version"] = content_version
+        try:
+            return models.issue(self._once("PATCH", f"/issues/{number}", send).data)
+        except Absent as error:
+            self.check()
+            raise self._no_issue(number) from error
+
+    def delete_issue(self, number: int) -> None:
+        """Remove an issue with its comments and their histories; one that is gone is fine. Takes an admin's token."""
+        self._remove(f"/issues/{number}")
+
+    # --- comments
+
+    def comments(self, number: int, *, since: datetime | None = None) -> Comments:
+        """All comments of an issue, by ascending id; with ``since`` those that were made or edited at or after that
+        second. Deletions do not show. Raises: NotFound when there is no such issue."""
+        return self._transport.patiently(lambda: self._comments(number, since))
+
+    def comment(self, comment_id: int) -> Comment | None:
+        """The comment, or None when the repository has none of that id."""
+        try:
+            answer = self._get(f"/issues/comments/{comment_id}")
+        except Absent:
+            self.check()
+            return None
+        return None if answer.status == 204 else models.comment(answer.data)  # 204: an event, not a comment
+
+    def activity(self, since: datetime, until: datetime) -> list[Comment]:
+        """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
+        found: dict[int, Comment] = {}
+        for page in range(1, _PAGES):
+            # Without a page the server sends everything at once, however much that is.
+            window = {**_since(since), "before": _stamp(until)}
+            answer = self._get("/issues/comments", **window, page=page, limit=_PAGE)
+            some = [models.comment(one) for one in models.many(answer.data)]
+            found.update((one.id, one) for one in some)
+            if not some or len(found) == answer.total:
+                return [found[one] for one in sorted(found)]
+        raise garbled("the list of comments does not end")
+
+    def create_comment(self, number: int, body: str) -> Comment:
+        """Add a comment. A single try: after an error nobody knows whether it was made; see :meth:`publish`.
+
+        Raises: NotFound when there is no such issue.
+        """
+        try:
+            return models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
+        except Absent as error:
+            self.check()
+            raise self._no_issue(number) from error
+        except Passing as error:
+            if error.status == 500 and self.issue(number) is None:
+                raise self._no_issue(number) from error
+            raise
+
+    def delete_comment(self, comment_id: int) -> None:
+        """Remove a comment; one that is gone is fine."""
+        self._remove(f"/issues/comments/{comment_id}")
+
+    def publish(self, number: int, body: str, record_id: str) -> Comment:
+        """Add a comment once, however often this is called, and return it when it was read back whole.
+
+        ``record_id`` is the ``id`` in the marker that is the body's last line; make it before the first call. Before
+        every try the issue is searched for it, and when there are several the first one counts. What was published
+        before is returned as it stands now, edited by hand or not: compare the body.
+        Raises: NotFound when there is no such issue; Passing after ``patience_s``: call again, nothing is done twice;
+        Closed, Refused; Unavailable when the server keeps another text than it was sent.
+        """
+        listed = self.comments(number)
+        found = _first(listed, record_id)
+        return found or self.post(number, body, record_id, listed).comment
+
+    def post(self, number: int, body: str, record_id: str, listed: Comments, *, relist: bool = False) -> Posted:
+        """The same for a caller who has just seen in ``listed`` that the record is not there.
+
+        Costs a POST and a GET. With ``relist`` the comment is read back in a new list of the issue, which shows what
+        came in between as well.
+        """
+        if (marker.fields(body) or {}).get("id") != record_id:
+            raise ValueError("the body does not end with the marker of the record")
+        since = listed.at - MARGIN if listed.at else None
+        first = True
+
+        def attempt() -> Posted:
+            nonlocal first
+            now, found = listed, None
+            if not first:
+                now = self._comments(number, since)
+                found = _first(now, record_id)
+            first = False
+            if found is None:
+                made = self.create_comment(number, body)
+                if relist:
+                    now = self._comments(number, since)
+                    found = _first(now, record_id)
+                # A list may be behind (a replica); the comment itself is asked for by its id.
+                found = found or self.comment(made.id)
+            if found is None:
+                raise garbled("a comment was accepted and is not there")
+            if found.body != body:
+                raise garbled("a comment reads otherwise than it was written")
+            return Posted(comment=found, listed=now)
+
+        return self._transport.patiently(attempt)
+
+    # --- labels
+
+    def labels(self) -> list[Label]:
+        """All labels of the repository, by ascending id."""
+        found: dict[int, Label] = {}
+        for page in range(1, _PAGES):
+            answer = self._get("/labels", page=page, limit=_PAGE)
+            some = [models.label(one) for one in models.many(answer.data)]
+            found.update((one.id, one) for one in some)
+            if not some or len(found) == answer.total:
+                return [found[one] for one in sorted(found)]
+        raise garbled("the list of labels does not end")
+
+    def create_label(self, name: str, color: str = "#5319e7", description: str = "") -> Label:
+        """Make a label; names are not unique. A single try."""
+        send = {"name": name, "color": color, "description": description}
+        return models.label(self._once("POST", "/labels", send).data)
+
+    def ensure_label(self, name: str) -> Label:
+        """The label of that name with the lowest id, made when there is none."""
+        known = [one for one in self.labels() if one.name == name]
+        return known[0] if known else self.create_label(name)
+
+    # ---
+
+    def _comments(self, number: int, since: datetime | None) -> Comments:
+        """One try of :meth:`comments`."""
+        try:
+            answer = self._once("GET", f"/issues/{number}/comments", params=_since(since))
+        except Absent as error:
+            self.check()
+            raise self._no_issue(number) from error
+        except Passing as error:
+            if error.status == 500 and self.issue(number) is None:  # so Gitea says that there is no such issue
+                raise self._no_issue(number) from error
+            raise
+        values = sorted((models.comment(one) for one in models.many(answer.data)), key=lambda one: one.id)
+        return Comments(values=tuple(values), total=len(values) if answer.total is None else answer.total, at=answer.at)
+
+    def _get(self, path: str, **params: str | int) -> Answer:
+        return self._transport.patiently(lambda: self._once("GET", path, params=params))
+
+    def _remove(self, path: str) -> None:
+        def attempt() -> None:
+            try:
+                self._once("DELETE", path)
+            except Absent:
+                self.check()
+
+        self._transport.patiently(attempt)
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        send: Mapping[str, object] | None = None,
+        params: Mapping[str, str | int] | None = None,
+    ) -> Answer:
+        return self._transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, repository=self.name)
+
+    def _no_issue(self, number: int) -> NotFound:
+        return NotFound(
+            f"There is no issue #{number} in {self.name}.",
+            next_step="It was deleted on the server, or the number is wrong.",
+        )
+
+
+def _first(listed: Comments, record_id: str) -> Comment | None:
+    """The record's comment with the lowest id."""
+    for comment in listed.values:
+        if record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id:
+            return comment
+    return None
+
+
+def _since(moment: datetime | None) -> dict[str, str | int]:
+    return {"since": _stamp(moment)} if moment else {}
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,169 @@
+"""What goes wrong between here and the server, as storage errors: what may pass, and what will not.
+
+No message holds the token, a text that was sent, or what the server wrote: it may quote either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
+
+#: Answers that another try may turn into a good one. What was sent may have been done all the same.
+PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
+_MOVED_TO: Final = re.compile(r"/api/v1/repos/([^/]+/[^/]+)")
+
+
+class Passing(Unavailable):
+    """No answer, or one that another try may better. Whether the server did what was asked is not known.
+
+    ``status`` is the HTTP status, 0 when there was none; ``retry_after_s`` what the server asks to wait, in seconds.
+    """
+
+    def __init__(self, message: str, *, next_step: str, status: int = 0, retry_after_s: float | None = None) -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class Closed(Unavailable):
+    """The server answered, and will answer the same again until a person changes something."""
+
+
+class Absent(Unavailable):
+    """The server says that what the path names is not there. Callers who know what that means turn it into an answer;
+    for anybody else it is an error, never "empty"."""
+
+
+def of_status(
+    status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
+) -> HoldfastError:
+    """The error for an answer that is not a success. ``message`` is what the server said; it is only looked at."""
+    if status in PASSING or (status == 404 and not is_json):
+        return _passing(status, headers, is_json=is_json)
+    if 300 <= status < 400:
+        return _moved(headers.get("location", ""), repository)
+    said = message.casefold()
+    if status == 401:
+        return Closed(
+            "The Gitea server does not know the token.",
+            next_step="Make a new one with the scope `write:issue`, then `holdfast auth set gitea`.",
+        )
+    if status == 403:
+        return _forbidden(said, repository)
+    if status == 404:
+        return Absent(
+            f"The Gitea server has nothing there, or does not show it to this token ({repository or 'no repository'}).",
+            next_step="Check the server's address, the repository's name and that the token's user may see it.",
+        )
+    if status == 409:
+        return Conflict(
+            "Somebody else changed it on the Gitea server in between.",
+            next_step="Read it again and redo the change.",
+        )
+    if status == 413:
+        return Refused(
+            "The Gitea server, or a proxy before it, refuses a text of this size.",
+            next_step="Raise the proxy's request limit, or store a shorter text.",
+        )
+    if status == 423:
+        return Closed(
+            f"The repository {repository} is archived: nothing can be written to it.",
+            next_step="Unarchive it in its settings on the server, or name another in `[storage]`.",
+        )
+    return Closed(
+        f"The Gitea server refused the request (HTTP {status}).",
+        next_step="Check its log, and that its version is 1.25 or later.",
+    )
+
+
+def unreachable(reason: str) -> Passing:
+    """The error for no answer at all; ``reason`` is a phrase like "took too long to answer"."""
+    return Passing(
+        f"The Gitea server {reason}.",
+        next_step="Check the server's address and the network, then try again; it is safe to repeat.",
+    )
+
+
+def garbled(what: str) -> Passing:
+    """The error for an answer that is not what this server says when it works."""
+    return Passing(
+        f"The answer is not one of a Gitea server: {what}.",
+        next_step="Check the address, and what stands between here and the server (a proxy, a login page).",
+    )
+
+
+def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passing:
+    wait = seconds(headers.get("retry-after"))
+    if status == 429:
+        later = f" in {wait:.0f} s" if wait else " later"
+        return Passing(
+            "The Gitea server, or a proxy before it, limits how often it may be asked.",
+            next_step=f"Try again{later}.",
+            status=status,
+            retry_after_s=wait,
+        )
+    who = "The Gitea server" if is_json else "The Gitea server, or a proxy before it,"
+    return Passing(
+        f"{who} cannot answer now (HTTP {status}).",
+        next_step="Try again later; it is safe to repeat.",
+        status=status,
+        retry_after_s=wait,
+    )
+
+
+def _moved(location: str, repository: str) -> Closed:
+    """A redirect is never followed: a redirected POST would become a GET, and the token may not go elsewhere."""
+    parts = urlsplit(location)
+    found = _MOVED_TO.search(parts.path)
+    if found and found[1] != repository:
+        return Closed(
+            f"The repository {repository} was renamed: it is {found[1]} now.",
+            next_step=f'Set `repository = "{found[1]}"` in `[storage]`.',
+        )
+    place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another address"
+    return Closed(
+        f"The Gitea server sends every request on to {place}.", next_step="Set `server` to the address that it names."
+    )
+
+
+def _forbidden(said: str, repository: str) -> Closed:
+    if "scope" in said:
+        return Closed(
+            "The token may not do that: it lacks a scope.",
+            next_step="Make one with the scope `write:issue`, then `holdfast auth set gitea`.",
+        )
+    if "locked" in said:
+        return Closed(
+            f"The issue in {repository} is locked: no comment can be added.",
+            next_step="Unlock the conversation on the server, or give the token's user write access.",
+        )
+    return Closed(
+        f"The token's user may not do that in {repository or 'this server'}.",
+        next_step="Give that user write access to the repository's issues, and see that nobody blocked it.",
+    )
+
+
+def seconds(retry_after: str | None) -> float | None:
+    """A Retry-After header (seconds, or a date) in seconds; None when there is none or it is garbled."""
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        at = date(retry_after)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at else None
+
+
+def date(header: str | None) -> datetime | None:
+    """The time of an HTTP date, or None."""
+    try:
+        at = parsedate_to_datetime(header or "")
+    except (ValueError, TypeError):
+        return None
+    return at.astimezone(UTC) if at.tzinfo else None

@@ -1,0 +1,97 @@
+"""The hidden last line by which a record is known in a comment, and the fence that its text stands in.
+
+A comment of ours reads::
+
+    A line for people.
+
+    ```markdown
+    the text, exactly
+    ```
+    <!-- hf:rec id=0192... kind=ver base=0191... sha256=... n=8 -->
+
+Inside a fence nothing makes references or mentions; the fence is longer than any run of backticks in the text. ``n`` is
+the length of the text in bytes of UTF-8 and ``sha256`` its digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import frozen
+
+_LINE: Final = re.compile(r"<!-- hf:rec ((?:[a-z][a-z0-9]*=[A-Za-z0-9_-]*(?: |(?= -->)))*) ?-->")
+_PAIR: Final = re.compile(r"[a-z][a-z0-9]*=[A-Za-z0-9_-]*")
+_SIZE: Final = re.compile(r"[0-9]{1,9}")
+_TICKS: Final = re.compile(r"`+")
+
+
+@frozen(kw_only=True)
+class Framed:
+    """A text with its marker, as read from a comment. ``text`` is None when the frame was broken (edited by hand)."""
+
+    fields: Mapping[str, str]
+    text: str | None
+
+    @property
+    def id(self) -> str:
+        return self.fields.get("id", "")
+
+    @property
+    def intact(self) -> bool:
+        """Whether the text is the one that was written."""
+        return self.text is not None and digest(self.text) == self.fields.get("sha256")
+
+
+def digest(text: str) -> str:
+    """Hex SHA-256 of the text's UTF-8."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def line(**fields: str | int) -> str:
+    """The marker. Values hold letters, digits, ``_`` and ``-`` only; empty ones are left out. Raises: ValueError."""
+    pairs = [f"{key}={value}" for key, value in fields.items() if value != ""]
+    if not all(_PAIR.fullmatch(pair) for pair in pairs):
+        raise ValueError("a marker holds letters, digits, `_` and `-` only")
+    return f"<!-- hf:rec {' '.join(pairs)} -->"
+
+
+def fields(body: str) -> dict[str, str] | None:
+    """What the marker in the last line of a comment says, or None when the last line is not one."""
+    last = body.rstrip().rsplit("\n", 1)[-1].strip()
+    found = _LINE.fullmatch(last)
+    if found is None:
+        return None
+    return {key: value for key, _, value in (pair.partition("=") for pair in _PAIR.findall(found[1]))}
+
+
+def frame(note: str, text: str, *, language: str = "markdown", **more: str | int) -> str:
+    """The body of a comment: a line for people, the text in its fence, the marker."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    marker = line(**more, sha256=digest(text), n=len(text.encode("utf-8")))
+    return f"{note}\n\n{fence}{language}\n{text}\n{fence}\n{marker}"
+
+
+def framed(body: str) -> Framed | None:
+    """The record in a comment, or None when it holds none."""
+    found = fields(body)
+    return None if found is None else Framed(fields=found, text=_inside(body, found.get("n", "")))
+
+
+def _inside(body: str, size: str) -> str | None:
+    """The text between the first fence and the last, when it is as long as it should be."""
+    data = body.encode("utf-8", "surrogatepass")
+    opened = re.search(rb"(?:^|\n)(`{3,})[a-z]*\n", data)
+    if opened is None or not _SIZE.fullmatch(size):
+        return None
+    end = opened.end() + int(size)
+    rest = data[end:].replace(b"\r", b"")
+    if not rest.startswith(b"\n" + opened[1] + b"\n"):
+        return None
+    try:
+        return data[opened.end() : end].decode("utf-8")
+    except UnicodeDecodeError:
+        return None

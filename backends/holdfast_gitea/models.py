@@ -1,0 +1,167 @@
+"""What the server tells, as values. Every field that is used is checked: an answer of another shape is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+from attrs import frozen
+
+from holdfast_gitea.faults import garbled
+
+T = TypeVar("T")
+
+
+@frozen(kw_only=True)
+class Label:
+    """A label of a repository."""
+
+    id: int
+    name: str
+
+
+@frozen(kw_only=True)
+class Issue:
+    """An issue or a pull request. ``comments`` is how many it has; times are whole seconds, as the server keeps them.
+
+    ``content_version`` guards an edit of the body; None where the server has none (before 1.26, and Forgejo).
+    """
+
+    number: int
+    title: str
+    body: str
+    state: str
+    author: str
+    url: str
+    created_at: datetime
+    updated_at: datetime
+    closed_at: datetime | None = None
+    comments: int = 0
+    labels: tuple[Label, ...] = ()
+    content_version: int | None = None
+    is_pull: bool = False
+    merged: bool = False
+    is_locked: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == "open"
+
+
+@frozen(kw_only=True)
+class Comment:
+    """A comment. Its ``id`` is the order in which comments were made, over the whole server; times are not.
+
+    ``issue`` is the number of the issue or pull request that it stands on.
+    """
+
+    id: int
+    issue: int
+    body: str
+    author: str
+    url: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@frozen(kw_only=True)
+class Comments:
+    """Comments by ascending id. ``total`` is how many the server says there are that fit the question; ``at`` its clock
+    as it answered, None when it does not tell."""
+
+    values: tuple[Comment, ...]
+    total: int
+    at: datetime | None = None
+
+
+def issue(data: object) -> Issue:
+    """Raises: Passing for anything but an issue."""
+    table = _table(data, "an issue")
+    pull = table.get("pull_request")
+    return Issue(
+        number=_field(table, "number", int),
+        title=_field(table, "title", str),
+        body=_optional(table, "body", str) or "",
+        state=_field(table, "state", str),
+        author=_author(table),
+        url=_optional(table, "html_url", str) or "",
+        created_at=_moment(table, "created_at"),
+        updated_at=_moment(table, "updated_at"),
+        closed_at=_moment(table, "closed_at") if table.get("closed_at") else None,
+        comments=_optional(table, "comments", int) or 0,
+        labels=tuple(label(one) for one in _optional(table, "labels", list) or ()),
+        content_version=_optional(table, "content_version", int),
+        is_pull=isinstance(pull, Mapping),
+        merged=isinstance(pull, Mapping) and pull.get("merged") is True,
+        is_locked=bool(_optional(table, "is_locked", bool)),
+    )
+
+
+def comment(data: object) -> Comment:
+    """Raises: Passing for anything but a comment."""
+    table = _table(data, "a comment")
+    place = _optional(table, "issue_url", str) or _optional(table, "pull_request_url", str) or ""
+    number = place.rsplit("/", 1)[-1]
+    return Comment(
+        id=_field(table, "id", int),
+        issue=int(number) if number.isascii() and number.isdigit() else 0,
+        body=_field(table, "body", str),
+        author=_author(table),
+        url=_optional(table, "html_url", str) or "",
+        created_at=_moment(table, "created_at"),
+        updated_at=_moment(table, "updated_at"),
+    )
+
+
+def label(data: object) -> Label:
+    """Raises: Passing for anything but a label."""
+    table = _table(data, "a label")
+    return Label(id=_field(table, "id", int), name=_field(table, "name", str))
+
+
+def many(data: object) -> list[Any]:
+    """Raises: Passing for anything but a list."""
+    if data is None:  # how Go writes an empty one
+        return []
+    if not isinstance(data, list):
+        raise garbled("a list was expected")
+    return data
+
+
+def _table(data: object, what: str) -> Mapping[str, object]:
+    if not isinstance(data, Mapping):
+        raise garbled(f"{what} was expected")
+    return data
+
+
+def _optional(table: Mapping[str, object], key: str, kind: type[T]) -> T | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise garbled(f"`{key}` is of a wrong kind")
+    return value
+
+
+def _field(table: Mapping[str, object], key: str, kind: type[T]) -> T:
+    value = _optional(table, key, kind)
+    if value is None:
+        raise garbled(f"`{key}` is missing")
+    return value
+
+
+def _moment(table: Mapping[str, object], key: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(_field(table, key, str))
+    except ValueError as error:
+        raise garbled(f"`{key}` is not a time") from error
+    if at.tzinfo is None:
+        raise garbled(f"`{key}` has no time zone")
+    return at
+
+
+def _author(table: Mapping[str, object]) -> str:
+    user = table.get("user")
+    login = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
+    return login if isinstance(login, str) else ""

@@ -1,0 +1,224 @@
+"""One request and its answer: the only module that knows the HTTP library and the token."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from holdfast.errors import ConfigError, PluginLoadFailed, Refused
+from holdfast_gitea import faults
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+#: More than any answer that the backend's own limits allow for; the rest of a longer one is not read.
+MAX_ANSWER_BYTES: Final = 64 << 20
+_FIRST_PAUSE_S: Final = 0.2
+_LONGEST_PAUSE_S: Final = 5.0
+_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
+
+
+@frozen(kw_only=True)
+class Answer:
+    """A successful answer: its JSON (None without a body), how many things there are in all, the server's clock."""
+
+    status: int
+    data: Any
+    total: int | None
+    at: datetime | None
+
+
+class Transport:
+    """The connection to one server. Certificates are checked, redirects are never followed, nothing waits for ever.
+
+    ``timeout_s`` bounds connecting and every wait for a piece of an answer, ``patience_s`` one call with all its tries.
+    """
+
+    def __init__(self, server: str, token: str, *, timeout_s: float, patience_s: float, insecure_http: bool) -> None:
+        self.server = check_server(server, insecure_http=insecure_http)
+        if not _TOKEN.fullmatch(token):
+            raise ConfigError(
+                "The Gitea token is blank or holds a character that no token has.",
+                next_step="Set it anew: `holdfast auth set gitea`.",
+            )
+        self._token = token
+        self._timeout_s = timeout_s
+        self._patience_s = patience_s
+        self._mutex = threading.Lock()
+        self._client: httpx.Client | None = None
+        self._pid = 0
+        self._httpx = _library()
+
+    def __repr__(self) -> str:  # without the token
+        return f"Transport({self.server!r})"
+
+    def once(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str | int] | None = None,
+        send: Mapping[str, object] | None = None,
+        repository: str = "",
+    ) -> Answer:
+        """One try of one request. ``path`` begins after ``/api/v1``.
+
+        Raises: Passing when another try may succeed, whatever became of this one; Absent, Closed, Conflict, Refused.
+        """
+        httpx = self._httpx
+        end = time.monotonic() + max(self._timeout_s, self._patience_s)
+        try:
+            with self._connected().stream(
+                method, f"{self.server}/api/v1{path}", params=params, **_content(send)
+            ) as response:
+                body = self._read(response, end)
+        except httpx.TimeoutException as error:
+            raise faults.unreachable("took too long to answer") from error
+        except httpx.HTTPError as error:
+            raise faults.unreachable(f"cannot be reached, or broke off its answer ({type(error).__name__})") from error
+        headers = response.headers
+        data, is_json = _parsed(body)
+        if not 200 <= response.status_code < 300:
+            said = str(data.get("message", "")) if isinstance(data, Mapping) else ""
+            raise faults.of_status(
+                response.status_code, headers, said, repository=repository, is_json=is_json or not body
+            )
+        if body and not is_json:
+            raise faults.garbled("it is not JSON, or was cut")
+        return Answer(
+            status=response.status_code,
+            data=data,
+            total=_number(headers.get("x-total-count")),
+            at=faults.date(headers.get("date")),
+        )
+
+    def patiently(self, attempt: Callable[[], T]) -> T:
+        """Call ``attempt`` until it does not raise Passing, with growing pauses or those that the server asks for.
+
+        Raises: the last Passing, when the next pause would end after ``patience_s``.
+        """
+        end = time.monotonic() + self._patience_s
+        pause = _FIRST_PAUSE_S
+        while True:
+            try:
+                return attempt()
+            except faults.Passing as error:
+                wait = pause if error.retry_after_s is None else error.retry_after_s
+                if time.monotonic() + wait >= end:
+                    raise
+                time.sleep(wait)
+                pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    def close(self) -> None:
+        """Close the connections. The next request opens new ones."""
+        with self._mutex:
+            client, self._client = self._client, None
+            if client is not None and self._pid == os.getpid():
+                client.close()
+
+    def _connected(self) -> httpx.Client:
+        """The client of this process: connections are not shared with a fork."""
+        with self._mutex:
+            if self._client is None or self._pid != os.getpid():
+                self._pid = os.getpid()
+                self._client = self._httpx.Client(
+                    headers={"Authorization": f"token {self._token}", "Accept": "application/json"},
+                    timeout=self._timeout_s,
+                    follow_redirects=False,
+                )
+            return self._client
+
+    @staticmethod
+    def _read(response: httpx.Response, end: float) -> bytes:
+        """The whole body. An answer that trickles or never ends is given up."""
+        pieces: list[bytes] = []
+        size = 0
+        for piece in response.iter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if time.monotonic() > end:
+                raise faults.unreachable("took too long to send its answer")
+            if size > MAX_ANSWER_BYTES:
+                raise faults.garbled(f"it is longer than {MAX_ANSWER_BYTES >> 20} MiB")
+        return b"".join(pieces)
+
+
+def check_server(server: str, *, insecure_http: bool = False) -> str:
+    """The address without a slash at its end. Plain HTTP is for this machine only, since the token goes with it.
+
+    Raises: ConfigError.
+    """
+    parts = urlsplit(server.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigError(
+            "storage.server is not the address of a server.", next_step='Write it like "https://git.example.org".'
+        )
+    if parts.username or parts.password:
+        raise ConfigError(
+            "storage.server holds a name or a password.",
+            next_step="Take it out, and set a token: `holdfast auth set gitea`.",
+        )
+    if parts.scheme == "http" and not insecure_http and not _is_loopback(parts.hostname):
+        raise ConfigError(
+            "storage.server is plain HTTP: whoever is on the way could read the token.",
+            next_step="Use https://, or set `insecure_http = true` if the network is yours alone.",
+        )
+    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _library() -> Any:
+    """The HTTP library, imported here: it takes longer than everything else that an agent's event needs."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise PluginLoadFailed(
+            "Talking to a Gitea server needs the library httpx, which is not installed.",
+            next_step='Install it with `pip install "holdfast[gitea]"`.',
+        ) from error
+    return httpx
+
+
+def _content(send: Mapping[str, object] | None) -> dict[str, Any]:
+    """What is sent, as UTF-8. Raises: Refused for what no JSON text or database holds."""
+    if send is None:
+        return {}
+    try:
+        data = json.dumps(send, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Refused("The text holds a lone surrogate.", next_step="Remove it.") from error
+    if b"\\u0000" in data and "\0" in "".join(v for v in send.values() if isinstance(v, str)):
+        raise Refused("The text holds a NUL character.", next_step="Remove it.")
+    return {"content": data, "headers": {"Content-Type": "application/json"}}
+
+
+def _parsed(body: bytes) -> tuple[Any, bool]:
+    """The JSON in an answer, and whether it is JSON."""
+    if not body:
+        return None, False
+    try:
+        return json.loads(body), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else None
