@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import ConfigError, Corrupt
+from holdfast.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
 from holdfast.models import turns_of
 from holdfast.transcripts import Transcript, detect, read
-from holdfast.transcripts.reading import MAX_CALL_CHARS, MAX_RESULT_CHARS
 
 SAMPLES = Path(__file__).parents[1] / "data" / "transcripts"
 DEMO = Path(str(files("holdfast") / "demo" / "session.jsonl"))

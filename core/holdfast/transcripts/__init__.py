@@ -54,11 +54,12 @@ FORMATS: Final[tuple[Format, ...]] = (claude_code, codex, opencode, messages)
 """The most particular first: a row of another format may hold a role and a content as well."""
 
 
-def read(path: str | os.PathLike[str], *, offset: int = 0) -> Transcript:
+def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
     """The conversation in the file at ``path``, from byte ``offset`` on.
 
     Rows are read one by one; what is held is the messages and the row at hand. Where no row starts at ``offset`` the
-    file was replaced, and it is read from the start. Reading again what was read before gives the same ids.
+    file was replaced, and it is read from the start. Reading again what was read before gives the same ids. ``agent``
+    reads what the sub-agent of that id said, which Claude Code keeps apart (``isSidechain``), and nothing else.
 
     Raises:
         ConfigError: ``path`` is missing, not a regular file, or cannot be read.
@@ -68,7 +69,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0) -> Transcript:
         form, document = _told(stream, path)
         resumable = form.APPENDED and not document
         start = offset if resumable and _starts_row(stream, offset) else 0
-        reading = _placed(stream, form) if start else Reading()
+        reading = _placed(stream, form, agent) if start else Reading(agent=agent)
         end, truncated = start, False
         for row in elements(stream) if document else lines(stream, start):
             end, truncated = row.end, row.cut
@@ -129,9 +130,9 @@ def _starts_row(stream: BinaryIO, offset: int) -> bool:
     return stream.read(1) == b"\n"
 
 
-def _placed(stream: BinaryIO, form: Format) -> Reading:
+def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:
     """An empty reading that knows session, branch and folder: rows after an offset may not tell them again."""
-    head = Reading()
+    head = Reading(agent=agent)
     for row in islice(lines(stream), _PLACE_ROWS):
         if isinstance(row.value, dict):
             form.take(row.value, row.position, head)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from holdfast.transcripts.reading import Reading, clean, objects, without_injected
+from holdfast.excerpts import clean, without_injected
+from holdfast.transcripts.reading import Reading, objects
 
 
 def text_of(content: object) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from holdfast.excerpts import clean
 from holdfast.transcripts.blocks import take_content, text_of
-from holdfast.transcripts.reading import Reading, clean, mapping, row_key
+from holdfast.transcripts.reading import Reading, mapping, row_key
 
 NAME: Final = "claude-code"
 APPENDED: Final = True
@@ -59,7 +60,10 @@ def recognises(row: Mapping[str, object]) -> bool:
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add what the row says; False when its type is not known."""
     kind = clean(row.get("type"))
-    if row.get("isSidechain") is True:  # a sub-agent's talk is not this conversation
+    sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
+    if kind in {"user", "assistant"} and sidechain != bool(reading.agent):
+        return True
+    if sidechain and row.get("agentId") != reading.agent:
         return True
     if kind in _SPEECH or kind in {"system", "attachment"}:
         reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))

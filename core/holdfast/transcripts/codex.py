@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from holdfast.excerpts import clean
 from holdfast.transcripts.blocks import text_of
-from holdfast.transcripts.reading import Reading, clean, mapping, objects, row_key
+from holdfast.transcripts.reading import Reading, mapping, objects, row_key
 
 NAME: Final = "codex"
 APPENDED: Final = True

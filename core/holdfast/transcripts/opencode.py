@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.transcripts.reading import Reading, clean, mapping, objects, row_key, without_injected
+from holdfast.excerpts import clean, without_injected
+from holdfast.transcripts.reading import Reading, mapping, objects, row_key
 
 NAME: Final = "opencode"
 APPENDED: Final = False  # a dump is written anew each time

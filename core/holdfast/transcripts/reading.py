@@ -10,30 +10,11 @@ from typing import Final
 
 from attrs import define, field, frozen
 
+from holdfast.excerpts import call_line, clean, result_text
 from holdfast.models import Message
-
-MAX_RESULT_CHARS: Final = 4_000
-"""What is kept of one tool result: its head and its tail, since the verdict of a test run stands at the end."""
-
-MAX_CALL_CHARS: Final = 400
-"""What is kept of the one line that says which call was made."""
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
-_UNSTORABLE: Final = re.compile("[\ud800-\udfff]")
-_TELLING_ARGUMENTS: Final = (
-    "command",
-    "cmd",
-    "file_path",
-    "filePath",
-    "notebook_path",
-    "pattern",
-    "path",
-    "query",
-    "url",
-    "description",
-    "prompt",
-)
 
 
 @frozen(kw_only=True)
@@ -49,7 +30,8 @@ class Transcript:
     result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
     ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file
     ends inside a row (a damaged document: where it stopped making sense). ``next_offset``, in bytes, is where the
-    next reading starts; 0 for what is always read whole.
+    next reading starts; 0 for what is always read whole. ``calls`` has the client's own id of a tool call for the ids
+    of the messages that record the call and its result.
     """
 
     format: str
@@ -63,6 +45,7 @@ class Transcript:
     last_boundary: int = 0
     truncated: bool = False
     next_offset: int = 0
+    calls: Mapping[str, str] = field(factory=dict, repr=False)
 
 
 @define
@@ -71,6 +54,8 @@ class Reading:
 
     session_id: str = ""
     branch: str = ""
+    #: Of Claude Code: read what this sub-agent said, and nothing else. Empty: the conversation itself.
+    agent: str = ""
     messages: list[Message] = field(factory=list)
     skipped: int = 0
     compactions: int = 0
@@ -79,6 +64,7 @@ class Reading:
     _clock: datetime = _EPOCH
     _ids: set[str] = field(factory=set)
     _open_calls: dict[str, str] = field(factory=dict)
+    _calls: dict[str, str] = field(factory=dict)
 
     @property
     def folder(self) -> str:
@@ -87,7 +73,9 @@ class Reading:
 
     def without_messages(self) -> Reading:
         """A new reading that knows the same place and time, and nothing else."""
-        return Reading(session_id=self.session_id, branch=self.branch, cwd=self._cwd, clock=self._clock)
+        return Reading(
+            session_id=self.session_id, branch=self.branch, agent=self.agent, cwd=self._cwd, clock=self._clock
+        )
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Note where the conversation takes place; anything but a non-empty text changes nothing."""
@@ -107,20 +95,17 @@ class Reading:
     def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
         """Add a tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
         name = clean(tool) or "tool"
-        line = " ".join(clean(_told(arguments)).split())
-        if len(self._cwd) > 1:
-            line = line.replace(self._cwd.rstrip("/\\") + "/", "")
-        text = f"{name}: {line}" if line else name
-        if len(text) > MAX_CALL_CHARS:
-            text = text[: MAX_CALL_CHARS - 1] + "…"
+        text = call_line(name, arguments, self._cwd)
         if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
             self._open_calls[call_id] = name
+            self._calls[key] = call_id
 
     def answer(self, text: str, *, key: str, call_id: object, at: datetime, failed: bool, tool: object = None) -> None:
-        """Add a tool's result, clipped to :data:`MAX_RESULT_CHARS`. Without output it says so."""
+        """Add a tool's result, clipped (:func:`~holdfast.excerpts.clip`). Without output it says so."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
-        body = clip(clean(text).strip("\r\n").rstrip()) or "(no output)"  # the first line's indent means something
-        self._add(Message(role="tool", text=body, at=at, id=key, tool=clean(tool) or known, failed=failed))
+        message = Message(role="tool", text=result_text(text), at=at, id=key, tool=clean(tool) or known, failed=failed)
+        if self._add(message) and isinstance(call_id, str):
+            self._calls[key] = call_id
 
     def boundary(self) -> None:
         """The client compacted here."""
@@ -141,6 +126,7 @@ class Reading:
             last_boundary=self.last_boundary,
             truncated=truncated,
             next_offset=next_offset,
+            calls=self._calls,
         )
 
     def _add(self, message: Message) -> bool:
@@ -149,33 +135,6 @@ class Reading:
         self._ids.add(message.id)
         self.messages.append(message)
         return True
-
-
-def clean(value: object) -> str:
-    """``value`` if it is text, without what UTF-8 files cannot hold: lone surrogates become U+FFFD, NUL goes."""
-    return _UNSTORABLE.sub("\ufffd", value).replace("\0", "") if isinstance(value, str) else ""
-
-
-def clip(text: str) -> str:
-    """``text``, or its head and tail around a marker that says how many characters are left out."""
-    if len(text) <= MAX_RESULT_CHARS:
-        return text
-    half = MAX_RESULT_CHARS // 2 - 40  # leaves room for the marker
-    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:]}"
-
-
-def without_injected(text: str) -> str:
-    """``text`` without the ``<system-reminder>`` blocks that a client puts into prompts and results."""
-    kept: list[str] = []
-    rest = text
-    while "<system-reminder>" in rest:
-        before, _, after = rest.partition("<system-reminder>")
-        _, closed, tail = after.partition("</system-reminder>")
-        if not closed:  # an unclosed tag is somebody's text
-            break
-        kept.append(before)
-        rest = tail
-    return "".join(kept) + rest
 
 
 def row_key(given: object, position: int, *content: str) -> str:
@@ -195,20 +154,6 @@ def objects(value: object) -> Iterator[Mapping[str, object]]:
     """The JSON objects in ``value`` if it is an array; other elements are passed over."""
     if isinstance(value, list):
         yield from (item for item in value if isinstance(item, dict))
-
-
-def _told(arguments: object) -> str:
-    """The one argument that tells most, else all of them."""
-    if isinstance(arguments, str):
-        return arguments
-    given = mapping(arguments)
-    for name in _TELLING_ARGUMENTS:
-        value = given.get(name)
-        if isinstance(value, list):  # an argument vector
-            value = " ".join(part for part in value if isinstance(part, str))
-        if isinstance(value, str) and value.strip():
-            return value
-    return ", ".join(f"{name}={value}" for name, value in given.items() if isinstance(value, str | int | float))
 
 
 def _moment(stamp: object) -> datetime | None:
