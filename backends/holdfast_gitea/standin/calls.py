@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,13 +16,19 @@ from urllib.parse import quote
 
 from .state import Comment, Issue, Repository, Token, User, World
 
+#: What the server takes; ``labels`` is looked at where it is used, as two calls mean two things by it.
+FIELDS = {
+    "title": "string", "body": "string", "state": "string", "content": "string",
+    "name": "string", "color": "string", "description": "string",
+    "content_version": "int", "closed": "bool", "labels": "[]",
+}  # fmt: skip
 DEFAULT_PAGE = 30
 MOST_ON_A_PAGE = 50
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, a value to be sent as JSON (``...`` for no body at all) and headers."""
+    """A status, a value to be sent as JSON (bytes as they are, ``...`` for no body at all) and headers."""
 
     status: int
     value: object = ...
@@ -52,9 +60,9 @@ class Call:
     def fail(self, status: int, message: str) -> Stop:
         return Stop(Answer(status, {"message": message, "url": f"{self.world.url}/api/swagger"}))
 
-    def missing(self, *errors: str) -> Stop:
+    def missing(self, *errors: str, message: str = "not found") -> Stop:
         """404 as the server words it."""
-        value = {"message": "not found", "url": f"{self.world.url}/api/swagger", "errors": list(errors) or None}
+        value = {"errors": list(errors) or None, "message": message, "url": f"{self.world.url}/api/swagger"}
         return Stop(Answer(404, value))
 
     def broken(self) -> Stop:
@@ -64,16 +72,18 @@ class Call:
     # --- who calls -------------------------------------------------------------------------------------------------
 
     def authenticate(self) -> None:
-        """Find the token of the ``Authorization`` header. Raises: Stop 401 for one that is unknown."""
+        """Find the token of the ``Authorization`` header. Raises: Stop 401 for one that is unknown.
+
+        A header that cannot be read counts as none at all.
+        """
         scheme, _, value = self.headers.get("Authorization", "").partition(" ")
+        candidates: list[str] = []
         if scheme.lower() in ("token", "bearer"):
-            candidates = [value.strip()]
+            candidates = value.split()
         elif scheme.lower() == "basic":
-            try:
+            with contextlib.suppress(binascii.Error, UnicodeDecodeError):
                 candidates = base64.b64decode(value, validate=True).decode().split(":", 1)
-            except (binascii.Error, UnicodeDecodeError):
-                candidates = []
-        else:
+        if not candidates:
             return
         self.token = next((self.world.tokens[c] for c in candidates if c in self.world.tokens), None)
         if self.token is None:
@@ -118,13 +128,23 @@ class Call:
         found = self.world.repos.get(name.lower())
         if found is None:
             moved = self.world.moved.get(name.lower())
+            if moved is None and self.params["owner"].lower() not in self.world.users:
+                unknown = f"user redirect does not exist [name: {self.params['owner']}]"
+                raise self.missing(unknown, message="GetUserByName")
             if moved is None:
                 raise self.missing()
-            place = self.path.replace(name, f"{quote(moved.owner.login)}/{quote(moved.name)}", 1)
-            raise Stop(Answer(301, ..., {"Location": place + (f"?{self.raw_query}" if self.raw_query else "")}))
+            raise self._moved_to(self.path.replace(name, f"{quote(moved.owner.login)}/{quote(moved.name)}", 1))
         if found.right_of(self.caller) is None:
             raise self.missing()
         return found
+
+    def _moved_to(self, path: str) -> Stop:
+        """301, to a GET with a line of HTML."""
+        place = path + (f"?{self.raw_query}" if self.raw_query else "")
+        if self.method != "GET":
+            return Stop(Answer(301, ..., {"Location": place}))
+        page = f'<a href="{html.escape(place)}">Moved Permanently</a>.\n\n'
+        return Stop(Answer(301, page.encode(), {"Location": place, "Content-Type": "text/html; charset=utf-8"}))
 
     def check_repo(self) -> None:
         """Raises: Stop, as ``repo`` does, before anything else is looked at."""
@@ -146,7 +166,7 @@ class Call:
         """The comment or event of the path. Raises: Stop 404."""
         found = self.world.row(self.repo, self.number("id"))
         if found is None:
-            raise self.missing(f"comment does not exist [id: {self.params['id']}, issue_id: 0]")
+            raise self.missing(f"comment does not exist [id: {self.number('id')}, issue_id: 0]")
         return found
 
     def number(self, name: str) -> int:
@@ -156,13 +176,19 @@ class Call:
     # --- what comes along ------------------------------------------------------------------------------------------
 
     def form(self, *required: str) -> dict[str, Any]:
-        """The JSON body. Raises: Stop 422 for no JSON, or a required field that is missing or empty."""
+        """The JSON body. Raises: Stop 422 for what is not JSON, a field of another type than the server's, or a
+        required field that is missing or empty. Fields that nobody knows are ignored."""
+        if self.body and self.headers.get("Content-Type", "").partition(";")[0].strip() not in ("", "application/json"):
+            raise self.fail(422, "[]: Unsupported Content-Type")
         try:
             value = json.loads(self.body or b"{}")
         except ValueError as error:
             raise self.fail(422, f"[]: {error}") from error
         if not isinstance(value, dict):
             raise self.fail(422, "[]: json: cannot unmarshal into Go value")
+        for name, kind in FIELDS.items():
+            if value.get(name) is not None and not _is(value[name], kind):
+                raise self.fail(422, f"[]: json: cannot unmarshal into Go struct field {name} of type {kind}")
         for name in required:
             if not value.get(name):
                 raise self.fail(422, f"[{name.title()}]: Required")
@@ -195,3 +221,8 @@ class Call:
         except ValueError as error:
             raise self.fail(422, f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse') from error
         return int(moment.timestamp() // 1)
+
+
+def _is(value: object, kind: str) -> bool:
+    types: dict[str, type] = {"string": str, "int": int, "bool": bool, "[]": list}
+    return type(value) is types[kind]

@@ -50,7 +50,7 @@ def create(call: Call) -> Answer:
     issue = call.issue(otherwise=gone)
     if issue.locked and not repo.may_write(doer):
         raise call.fail(403, "You cannot comment on a locked issue.")
-    return Answer(201, shapes.comment(call.world, call.world.new_row(issue, doer, str(form["body"]))))
+    return Answer(201, shapes.comment(call.world, call.world.new_row(issue, doer, form["body"])))
 
 
 def get(call: Call) -> Answer:
@@ -59,7 +59,8 @@ def get(call: Call) -> Answer:
 
 
 def edit(call: Call) -> Answer:
-    """Read, then written back with the version that was read: overtaken means 500, and later means last write wins."""
+    """Read, then written back with the version that was read: overtaken means 500, and later means last write wins.
+    An edit that changes nothing is answered without saying whose comment it is."""
     call.live_repo()
     call.need_token()
     form = call.form("body")
@@ -70,8 +71,9 @@ def edit(call: Call) -> Answer:
     call.world.during_edit()
     if comment.version != version:
         raise call.broken()
-    if comment.body != form["body"]:
-        comment.body, comment.version, comment.updated = str(form["body"]), version + 1, call.world.now()
+    if comment.body == form["body"]:
+        return Answer(200, {**shapes.comment(call.world, comment), "user": None})
+    comment.body, comment.version, comment.updated = form["body"], version + 1, call.world.now()
     return Answer(200, shapes.comment(call.world, comment))
 
 
@@ -100,16 +102,17 @@ def react_to_issue(call: Call) -> Answer:
 
 
 def reactions_of_comment(call: Call) -> Answer:
-    return Answer(200, [shapes.reaction(call.world, r) for r in call.comment().reactions])
+    return Answer(200, [shapes.reaction(call.world, r, call.caller) for r in call.comment().reactions] or None)
 
 
 def reactions_of_issue(call: Call) -> Answer:
-    return Answer(200, [shapes.reaction(call.world, r) for r in call.issue().reactions])
+    found = [shapes.reaction(call.world, r, call.caller) for r in call.issue().reactions]
+    return Answer(200, found or None, {"X-Total-Count": str(len(found))})
 
 
 def _react(call: Call, thing: Comment | Issue) -> Answer:
     """Add one's own reaction: 201 the first time, 200 after. Or take it back: 204."""
-    doer, content = call.doer, str(call.form().get("content", ""))
+    doer, content = call.doer, call.form().get("content") or ""
     own = next((r for r in thing.reactions if r.user is doer and r.content == content), None)
     if call.method == "DELETE":
         if own:
@@ -119,4 +122,4 @@ def _react(call: Call, thing: Comment | Issue) -> Answer:
         raise call.fail(403, f"'{content}' is not an allowed reaction")
     if own is None:
         thing.reactions.append(Reaction(doer, content, call.world.now()))
-    return Answer(200 if own else 201, shapes.reaction(call.world, own or thing.reactions[-1]))
+    return Answer(200 if own else 201, shapes.reaction(call.world, own or thing.reactions[-1], doer))

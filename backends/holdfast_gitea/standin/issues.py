@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from . import shapes
+from . import projects, shapes
 from .calls import Answer, Call, Stop
 from .state import Issue
+from .titles import stored
 
 
 def listing(call: Call) -> Answer:
@@ -15,7 +16,7 @@ def listing(call: Call) -> Answer:
     A label that does not exist is dropped from the filter; if none is left, there is no filter."""
     found = [i for i in call.repo.issues.values() if _wanted(call, i)]
     found.sort(key=lambda i: (i.created, i.id), reverse=True)
-    return _paged(call, found, [shapes.issue(call.world, i) for i in _slice(call, found)])
+    return _paged(call, found, [shapes.issue(call.world, i, call.caller) for i in _slice(call, found)])
 
 
 def pulls(call: Call) -> Answer:
@@ -23,13 +24,14 @@ def pulls(call: Call) -> Answer:
     state = call.query.get("state", "open")
     found = [i for i in call.repo.issues.values() if i.pull and _in_state(i, state)]
     found.sort(key=lambda i: (i.created, i.id), reverse=True)
-    return _paged(call, found, [shapes.pull(call.world, i) for i in _slice(call, found)])
+    return _paged(call, found, [projects.pull(call.world, i, call.caller) for i in _slice(call, found)])
 
 
 def _wanted(call: Call, issue: Issue) -> bool:
     since, before = call.window()
     query = call.query
-    names = {label.name for label in call.repo.labels} & set(query.get("labels", "").split(","))
+    names = query.get("labels", "").split(",")
+    known = [label for label in call.repo.labels if label.name in names]
     poster = query.get("created_by")
     if poster and poster.lower() not in call.world.users:
         raise call.missing(f"user does not exist [uid: 0, name: {poster}]")
@@ -37,7 +39,7 @@ def _wanted(call: Call, issue: Issue) -> bool:
     return (
         _in_state(issue, query.get("state", "open"))
         and query.get("type") != ("issues" if issue.pull else "pulls")
-        and names <= {label.name for label in issue.labels}
+        and all(label in issue.labels for label in known)
         and since <= issue.updated
         and (before is None or issue.updated <= before)
         and (not poster or issue.poster.login.lower() == poster.lower())
@@ -57,7 +59,8 @@ def _slice(call: Call, found: list[Issue]) -> list[Issue]:
 
 def _paged(call: Call, found: list[Issue], shown: list[dict[str, Any]]) -> Answer:
     page, size = call.page()
-    page, last = max(page, 1), max(-(-len(found) // size), 1)
+    last = max(-(-len(found) // size), 1)
+    page = min(max(page, 1), last)
     wanted = {"next": page + 1, "last": last} if page < last else {}
     if page > 1:
         wanted |= {"first": 1, "prev": page - 1}
@@ -72,13 +75,15 @@ def _at(call: Call, page: int) -> str:
 
 
 def get(call: Call) -> Answer:
-    return Answer(200, shapes.issue(call.world, call.issue()))
+    return Answer(200, shapes.issue(call.world, call.issue(), call.caller))
 
 
 def create(call: Call) -> Answer:
     doer, repo = call.doer, call.live_repo()
     form = call.form("title")
-    issue = call.world.new_issue(repo, doer, str(form["title"]), str(form.get("body") or ""))
+    if {type(each) for each in form.get("labels") or ()} - {int}:
+        raise call.fail(422, "[]: json: cannot unmarshal into Go struct field labels of type int64")
+    issue = call.world.new_issue(repo, doer, form["title"], form.get("body") or "")
     if repo.may_write(doer):
         known = {label.id: label for label in repo.labels}
         issue.labels = [known[i] for i in form.get("labels") or () if i in known]
@@ -86,7 +91,7 @@ def create(call: Call) -> Answer:
             call.world.new_row(issue, doer, "", "label")
     if form.get("closed"):
         _set_state(call, issue, "closed")
-    return Answer(201, shapes.issue(call.world, issue))
+    return Answer(201, shapes.issue(call.world, issue, doer))
 
 
 def edit(call: Call) -> Answer:
@@ -100,25 +105,25 @@ def edit(call: Call) -> Answer:
     if version is not None and version != issue.version:
         raise _overtaken(call, 409)
     if form.get("title"):
-        _set_title(call, issue, str(form["title"]))
+        _set_title(call, issue, form["title"])
     if form.get("body") is not None:
         read = issue.version
         call.world.during_edit()
         if issue.version != read:
             raise _overtaken(call, 409 if guarded else 400)
-        issue.body, issue.version, issue.updated = str(form["body"]), read + 1, call.world.now()
+        issue.body, issue.version, issue.updated = form["body"], read + 1, call.world.now()
     if form.get("state") is not None:
-        _set_state(call, issue, str(form["state"]))
-    return Answer(201, shapes.issue(call.world, issue))
+        _set_state(call, issue, form["state"])
+    return Answer(201, shapes.issue(call.world, issue, doer))
 
 
 def _overtaken(call: Call, status: int) -> Stop:
-    return call.fail(status, "issue is already changed")
+    return call.fail(status, "the issue is already changed")
 
 
 def _set_title(call: Call, issue: Issue, title: str) -> None:
-    if issue.title != title[:255]:
-        issue.title = title[:255]
+    if issue.title != stored(title):
+        issue.title = stored(title)
         call.world.new_row(issue, call.doer, "", "change_title")
 
 

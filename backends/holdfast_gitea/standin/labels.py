@@ -26,12 +26,12 @@ def create(call: Call) -> Answer:
     if not call.repo.may_write(call.doer):
         raise call.fail(403, "user should have a permission to write to a repo")
     form = call.form("name", "color")
-    color = str(form["color"]).strip().lower().lstrip("#")
+    color = form["color"].strip().lower().lstrip("#")
+    if len(color) not in (3, 6) or not set(color) <= set("0123456789abcdef"):
+        raise call.fail(422, f"invalid color: #{color}")
     if len(color) == 3:
         color = "".join(letter * 2 for letter in color)
-    if len(color) != 6 or not set(color) <= set("0123456789abcdef"):
-        raise call.fail(422, f"invalid color: {form['color']}")
-    label = Label(call.world.new_id(), str(form["name"]), color, str(form.get("description") or ""))
+    label = Label(call.world.new_id(), form["name"], color, form.get("description") or "")
     call.repo.labels.append(label)
     return Answer(201, shapes.label(call.world, call.repo, label))
 
@@ -63,9 +63,10 @@ def change(call: Call) -> Answer:
 
 def _labels_of(call: Call, form: Mapping[str, Any]) -> list[Label]:
     given = form.get("labels") or []
-    if {type(each) for each in given} - {int, str}:
+    kinds = {isinstance(each, str) for each in given}
+    if {type(each) for each in given} - {int, float, str}:
         raise call.fail(400, "a label must be an integer or a string")
-    if len({type(each) for each in given}) > 1:
+    if len(kinds) > 1:
         raise call.fail(400, "labels should be an array of strings or integers")
     return [label for label in call.repo.labels if label.id in given or label.name in given]
 
@@ -76,7 +77,7 @@ def remove(call: Call) -> Answer:
     if not call.repo.may_write(doer):
         raise Stop(Answer(403))
     if "id" in call.params and call.number("id") not in {label.id for label in call.repo.labels}:
-        raise call.fail(422, f"label does not exist [label_id: {call.params['id']}]")
+        raise call.fail(422, "label does not exist [label_id: 0]")
     issue.labels = [label for label in issue.labels if "id" in call.params and label.id != call.number("id")]
     call.world.new_row(issue, doer, "", "label")
     return Answer(204)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from . import comments, issues, labels, shapes
+from . import comments, issues, labels, projects, shapes
 from .calls import Answer, Call, Stop
 
 Handler = Callable[[Call], Answer]
@@ -19,11 +19,11 @@ def version(call: Call) -> Answer:
 
 
 def user(call: Call) -> Answer:
-    return Answer(200, shapes.user(call.world, call.doer))
+    return Answer(200, shapes.user(call.world, call.doer, call.doer))
 
 
 def repository(call: Call) -> Answer:
-    return Answer(200, shapes.repository(call.world, call.repo, call.caller))
+    return Answer(200, projects.repository(call.world, call.repo, call.caller))
 
 
 @dataclass(frozen=True)
@@ -97,4 +97,4 @@ def answer(call: Call) -> Answer:
             return handler(call)
         except Stop as stop:
             return stop.answer
-    return Answer(404, "Not found.\n")
+    return Answer(404, b"404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})

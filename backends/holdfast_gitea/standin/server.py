@@ -91,11 +91,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(result)
 
     def _send(self, result: Answer) -> None:
-        data = b"" if result.value is ... else json.dumps(result.value, ensure_ascii=False).encode() + b"\n"
+        data = _body(result.value)
         self.send_response(result.status)
         for name, value in result.headers.items():
             self.send_header(name, value)
-        if data:
+        if data and "Content-Type" not in result.headers:
             self.send_header("Content-Type", "application/json;charset=utf-8")
         if result.status not in (204, 304):
             self.send_header("Content-Length", str(len(data)))
@@ -111,3 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
         """The log is ``Server.seen``."""
+
+
+def _body(value: object) -> bytes:
+    if value is ...:
+        return b""
+    return value if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False).encode() + b"\n"

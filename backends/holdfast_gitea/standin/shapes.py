@@ -9,28 +9,38 @@ from typing import Any
 from .state import Comment, Issue, Label, Reaction, Repository, User, World
 
 NEVER = "0001-01-01T00:00:00Z"
+#: What a line of the timeline has for the events that are not played.
+NOTHING_BESIDES = {
+    "old_project_id": 0, "project_id": 0, "old_milestone": None, "milestone": None, "tracked_time": None,
+    "old_title": "", "new_title": "", "old_ref": "", "new_ref": "", "ref_issue": None, "ref_comment": None,
+    "ref_action": "none", "ref_commit_sha": "", "review_id": 0, "label": None, "assignee": None, "assignee_team": None,
+    "removed_assignee": False, "resolve_doer": None, "dependent_issue": None,
+}  # fmt: skip
 
 
 def moment(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def user(world: World, someone: User) -> dict[str, Any]:
+def user(world: World, someone: User, viewer: User | None = None, *, email: bool = False) -> dict[str, Any]:
+    """The address for mails for any ``viewer``, or with ``email``; more for the account itself and administrators."""
+    own = viewer is not None and (viewer is someone or viewer.admin)
+    hidden = f"{someone.id}+{someone.login.lower()}@noreply.localhost"
     return {
         "id": someone.id,
         "login": someone.login,
         "login_name": "",
         "source_id": 0,
         "full_name": "",
-        "email": f"{someone.login}@noreply.localhost",
+        "email": f"{someone.login}@example.org" if viewer or email else hidden,
         "avatar_url": f"{world.url}/avatars/{someone.id}",
         "html_url": f"{world.url}/{someone.login}",
         "language": "",
-        "is_admin": False,
-        "last_login": NEVER,
+        "is_admin": own and someone.admin,
+        "last_login": moment(someone.created) if own else NEVER,
         "created": moment(someone.created),
         "restricted": False,
-        "active": False,
+        "active": own,
         "prohibit_login": False,
         "location": "",
         "website": "",
@@ -65,14 +75,14 @@ def page_of(world: World, issue: Issue) -> str:
     return f"{world.url}/{issue.repo.full_name}/{kind}/{issue.number}"
 
 
-def issue(world: World, one: Issue) -> dict[str, Any]:
+def issue(world: World, one: Issue, viewer: User | None) -> dict[str, Any]:
     repo = one.repo
     value: dict[str, Any] = {
         "id": one.id,
         "url": f"{world.url}/api/v1/repos/{repo.full_name}/issues/{one.number}",
         "html_url": page_of(world, one),
         "number": one.number,
-        "user": user(world, one.poster),
+        "user": user(world, one.poster, viewer),
         "original_author": "",
         "original_author_id": 0,
         "title": one.title,
@@ -127,49 +137,10 @@ def comment(world: World, one: Comment) -> dict[str, Any]:
 def row(world: World, one: Comment) -> dict[str, Any]:
     """A line of the timeline: a comment or an event."""
     value = comment(world, one)
-    return {"type": one.kind, **{name: value[name] for name in value if name not in ("assets", "original_author_id")}}
+    shared = {name: value[name] for name in ("pull_request_url", "issue_url", "user", "body")}
+    times = {name: value[name] for name in ("created_at", "updated_at")}
+    return {"id": one.id, "type": one.kind, "html_url": value["html_url"], **shared, **times, **NOTHING_BESIDES}
 
 
-def pull(world: World, one: Issue) -> dict[str, Any]:
-    """What of a pull request a reader of titles and states needs; the branches are left out."""
-    merged = None if one.merged is None else moment(one.merged)
-    shared = {name: value for name, value in issue(world, one).items() if name not in ("pull_request", "repository")}
-    return {**shared, "draft": False, "merged": merged is not None, "merged_at": merged, "mergeable": True}
-
-
-def reaction(world: World, one: Reaction) -> dict[str, Any]:
-    return {"user": user(world, one.user), "content": one.content, "created_at": moment(one.created)}
-
-
-def repository(world: World, one: Repository, caller: User | None) -> dict[str, Any]:
-    right = one.right_of(caller)
-    open_ones = [each for each in one.issues.values() if each.closed is None]
-    return {
-        "id": one.id,
-        "owner": user(world, one.owner),
-        "name": one.name,
-        "full_name": one.full_name,
-        "description": "",
-        "empty": True,
-        "private": one.private,
-        "fork": False,
-        "template": False,
-        "mirror": False,
-        "size": 0,
-        "html_url": f"{world.url}/{one.full_name}",
-        "url": f"{world.url}/api/v1/repos/{one.full_name}",
-        "open_issues_count": sum(not each.pull for each in open_ones),
-        "open_pr_counter": sum(each.pull for each in open_ones),
-        "default_branch": "main",
-        "archived": one.archived is not None,
-        "created_at": moment(one.created),
-        "updated_at": moment(one.updated),
-        "archived_at": moment(one.archived or 0),
-        "permissions": {
-            "admin": right == "admin",
-            "push": right in ("admin", "write"),
-            "pull": right is not None,
-        },
-        "has_issues": one.has_issues,
-        "internal": False,
-    }
+def reaction(world: World, one: Reaction, viewer: User | None) -> dict[str, Any]:
+    return {"user": user(world, one.user, viewer), "content": one.content, "created_at": moment(one.created)}

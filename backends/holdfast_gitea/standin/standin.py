@@ -9,6 +9,7 @@ from typing import Self
 
 from .server import Seen, Server
 from .state import Comment, Flavour, Issue, Label, Repository, Right, World
+from .titles import stored
 
 #: What the recommended token may do, and no more.
 LEAST = ("write:issue",)
@@ -114,7 +115,8 @@ class StandIn:
 
     def delete_repo(self, full_name: str) -> None:
         with self.world.lock:
-            del self.world.repos[full_name.lower()]
+            gone = self.world.repos.pop(full_name.lower())
+            self.world.moved = {name: repo for name, repo in self.world.moved.items() if repo is not gone}
 
     # --- issues and comments ---------------------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class StandIn:
         """As somebody does in the browser."""
         with self.world.lock:
             issue = self._issue(full_name, number)
-            issue.title = issue.title if title is None else title[:255]
+            issue.title = issue.title if title is None else stored(title)
             if body is not None:
                 issue.body, issue.version = body, issue.version + 1
             issue.updated = self.world.now()

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .titles import stored
+
 #: Which server is played. 1.25 and Forgejo neither show nor take ``content_version``.
 Flavour = Literal["1.26", "1.25", "forgejo"]
 Right = Literal["read", "write", "admin"]
@@ -172,10 +174,10 @@ class World:
         return repo
 
     def new_issue(self, repo: Repository, poster: User, title: str, body: str = "", *, pull: bool = False) -> Issue:
-        """Cuts the title at 255 characters, as the server does, without a word."""
+        """The title is cut without a word if it is long, and loses the spaces around it."""
         repo.last_number += 1
         now = self.now()
-        issue = Issue(self.new_id(), repo.last_number, repo, poster, title[:255], body, now, now, pull)
+        issue = Issue(self.new_id(), repo.last_number, repo, poster, stored(title).strip(), body, now, now, pull)
         repo.issues[issue.number] = issue
         return issue
 
