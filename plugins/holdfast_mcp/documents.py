@@ -1,0 +1,49 @@
+"""The stored documents as resources: ``holdfast://documents/NAME``. Nothing here knows MCP."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote, unquote
+
+from holdfast import recall
+from holdfast.errors import NotFound
+
+PREFIX: Final = "holdfast://documents/"
+MIME_TYPE: Final = "text/markdown"
+
+
+def uri_of(name: str) -> str:
+    """The address of a document."""
+    return PREFIX + quote(name)
+
+
+def names(root: str) -> list[str]:
+    """Every stored document, sorted. Raises: any HoldfastError."""
+    from holdfast import Holdfast
+
+    with Holdfast.open(root) as memory:
+        return memory.store.names()
+
+
+def read(root: str, uri: str) -> str:
+    """The document's text, masked as any text that goes to a model, and fenced as data.
+
+    Raises: NotFound for another address or no such document; Refused for a name that is not allowed; any HoldfastError.
+    """
+    from holdfast import Holdfast
+
+    if not uri.startswith(PREFIX):
+        raise _unknown(uri)
+    name = unquote(uri.removeprefix(PREFIX))
+    with Holdfast.open(root) as memory:
+        layout = memory.services.layout
+        # Where the store's folder is the project itself, the layout's folders are all that is ours.
+        document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
+        if document is None:
+            raise _unknown(uri)
+        surface = layout.surface_of(name) or "daily"
+        return recall.fence(memory.services.gate.masked(document.text, surface=surface, name=name))
+
+
+def _unknown(uri: str) -> NotFound:
+    return NotFound(f"There is no resource {uri[:200]!r}.", next_step="List the resources to see what is stored.")

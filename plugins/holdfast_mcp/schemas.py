@@ -1,0 +1,152 @@
+"""What each tool takes, as JSON Schema; and the check of what a client sends, with errors that a model can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from holdfast.contract import HANDOFF_FIELDS, REQUIRED
+from holdfast.errors import BadValue
+from holdfast.facts import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.models import MutationKind
+
+Schema = Mapping[str, Any]
+
+REASONS: Final = ("compaction", "end", "handoff", "switch", "manual")
+#: What a client shows of one result before it cuts it; the smallest known limit is near 10,000.
+LOAD_CHARS: Final = 9_000
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _text(description: str, **more: Any) -> Schema:
+    return {"type": "string", "description": description, **more}
+
+
+def _texts(description: str) -> Schema:
+    return {"type": "array", "items": {"type": "string"}, "description": description}
+
+
+_ENTRIES: Final[Schema] = {
+    "type": "array",
+    "items": {
+        "anyOf": [
+            {"type": "string"},
+            _object(("text",), text=_text("The line."), replaces=_text("The stored line that it corrects.")),
+        ]
+    },
+}
+
+FLUSH: Final = _object(
+    REQUIRED,
+    session=_text("Which session this is. Leave it out unless an error asks for it."),
+    reason=_text("Why now.", enum=list(REASONS), default="manual"),
+    objective=_text("What this session is about."),
+    facts=_texts("What was learned or changed. [] when nothing."),
+    decisions=_texts("What was decided, each with its reason. [] when nothing."),
+    blockers=_texts("What is in the way, and questions that are open. [] when nothing."),
+    next_step=_text("The exact next step, or `none`."),
+    artifacts=_texts("Proof: relative paths, URLs, issue or pull request numbers. Never absolute paths."),
+    follow_ups=_texts("What was promised to somebody. [] when nothing."),
+    state_mutations={
+        "type": "array",
+        "description": "What changed on the forge: status, review, assignment, merge or decision. [] when nothing.",
+        "items": _object(
+            ("kind", "target", "summary"),
+            kind=_text("The kind of state.", enum=[str(k) for k in MutationKind]),
+            target=_text("Like owner/repo#12."),
+            summary=_text("What changed."),
+        ),
+    },
+    work_open={
+        "type": "boolean",
+        "description": "Whether work goes on. When left out, a next step means that it does.",
+    },
+    handoff={
+        **_object(HANDOFF_FIELDS, **{name: _text("Not blank; `none` is an answer.") for name in HANDOFF_FIELDS}),
+        "description": "Needed while work is open: what another agent must know to go on.",
+    },
+    curated={
+        "description": "The decision about lasting memory: `none`, or standing lines for MEMORY.md and USER.md.",
+        "anyOf": [
+            {"type": "string", "enum": ["none"]},
+            _object(memory=_ENTRIES, user=_ENTRIES),
+        ],
+    },
+)
+
+LOAD: Final = _object(
+    max_chars={
+        "type": "integer",
+        "minimum": 200,
+        "default": LOAD_CHARS,
+        "description": "At most so many characters; what matters most comes first.",
+    },
+)
+
+REMEMBER: Final = _object(
+    ("content",),
+    content=_text("One fact, in one sentence that is understood without this conversation. No secrets."),
+    category=_text("What kind of fact.", enum=list(CATEGORIES), default=DEFAULT_CATEGORY),
+    confidence={
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "default": DEFAULT_CONFIDENCE,
+        "description": "How sure it is.",
+    },
+    source=_text("Where it comes from: a path, a link, a person's role."),
+)
+
+SEARCH_FACTS: Final = _object(
+    query=_text("Words that the fact holds, all of them, in any order. Left out: the surest facts."),
+    category=_text("Only of this kind.", enum=list(CATEGORIES)),
+    limit={"type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "At most so many."},
+)
+
+FORGET: Final = _object(("fact_id",), fact_id=_text("The id, like fact_0a1b2c3d, from `search_facts`."))
+
+STATUS: Final = _object()
+
+
+def check(arguments: Mapping[str, object], schema: Schema, tool: str) -> None:
+    """Names, and the types of plain values; what is inside of lists and tables, the core checks with better words.
+
+    Missing keys are not checked here: what a flush lacks may be derived. Raises: BadValue.
+    """
+    properties: Mapping[str, Schema] = schema["properties"]
+    known = ", ".join(properties) or "no arguments"
+    for name, value in arguments.items():
+        if name not in properties:
+            raise BadValue(f"`{name[:60]}`", f"is no argument of `{tool}`", next_step=f"It takes {known}.")
+        _check_value(name, value, properties[name])
+
+
+def _check_value(name: str, value: object, one: Schema) -> None:
+    kind = one.get("type")
+    if kind is None:
+        return
+    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=one.get("description", ""))
+    if "enum" in one and value not in one["enum"]:
+        raise BadValue(f"`{name}`", "is none of those known", next_step=f"Use one of: {', '.join(one['enum'])}.")
+    if isinstance(value, int | float) and not one.get("minimum", value) <= value <= one.get("maximum", value):
+        least, most = one.get("minimum"), one.get("maximum")
+        span = f"from {least} to {most}" if most is not None else f"of {least} or more"
+        raise BadValue(f"`{name}`", "is out of range", next_step=f"Give a number {span}.")

@@ -1,0 +1,55 @@
+"""Which session a client means. A wrong guess would mark as flushed what nobody wrote down, so a doubt is an error."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import BadValue
+from holdfast.recall import defuse
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.heartbeat import Beat
+
+#: A session in which nothing was said for so long is not the one that calls.
+_ACTIVE: Final = timedelta(hours=12)
+_SHOWN: Final = 5
+_CLIP: Final = 80
+
+
+def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: Beat | None) -> str:
+    """The id: what the caller names, else what the server was started with, else the session of the client's own hooks
+    when no other is active. A client without hooks has one session in a project, of its own name.
+
+    Raises: BadValue when two sessions are active, telling them by their last request.
+    """
+    if given or configured:
+        return given or configured
+    if beat is None or not beat.session:
+        return "-".join(re.findall(r"[a-z0-9]+", client.casefold()))[:40] or "default"
+    others = _active(memory) - {beat.session}
+    if not others:
+        return beat.session
+    shown = "; ".join(_told(memory, one) for one in sorted({beat.session, *others})[:_SHOWN])
+    raise BadValue(
+        "`session`",
+        "is needed: several sessions are active in this project",
+        next_step=f"Give the one whose last request is this conversation's: {shown}.",
+    )
+
+
+def _active(memory: Holdfast) -> set[str]:
+    from holdfast.status import status
+
+    now = status(memory.services)
+    return {
+        s.id for s in now.sessions if not s.ended and s.last_turn_at is not None and now.at - s.last_turn_at < _ACTIVE
+    }
+
+
+def _told(memory: Holdfast, session_id: str) -> str:
+    said = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
+    last = " ".join(defuse(said[-1]).split()) if said else "nothing yet"
+    return f"{session_id!r} ({last if len(last) <= _CLIP else last[: _CLIP - 1] + '…'})"
