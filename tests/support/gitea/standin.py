@@ -9,6 +9,7 @@ import http.client
 import json
 import sys
 from collections.abc import Mapping
+from email.message import Message
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,7 +26,7 @@ class Reply:
     """An answer as it came over the wire."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Message
     text: str
 
     @property
