@@ -10,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-from holdfast import discovery, journal, safety, settings
+from holdfast import delivery, discovery, journal, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
@@ -21,6 +21,7 @@ from holdfast.store import Store
 
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
+    from holdfast.delivery import Deliveries
     from holdfast.dreamlog import DreamResult
     from holdfast.extract import ExtractResult
     from holdfast.facts import Facts
@@ -120,6 +121,11 @@ class Holdfast:
         return Facts(self.services)
 
     @property
+    def outbox(self) -> Deliveries:
+        """What waits to be published on a forge: list it, send it, drop it with a reason."""
+        return delivery.Deliveries(self.services)
+
+    @property
     def profile(self) -> Profile:
         """Who the user is and what went on, as stored. Raises: Corrupt, Unavailable."""
         from holdfast.profile import load
@@ -183,6 +189,7 @@ class Holdfast:
         if not self._sessions:
             import atexit
 
+            delivery.work_off(self.services, limit_s=delivery.START_LIMIT_S)
             self.end_idle(but=session_id)
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
@@ -226,16 +233,7 @@ class Holdfast:
         """Journal what a client's transcript holds and the session does not; returns the session."""
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
-        for message in transcript.messages:
-            if message.id not in known:
-                session.add(
-                    message.role,
-                    message.text,
-                    message_id=message.id,
-                    at=message.at,
-                    tool=message.tool,
-                    failed=message.failed,
-                )
+        session.extend(m for m in transcript.messages if m.id not in known)
         session.branch = transcript.branch or session.branch
         return session
 

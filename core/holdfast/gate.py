@@ -8,12 +8,14 @@ from holdfast.errors import Refused
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.dispatch import Dispatch
     from holdfast.models import Finding
 
 _ROUNDS = 4
+#: So much text is put into one question about many texts.
+_PORTION_CHARS = 200_000
 #: Removing a line may bring up another error, as a limit on the number of items does.
 _SIFTS = 12
 #: Stands on a line of its own between texts; one that holds it itself is asked for alone. Printable, see `clean`.
@@ -164,6 +166,18 @@ class Gate:
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._dispatch.on_validate(Subject(surface, name, previous))
         return frozenset((f.rule, _line_of(previous, f)) for f in found)
+
+
+def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The texts in order, as many at once as a validator can judge well within its deadline."""
+    start = size = 0
+    for number, text in enumerate(texts):
+        if size and size + len(text) > _PORTION_CHARS:
+            yield texts[start:number]
+            start, size = number, 0
+        size += len(text)
+    if start < len(texts):
+        yield texts[start:]
 
 
 def _can_mask(finding: Finding, text: str) -> bool:

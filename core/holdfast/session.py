@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -127,6 +127,19 @@ class Session:
                 self._append(record)
             return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
 
+    def extend(self, messages: Iterable[Message]) -> int:
+        """Journal messages that were recorded elsewhere, with one durable write; returns how many were added.
+
+        Those whose id is already there are left out. Otherwise like :meth:`add`: when it raises, none was added.
+        """
+        services = self._services
+        with self._lock:
+            new = list({m.id: m for m in messages if m.id not in self._ids}.values())
+            if new:
+                self.journal.append(*capture.message_records(services.gate, services.root, new))
+                self.catch_up()
+            return len(new)
+
     # the flush gate
 
     def flush(
@@ -157,7 +170,7 @@ class Session:
             receipt = self.flush(payload, reason=reason, on_summary=on_summary)
             return receipt if receipt.flush_id else None
         except FlushRefused as refused:
-            overridden = self._use_override()
+            overridden = self.use_override()
             if not overridden:
                 raise
             return Receipt(
@@ -382,8 +395,8 @@ class Session:
             failed=record.get("failed", False),
         )
 
-    def _use_override(self) -> str:
-        """Take the operator's override, once and durably; empty when there is none."""
+    def use_override(self) -> str:
+        """Take the operator's override, once and durably: whoever asks lets context go. Empty when there is none."""
         reason, self.override_reason = self.override_reason, ""
         if reason:
             self._unrecorded.append(reason)
