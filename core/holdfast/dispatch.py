@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.config import StorageConfig
+    from holdfast.forge import Forge
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
 
@@ -203,14 +204,24 @@ class Dispatch:
 
     def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
         """What was published. Raises: HookFailed, which fails the flush."""
+        from attrs import evolve
+
         from holdfast.models import Evidence as Kind
 
-        evidence = []
+        evidence: list[Evidence] = []
         for answer in self._manager.hook.on_flush(payload=payload, receipt=receipt):
             got = self._value(answer)
-            _expect(answer, isinstance(got, Kind), "on_flush")
-            evidence.append(got)
+            several = got if isinstance(got, list | tuple) else [got]
+            _expect(answer, all(isinstance(one, Kind) for one in several), "on_flush")
+            evidence += (evolve(one, note=self._told(one.note)) if one.note else one for one in several)
         return evidence
+
+    def forges(self) -> dict[str, Forge]:
+        """The plugins that publish to a forge, by name, sorted."""
+        from holdfast.forge import Forge as Kind
+
+        named = sorted(self._manager.list_name_plugin(), key=lambda pair: pair[0])
+        return {name: plugin for name, plugin in named if isinstance(plugin, Kind)}
 
     def dreamers(self) -> tuple[str, ...]:
         """Names of the plugins that implement ``on_dream``, the one to ask first: those that the user enabled before

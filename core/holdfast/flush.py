@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from holdfast import contract, curated, durable, extract, handoff, notes, paths, private, safety
+from holdfast import contract, curated, delivery, durable, extract, handoff, notes, paths, private, safety
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Unavailable
 from holdfast.journal import file_stem
 from holdfast.layout import Surface
-from holdfast.models import Finding, Payload, Receipt, Written, turns_of
+from holdfast.models import Evidence, Finding, Payload, Receipt, Written, turns_of
 from holdfast.safety import Marker
 from holdfast.serde import moment, payload_from, stamp, unstructure
 from holdfast.storage import Document, block_marker, sha256
@@ -372,7 +372,22 @@ class _Flush:
                     next_step="Look at it there, then flush again.",
                     target=Surface.TRAIL,
                 )
-        return evolve(receipt, evidence=evidence, pending=sum(e.pending for e in evidence))
+        return evolve(
+            receipt,
+            evidence=evidence,
+            pending=self._pending(evidence),
+            warnings=(*receipt.warnings, *self._notes(evidence)),
+        )
+
+    def _pending(self, evidence: Iterable[Evidence]) -> int:
+        """How much waits to be published, after another try: in the outbox, where it has no pointer yet, of earlier
+        flushes too; and where a plugin keeps it itself."""
+        waiting = delivery.work_off(self.services, limit_s=delivery.FLUSH_LIMIT_S)
+        return waiting + sum(e.pending for e in evidence if e.pointer)
+
+    def _notes(self, evidence: Iterable[Evidence]) -> tuple[str, ...]:
+        told = (f"{e.target}: {e.note}" for e in evidence if e.note)
+        return tuple(dict.fromkeys(paths.rewrite(text, self.services.root) for text in told))
 
     # the marker
 
@@ -430,7 +445,10 @@ class _Flush:
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
         safety.clear(self.services.state, self.session.id)
-        return evolve(receipt, repeated=True)
+        pending = self._pending(receipt.evidence)
+        over = () if pending else self._notes(receipt.evidence)  # what waited then has been published since
+        warnings = [w for w in receipt.warnings if w not in over]
+        return evolve(receipt, repeated=True, pending=pending, warnings=warnings)
 
     # checks
 

@@ -56,12 +56,12 @@ def on_extract(turns: Sequence[Turn]) -> Extraction:  # type: ignore[empty-body]
 
 
 @hookspec
-def on_flush(payload: Payload, receipt: Receipt) -> Evidence | None:
+def on_flush(payload: Payload, receipt: Receipt) -> Evidence | Sequence[Evidence] | None:
     """Publish a flush elsewhere (a comment on an issue, say). A gate, called when all documents are verified.
 
     :param payload: what was written, complete and redacted.
     :param receipt: what was written where so far.
-    :returns: Evidence, which core verifies, or None when there was nothing to publish.
+    :returns: Evidence, which core verifies, or several; None when there was nothing to publish.
     A failure fails the flush: the session stays UNSAFE and context is not dropped.
     """
 

@@ -284,13 +284,17 @@ class Written:
 @frozen(kw_only=True)
 class Evidence:
     """What an ``on_flush`` implementation published. Core compares ``published`` with ``read_back``, which the
-    plugin must have fetched again from where it published; ``pointer`` is a URL or a relative path."""
+    plugin must have fetched again from where it published; ``pointer`` is a URL or a relative path.
+
+    ``pending`` counts what waits to be published, and ``note`` says why, or what else a person has to know.
+    """
 
     target: str
     pointer: str
     published: str
     read_back: str
     pending: int = 0
+    note: str = ""
 
 
 def _all_written(value: Iterable[Written]) -> tuple[Written, ...]:
@@ -306,7 +310,7 @@ class Receipt:
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
 
     ``summary`` is the text of the daily block; ``repeated`` is true when an earlier, still valid flush is
-    answered again; ``degraded`` when a trail is queued (``pending`` items).
+    answered again; ``degraded`` when a trail waits to be published (``pending`` items, of earlier flushes too).
     """
 
     flush_id: str

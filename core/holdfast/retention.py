@@ -209,7 +209,7 @@ class _Job:
 
 
 #: What is proof of a purge, and what waits to be worked on, has no age.
-_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl"})
+_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl"})
 
 
 class _OldRows(Edit):

@@ -11,6 +11,7 @@ from attrs import frozen
 from holdfast import journal, safety
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.models import turns_of
+from holdfast.outbox import Item, Outbox
 from holdfast.safety import Marker, State
 from holdfast.session import Session
 
@@ -43,13 +44,15 @@ class SessionStatus:
 
 @frozen(kw_only=True)
 class Status:
-    """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id."""
+    """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting`` is
+    what is still to be published, oldest first."""
 
     root: str
     at: datetime
     layout: str
     backend: str
     sessions: tuple[SessionStatus, ...]
+    waiting: tuple[Item, ...] = ()
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -80,6 +83,7 @@ def status(services: Services) -> Status:
         layout=services.layout.preset,
         backend=services.config.storage.backend,
         sessions=tuple(sorted(found, key=lambda s: (_RANK[s.state], s.id))),
+        waiting=tuple(Outbox(services.state).items()),
     )
 
 

@@ -62,6 +62,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal",
         "doctor": "check that everything works, and repair what can be repaired",
+        "outbox": "what waits to be published on a forge; send it now, or drop it",
         "config": "the settings in force and where each comes from; change one",
         "plugins": "plugins and backends, what became of each and why",
         "layers": "where each kind of memory lives, who owns it, who reads it",

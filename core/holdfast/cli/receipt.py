@@ -54,14 +54,20 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
             )
         )
     for item in receipt.evidence:
-        out.say(f"  {out.mark('ok')} {out.plain(item.target)}  {out.plain(item.pointer)}")
+        waits = bool(item.pending) and bool(receipt.pending)
+        where = item.pointer or ("waits to be published" if waits else "published")
+        out.say(f"  {out.mark('warn' if waits else 'ok')} {out.plain(item.target)}  {out.plain(where)}")
     _remarks(out, receipt)
 
 
 def _remarks(out: Term, receipt: Receipt) -> None:
     remarks = list(receipt.warnings)
     if receipt.pending:
-        remarks.append(f"{count(receipt.pending, 'item')} wait to be published; they are kept and sent later.")
+        verb = "waits" if receipt.pending == 1 else "wait"
+        remarks.append(
+            f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
+            "(`holdfast outbox`); until then the daily summary tells it."
+        )
     if receipt.derived or remarks:
         out.say()
     if receipt.derived:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from holdfast.cli import state
+from holdfast.cli import state, waiting
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast.cli.words import count
@@ -40,11 +40,13 @@ def run(args: Namespace) -> int:
                 "backend": now.backend,
                 "sessions": [state.session_table(s) for s in now.sessions],
                 "unsafe": [s.id for s in now.unsafe],
+                "pending": len(now.waiting),
             }
         )
         return 0 if now.ok else 1
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
     if not now.sessions:
+        waiting.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
         return 0
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
@@ -60,6 +62,7 @@ def run(args: Namespace) -> int:
     if more:
         out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
+    waiting.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         told = "dirty is journalled, so nothing is lost; flush before context is dropped" if dirty else "all is durable"

@@ -29,6 +29,7 @@ CALLS = {
     "schedule": ["schedule", "install", "--print", "--with", "cron"],
     "migrate": ["migrate", "--to", "sqlite"],
     "status": ["status"],
+    "outbox": ["outbox"],
     "sessions": ["sessions"],
     "doctor": ["doctor"],
     "config": ["config"],
