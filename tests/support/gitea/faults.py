@@ -98,10 +98,17 @@ class _Asked:
 
 
 @frozen(kw_only=True)
-class _Answered:
+class Answered:
+    """What the server answered to ``asked`` (method and path)."""
+
+    asked: str
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
+
+    def header(self, name: str) -> str:
+        """The value, or an empty text."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), "")
 
 
 @define
@@ -110,6 +117,7 @@ class FaultProxy:
 
     target: str
     requests: list[tuple[str, str]] = field(factory=list)
+    answers: list[Answered] = field(factory=list)
     spoilt: list[str] = field(factory=list)
     _rules: list[_Rule] = field(factory=list)
     _held: list[tuple[int, _Asked]] = field(factory=list)
@@ -155,7 +163,7 @@ class FaultProxy:
             self.spoilt += [fault.name for fault in hit[:1]]
             return hit[0] if hit else None
 
-    def serve(self, asked: _Asked) -> tuple[Fault | None, _Answered | None]:
+    def serve(self, asked: _Asked) -> tuple[Fault | None, Answered | None]:
         """Pass the request on, or hold it back, as the fault has it."""
         fault = self.fault_for(asked)
         self._deliver()
@@ -174,16 +182,22 @@ class FaultProxy:
             for asked in due:
                 self._forward(asked)
 
-    def _forward(self, asked: _Asked) -> _Answered:
+    def _forward(self, asked: _Asked) -> Answered:
         split = urlsplit(self.target)
         assert split.hostname
         connection = http.client.HTTPConnection(split.hostname, split.port, timeout=30)
         try:
             connection.request(asked.method, asked.target, body=asked.body or None, headers=dict(asked.headers))
             answer = connection.getresponse()
-            return _Answered(status=answer.status, headers=tuple(answer.getheaders()), body=answer.read())
+            asked_for = f"{asked.method} {urlsplit(asked.target).path}"
+            answered = Answered(
+                asked=asked_for, status=answer.status, headers=tuple(answer.getheaders()), body=answer.read()
+            )
         finally:
             connection.close()
+        with self._lock:
+            self.answers.append(answered)
+        return answered
 
 
 class _Server(ThreadingHTTPServer):
@@ -215,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(fault.delay_s)
             self._spoil(fault, answered)
 
-    def _spoil(self, fault: Fault, answered: _Answered | None) -> None:
+    def _spoil(self, fault: Fault, answered: Answered | None) -> None:
         match fault.answering:
             case "truth":
                 assert answered
