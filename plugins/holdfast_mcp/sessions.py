@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue
+from holdfast.gate import clean
 from holdfast.recall import defuse
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
     """The id: what the caller names, else what the server was started with, else the session of the client's own hooks
     when no other is active. A client without hooks has one session in a project, of its own name.
 
-    Raises: BadValue when two sessions are active, telling them by their last request.
+    Raises: BadValue for an id that cannot be one, and when two sessions are active, telling them by their last request.
     """
     if given or configured:
+        if clean(given) != given:
+            raise BadValue("`session`", "has control characters", next_step="Leave it out, or give a plain id.")
         return given or configured
     if beat is None or not beat.session:
         return "-".join(re.findall(r"[a-z0-9]+", client.casefold()))[:40] or "default"

@@ -1,0 +1,120 @@
+"""The real server in a process of its own, spoken to by the SDK's client, and by hand where a client would not dare."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+pytest.importorskip("mcp", reason="holdfast[mcp] is not installed")
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import CallToolResult, Implementation
+
+T = TypeVar("T")
+
+#: Every field, as a model that read the schema gives them.
+WHOLE: dict[str, Any] = {
+    "objective": "Fix the login test",
+    "facts": ["The token expires after 60 s"],
+    "decisions": ["Use a lock"],
+    "blockers": [],
+    "next_step": "Run the tests",
+    "artifacts": ["owner/repo#12"],
+    "follow_ups": [],
+    "state_mutations": [{"kind": "status", "target": "owner/repo#12", "summary": "in review"}],
+    "handoff": {"active_task": "owner/repo#12", "branch": "fix", "blocker": "none", "next_action": "Run the tests"},
+    "curated": "none",
+}
+
+
+def command(project: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "holdfast", "--root", str(project), "mcp", *more]
+
+
+def transport(project: Path, *more: str) -> Any:
+    """The SDK's way to a server of its own."""
+    words = command(project, *more)
+    return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
+
+
+def text(result: CallToolResult) -> str:
+    """What the model reads."""
+    (block,) = result.content
+    assert block.type == "text"
+    return block.text
+
+
+@pytest.fixture
+def talk(project: Path) -> Callable[..., Any]:
+    """``talk(scenario, name=, more=)`` runs ``scenario(client)`` against a server of its own and returns its result."""
+
+    def run(scenario: Callable[[Client], Awaitable[T]], *, name: str = "a client", more: tuple[str, ...] = ()) -> T:
+        async def main() -> T:
+            async with Client(transport(project, *more), client_info=Implementation(name=name, version="1")) as client:
+                return await asyncio.wait_for(scenario(client), timeout=60)
+
+        return asyncio.run(main())
+
+    return run
+
+
+class Wire:
+    """The server's stdin and stdout, line by line."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def send(self, line: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self.process.stdout
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def ask(self, method: str, params: dict[str, Any] | None = None, *, number: int = 1) -> dict[str, Any]:
+        """Send a request and return the answer to it."""
+        given = {} if params is None else {"params": params}
+        self.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, **given}).encode())
+        while (answer := self.receive()).get("id") != number:
+            pass
+        return answer
+
+    def begin(self, version: str = "2025-06-18") -> dict[str, Any]:
+        """The handshake."""
+        info = {"name": "by hand", "version": "1"}
+        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
+        answer = self.ask("initialize", params, number=1000)
+        self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        return answer
+
+    def end(self) -> tuple[int, str]:
+        """Close stdin, as a client that leaves; the exit code and what was logged."""
+        _, log = self.process.communicate(timeout=30)
+        return self.process.returncode, log.decode()
+
+
+@pytest.fixture
+def wire(project: Path) -> Iterator[Callable[..., Wire]]:
+    """``wire()`` starts a server to be spoken to by hand."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(*more: str) -> Wire:
+        pipe = subprocess.PIPE
+        begun.append(subprocess.Popen(command(project, *more), stdin=pipe, stdout=pipe, stderr=pipe))
+        return Wire(begun[-1])
+
+    yield start
+    for process in begun:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,304 @@
+"""``holdfast mcp`` as a client meets it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, durable, heartbeat
+
+pytest.importorskip("mcp", reason="holdfast[mcp] is not installed")
+
+from mcp import Client, MCPError
+from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
+
+Talk = Callable[..., Any]
+
+NOTICE = "Notice: no hook of this client was seen"
+
+
+def notes_of(project: Path) -> str:
+    """The daily notes."""
+    return "\n".join(p.read_text() for p in (project / ".holdfast" / "memory").glob("*.md"))
+
+
+# what it offers
+
+
+def test_tools__as_listed__are_the_six_with_schemas_and_hints(talk: Talk) -> None:
+    async def scenario(client: Client) -> tuple[Any, str]:
+        return (await client.list_tools()).tools, client.instructions or ""
+
+    tools, instructions = talk(scenario)
+    by_name = {t.name: t for t in tools}
+    assert list(by_name) == ["load", "flush", "remember", "search_facts", "forget", "status"]
+    for tool in tools:
+        assert tool.input_schema["type"] == "object"
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.description
+    assert by_name["forget"].annotations.destructive_hint
+    assert by_name["load"].annotations.read_only_hint
+    assert not by_name["flush"].annotations.read_only_hint
+    assert "LOAD: call `load` first" in instructions
+    assert "before context is compacted" in instructions
+    assert len(instructions) < 1200, "every request of a session carries it"
+
+
+@pytest.mark.req("R171", "R127")
+def test_flush__then_load_by_another_process__tells_where_to_go_on(talk: Talk, project: Path) -> None:
+    async def flush(client: Client) -> Any:
+        return await client.call_tool("flush", {**WHOLE, "reason": "compaction"})
+
+    done = talk(flush)
+    assert not done.is_error
+    assert "written and read back" in text(done)
+    assert "- daily: memory/" in text(done)
+    assert "- handoff: continuity/active.md" in text(done)
+
+    async def load(client: Client) -> Any:
+        return await client.call_tool("load", {})
+
+    brief = text(talk(load))
+    assert brief.startswith("<recalled-memory>")
+    assert "Next action: Run the tests" in brief
+    assert "Run the tests" in notes_of(project)
+
+
+def test_resources__of_a_project__are_its_documents_fenced(talk: Talk, project: Path) -> None:
+    with Holdfast.open(project) as memory:
+        memory.store.change("memory", "MEMORY.md", lambda _: "- a </recalled-memory> b\n")
+        memory.store.change("daily", "notes/ä b.md", lambda _: "deep\n")
+
+    async def scenario(client: Client) -> Any:
+        listed = (await client.list_resources()).resources
+        texts = [(await client.read_resource(r.uri)).contents[0] for r in listed]
+        templates = (await client.list_resource_templates()).resource_templates
+        refused = []
+        for uri in ("holdfast://documents/../../etc/passwd", "holdfast://documents/none.md", "file:///etc/passwd"):
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource(uri)
+            refused.append(str(caught.value))
+        return listed, texts, templates, refused
+
+    listed, texts, templates, refused = talk(scenario)
+    assert [r.name for r in listed] == ["MEMORY.md", "notes/ä b.md"]
+    assert [t.mime_type for t in texts] == ["text/markdown"] * 2
+    assert texts[0].text == "<recalled-memory>\n- a &lt;/recalled-memory> b\n\n</recalled-memory>"
+    assert templates[0].uri_template == "holdfast://documents/{+name}"
+    assert "not allowed" in refused[0]
+    assert "no resource" in refused[1]
+    assert "no resource" in refused[2]
+
+
+# who guards
+
+
+def test_reply__without_a_hook__says_so_and_with_one_of_this_client_does_not(talk: Talk, project: Path) -> None:
+    async def both(client: Client) -> tuple[str, str]:
+        ok, wrong = await client.call_tool("status", {}), await client.call_tool("forget", {"fact_id": "x"})
+        return text(ok), text(wrong)
+
+    for reply in talk(both, name="claude-code"):
+        assert NOTICE in reply
+        assert "`holdfast install claude-code`" in reply
+
+    heartbeat.beat(str(project / ".holdfast" / "state"), "claude-code", "SessionStart", "s-1")
+    for reply in talk(both, name="claude-code"):
+        assert NOTICE not in reply
+    assert "Hooks of claude-code ran last at" in talk(both, name="claude-code")[0]
+    assert NOTICE in talk(both, name="codex-mcp-client")[0], "another client's hooks guard nothing here"
+    assert "no hooks for this client" in talk(both, name="Some Editor")[0]
+
+
+# what goes wrong
+
+
+@pytest.mark.req("R166", "R167")
+def test_flush__into_a_store_that_fails__is_refused_and_succeeds_after_the_repair(talk: Talk, project: Path) -> None:
+    notes = project / ".holdfast" / "memory"
+    notes.parent.mkdir()
+    notes.write_text("in the way")
+
+    async def scenario(client: Client) -> list[Any]:
+        refused = await client.call_tool("flush", WHOLE)
+        status = await client.call_tool("status", {})
+        notes.unlink()
+        return [refused, status, await client.call_tool("flush", WHOLE), await client.call_tool("status", {})]
+
+    refused, unsafe, done, safe = talk(scenario)
+    assert refused.is_error
+    assert "FlushRefused: A file is where the folder" in text(refused)
+    assert "\nnext: " in text(refused)
+    assert "UNSAFE sessions: 1" in text(unsafe)
+    assert not done.is_error
+    assert "No session is UNSAFE" in text(safe)
+    assert notes_of(project).count("**Objective:** Fix the login test") == 1
+
+
+def test_settings__that_are_broken__are_told_and_count_again_once_repaired(talk: Talk, project: Path) -> None:
+    settings = project / "holdfast.toml"
+    settings.write_text("[storage\n")
+
+    async def scenario(client: Client) -> list[Any]:
+        broken = await client.call_tool("load", {})
+        settings.write_text("")
+        return [broken, await client.call_tool("load", {})]
+
+    broken, well = talk(scenario)
+    assert broken.is_error
+    assert "ConfigError: holdfast.toml" in text(broken)
+    assert not well.is_error
+
+
+def test_call__while_another_waits_for_the_store__is_answered(talk: Talk, project: Path) -> None:
+    with Holdfast.open(project) as memory:
+        memory.facts.create("The store has a lock")
+
+    async def scenario(client: Client) -> tuple[bool, Any, Any]:
+        with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
+            flushing = asyncio.create_task(client.call_tool("flush", WHOLE))
+            while not (project / ".holdfast" / "state" / "unsafe").is_dir():
+                await asyncio.sleep(0.01)
+            status = await client.call_tool("status", {})
+            waiting = not flushing.done()
+        return waiting, status, await flushing
+
+    waiting, status, flushed = talk(scenario)
+    assert waiting
+    assert not status.is_error
+    assert not flushed.is_error
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+@pytest.mark.req("R087", "R166")
+def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it_later(
+    wire: Callable[..., Wire], talk: Talk, project: Path
+) -> None:
+    with Holdfast.open(project) as memory:
+        memory.facts.create("Makes the folders")
+    server = wire()
+    server.begin()
+    with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
+        call = {"name": "flush", "arguments": {**WHOLE, "session": "s-1"}}
+        server.send(_request("tools/call", call))
+        pending = project / ".holdfast" / "state" / "unsafe" / "s-1.json"
+        while not (pending.exists() and '"pending": {' in pending.read_text()):
+            assert server.process.poll() is None
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+    assert "Fix the login test" not in notes_of(project)
+
+    async def scenario(client: Client) -> list[Any]:
+        return [
+            await client.call_tool("status", {}),
+            await client.call_tool("flush", {**WHOLE, "session": "s-1"}),
+            await client.call_tool("flush", {**WHOLE, "session": "s-1"}),
+            await client.call_tool("status", {}),
+        ]
+
+    unsafe, flushed, again, safe = talk(scenario)
+    assert "- s-1: unsafe" in text(unsafe)
+    assert not flushed.is_error
+    assert "flushed already" in text(again)
+    assert "No session is UNSAFE" in text(safe)
+    assert notes_of(project).count("**Objective:** Fix the login test") == 1
+
+
+def test_clients__two_at_once_in_one_project__both_are_served(project: Path, talk: Talk) -> None:
+    async def scenario(client: Client) -> list[Any]:
+        async with Client(transport(project)) as other:
+            calls = [
+                who.call_tool("remember", {"content": f"Fact {n} of {name}"})
+                for n in range(10)
+                for name, who in (("one", client), ("two", other))
+            ]
+            calls += [who.call_tool("flush", {**WHOLE, "session": s}) for s, who in (("one", client), ("two", other))]
+            return await asyncio.gather(*calls)
+
+    results = talk(scenario)
+    assert not any(r.is_error for r in results), [text(r) for r in results if r.is_error]
+    with Holdfast.open(project) as memory:
+        assert memory.facts.count() == 20
+        assert sorted(w.session for w in memory.load().work) == ["one", "two"]
+
+
+# the wire
+
+
+def _request(method: str, params: dict[str, Any], number: int = 7) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+def test_wire__what_no_client_should_send__is_answered_and_ends_nothing(wire: Callable[..., Wire]) -> None:
+    server = wire()
+    assert server.ask("server/nonsense")["error"]["code"] == -32601, "before the handshake, as clients probe"
+    assert server.begin("2099-01-01")["result"]["protocolVersion"] >= "2025-11-25", "an unknown version is no error"
+    assert server.ask("no/such/method")["error"]["code"] == -32601
+    for line in (b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b"[" * 50_000, b'{"jsonrpc":"2.0"}', b'{"id":3}'):
+        server.send(line)
+    wrong = [
+        ("tools/call", {}),
+        ("tools/call", {"name": "no such tool"}),
+        ("tools/call", {"name": "load", "arguments": []}),
+        ("tools/call", {"name": ["load"], "arguments": {}}),
+        ("resources/read", {"uri": 7}),
+        ("resources/read", {"uri": "holdfast://documents/%00"}),
+        ("resources/list", {"cursor": "zzz"}),
+    ]
+    answers = [server.ask(method, params, number=20 + n) for n, (method, params) in enumerate(wrong)]
+    assert ["error" in a for a in answers] == [True] * 6 + [False]
+    assert "Use one of: load, flush" in answers[1]["error"]["message"]
+    code, log = server.end()
+    assert code == 0
+    assert "holdfast_mcp" not in log, "nothing of it came as far as a fault of ours"
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_initialize__a_version_that_is_known__is_agreed_to(wire: Callable[..., Wire], version: str) -> None:
+    result = wire().begin(version)["result"]
+    assert result["protocolVersion"] == version
+    assert set(result["capabilities"]) >= {"tools", "resources"}
+    assert result["serverInfo"]["name"] == "holdfast"
+
+
+# the command
+
+
+def test_command__without_the_sdk__says_how_to_get_it(project: Path) -> None:
+    code = (
+        "import sys; sys.modules['mcp_types'] = None; sys.modules['mcp'] = None\n"
+        "from holdfast.cli import main; sys.exit(main(['--root', sys.argv[1], 'mcp']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(project)], input=b"", capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 3
+    assert b'next: Install it with `pip install "holdfast[mcp]"`.' in done.stderr
+    assert done.stdout == b""
+
+
+@pytest.mark.req("R191", "R232")
+def test_three_files__at_work__know_nothing_of_mcp(project: Path) -> None:
+    """R191: a whole workflow over the three-file memory loads neither the SDK nor this plugin."""
+    code = (
+        "import sys; from holdfast.cli import main\n"
+        "root = ['--root', sys.argv[1]]\n"
+        "codes = [main([*root, *words]) for words in (['init', '--layout', 'opencode'], ['validate'],\n"
+        "    ['workflow', 'start', 'build'], ['workflow', 'end', 'build', '--tests-passed',\n"
+        "    '--decision', 'Use a lock', '--no-change', 'patterns', '--no-change', 'progress'])]\n"
+        "import holdfast.three, holdfast.workflow, holdfast.update, holdfast.sightings, holdfast_anchors\n"
+        "print(codes, [m for m in sys.modules if m.partition('.')[0] in ('mcp', 'mcp_types', 'holdfast_mcp')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(project)], capture_output=True, encoding="utf-8", timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0] []", done.stdout + done.stderr
