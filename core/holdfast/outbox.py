@@ -12,6 +12,7 @@ import os
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -32,6 +33,11 @@ _FIRST_PAUSE: Final = timedelta(minutes=1)
 _LONGEST_PAUSE: Final = timedelta(hours=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAMAGED: Final = "damaged-"
+#: So many items that a plugin could not publish, and the others are not tried either: a token that has become invalid
+#: must not be shown to a server hundreds of times.
+_ENOUGH: Final = 3
+#: So much of an id is enough to name it.
+_PREFIX: Final = 6
 
 
 @frozen(kw_only=True)
@@ -97,11 +103,12 @@ class Outbox:
         return [row.item for row in self._read()]
 
     def get(self, item_id: str) -> Item:
-        """Raises: NotFound."""
-        for item in self.items():
-            if item.id == item_id:
-                return item
-        raise NotFound(f"Nothing with the id {item_id!r} waits.", next_step="`holdfast outbox` lists what waits.")
+        """The item of that id, or of the one id that begins with these six characters or more. Raises: NotFound."""
+        found = [item for item in self.items() if item.id.startswith(item_id)]
+        if len(found) == 1 and (len(item_id) >= _PREFIX or found[0].id == item_id):
+            return found[0]
+        which = "Several items have ids that begin with" if len(found) > 1 else "Nothing waits that has the id"
+        raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists what waits.")
 
     def count(self) -> int:
         """How many items wait."""
@@ -205,6 +212,7 @@ class _Work:
     def _all(self) -> None:
         held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
         down: set[str] = set()
+        failures: Counter[str] = Counter()
         for item in self._outbox.items():
             lane = (item.plugin, item.target)
             ready = self._even_if_not_due or item.due <= self._now
@@ -221,7 +229,8 @@ class _Work:
             if error is not None:
                 self._outbox.failed(item, error, now=self._now)
                 held.add(lane)
-                if isinstance(error, Unavailable):
+                failures[item.plugin] += 1
+                if isinstance(error, Unavailable) or failures[item.plugin] >= _ENOUGH:
                     down.add(item.plugin)
 
     def _one(self, item: Item) -> HoldfastError | None:

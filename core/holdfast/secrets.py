@@ -17,7 +17,7 @@ SERVICE: Final = "holdfast"
 USUAL_VARIABLES: Final[Mapping[str, Sequence[str]]] = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
-    "gitea": ("GITEA_TOKEN",),
+    "gitea": ("HOLDFAST_GITEA_TOKEN", "GITEA_TOKEN"),
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 

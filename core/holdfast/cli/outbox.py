@@ -97,5 +97,5 @@ def _drop(memory: Holdfast, args: Namespace, out: Term) -> int:
     if args.json:
         out.json({"ok": True, "id": item.id, "target": item.target, "reason": args.reason})
     else:
-        out.say(f"{out.mark('ok')} {out.plain(item.id)} is dropped; the reason is in the daily note")
+        out.say(f"{out.mark('ok')} {out.bold(out.plain(item.target or item.id))} is not published; the reason is in the daily note")
     return 0

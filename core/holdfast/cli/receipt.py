@@ -54,9 +54,8 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
             )
         )
     for item in receipt.evidence:
-        waits = bool(item.pending) and bool(receipt.pending)
-        where = item.pointer or ("waits to be published" if waits else "published")
-        out.say(f"  {out.mark('warn' if waits else 'ok')} {out.plain(item.target)}  {out.plain(where)}")
+        if item.pointer:
+            out.say(f"  {out.mark('ok')} {out.plain(item.target)}  {out.plain(item.pointer)}")
     _remarks(out, receipt)
 
 

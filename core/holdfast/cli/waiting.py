@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from holdfast.outbox import Item
 
 
+#: An id is shown as far as people need it.
+ID_CHARS = 16
+
+
 def item_table(item: Item) -> dict[str, Any]:
     """One item for programs."""
     from holdfast.serde import unstructure
@@ -27,7 +31,7 @@ def show(out: Term, item: Item, now: datetime) -> None:
     target = out.bold(out.plain(item.target or "?"))
     tried = f", tried {count(item.attempts, 'time')}" if item.attempts else ""
     since = "" if item.is_damaged else out.dim(f"  {ago(item.at, now)}{tried}")
-    out.say(f"{out.mark('warn')} {target}  {out.plain(item.id)}{since}")
+    out.say(f"{out.mark('warn')} {target}  {out.plain(item.id[:ID_CHARS])}{since}")
     if item.error:
         out.say(out.wrapped(item.error, first="    "))
     if item.next_step:

@@ -1,0 +1,85 @@
+"""What a Gitea server takes for a reference to work, and how a text says such a thing without making one.
+
+``#12``, ``!12``, ``owner/repo#12``, ``@name`` and addresses of issues in a comment make events on that work, mentions
+and mails, unless they stand in a code span. So what somebody merely said is put into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from attrs import frozen
+
+_NAME: Final = r"[A-Za-z0-9._-]+"
+_TARGET: Final = re.compile(rf"(?:({_NAME}/{_NAME}))?[#!]([1-9][0-9]{{0,8}})")
+_TICKS: Final = re.compile(r"(`+)")
+
+
+@frozen(kw_only=True)
+class Target:
+    """An issue or pull request of a repository, ``owner/name``."""
+
+    repository: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.repository}#{self.number}"
+
+
+def target_of(text: str, *, server: str, repository: str) -> Target | None:
+    """The work that ``owner/repo#12``, ``#12`` (in ``repository``) or an address on ``server`` names, else None."""
+    text = text.strip()
+    found = _TARGET.fullmatch(text)
+    if found is None:
+        found = re.fullmatch(_address(server) + r"(?:[?#]\S*)?", text, re.IGNORECASE)
+    if found is None:
+        return None
+    name = found[1] or repository
+    return Target(repository=name, number=int(found[2])) if name else None
+
+
+def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()) -> str:
+    """``text`` (one line) without references but for the targets in ``keep``, written like ``owner/repo#12``."""
+    pieces = _TICKS.split(text)
+    if "\\`" in text or not _paired(pieces):
+        pieces = [text.replace("`", "'")]  # nobody can tell where code begins
+
+    def covered(found: re.Match[str]) -> str:
+        named = target_of(found[0], server=server, repository=repository)
+        return found[0] if named is not None and str(named) in keep else f"`{found[0]}`"
+
+    pattern = _pattern(server)
+    opened = ""
+    for at, piece in enumerate(pieces):
+        if at % 2:
+            opened = piece if not opened else "" if piece == opened else opened
+        elif not opened:
+            pieces[at] = pattern.sub(covered, piece)
+    return "".join(pieces)
+
+
+def code(text: str) -> str:
+    """``text`` as a code span."""
+    return "`" + text.replace("`", "'") + "`"
+
+
+def _paired(pieces: list[str]) -> bool:
+    """Whether every run of backticks opens a code span or closes one."""
+    opened = ""
+    for run in pieces[1::2]:
+        opened = run if not opened else "" if run == opened else opened
+    return not opened
+
+
+def _address(server: str) -> str:
+    return re.escape(server) + rf"/({_NAME}/{_NAME})/(?:issues|pulls)/([1-9][0-9]{{0,8}})"
+
+
+def _pattern(server: str) -> re.Pattern[str]:
+    """Wider than what the server looks for: what is covered in vain does no harm."""
+    return re.compile(
+        rf"{_address(server)}[^\s`]*|(?<![\w`\\])(?:(?:{_NAME}/{_NAME})?[#!][0-9]+\b|@[\w-]+(?:[./-][\w-]+)*)",
+        re.IGNORECASE,
+    )

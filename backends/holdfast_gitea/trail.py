@@ -1,0 +1,186 @@
+"""The execution trail: each flush that changed the state of work leaves a readable comment on that work.
+
+    [plugins.gitea_trail]
+    server = "https://git.example.org"
+    repository = "owner/name"           # what `#12` means; the morning report looks here, too
+    repositories = ["owner/other"]      # further ones that the morning report looks at
+
+The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, else in the system's keyring (``holdfast auth set gitea``).
+One comment a flush and target: written once, found again by the hidden marker in its last line, and read back. A flush
+costs three requests for each target. What the server cannot take now waits in the outbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from holdfast.errors import ConfigError, StorageError
+from holdfast.forge import Activity, Forge, Post, Practice
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.discovery import PluginContext
+    from holdfast.models import Evidence, Payload, Receipt, StateMutation
+    from holdfast.outbox import Item
+    from holdfast_gitea.client import Gitea
+    from holdfast_gitea.references import Target
+
+#: Seconds for one wait, and for one call with its tries: a flush must not be held up, and nothing is lost by waiting.
+TIMEOUT_S: Final = 5.0
+PATIENCE_S: Final = 3.0
+_KEYS: Final = frozenset({"server", "repository", "repositories", "timeout_s", "insecure_http"})
+
+
+class GiteaTrail(Forge):
+    """The plugin ``gitea_trail``. Nothing is asked before a flush has something to say."""
+
+    title: ClassVar[str] = "Gitea"
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        given = context.settings
+        if unknown := sorted(set(given) - _KEYS):
+            raise _bad(f"{unknown[0]} is not known", f"Use one of: {', '.join(sorted(_KEYS))}.")
+        self._server = _text(given, "server").rstrip("/")
+        if not self._server.startswith(("https://", "http://")):
+            raise _bad("server is missing or no address", 'Write it like server = "https://git.example.org".')
+        self._repository = _text(given, "repository")
+        others = given.get("repositories", [])
+        if not isinstance(others, list) or not all(isinstance(name, str) for name in others):
+            raise _bad("repositories is not a list of texts", 'Write it like repositories = ["owner/name"].')
+        self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *others))))
+        for name in self._repositories:
+            if name.count("/") != 1:
+                raise _bad(f"{name!r} is not a repository", 'Write it like "owner/name".')
+        timeout_s = given.get("timeout_s", TIMEOUT_S)
+        if not isinstance(timeout_s, int | float) or isinstance(timeout_s, bool) or not timeout_s > 0:
+            raise _bad("timeout_s is not a number above 0", "It is in seconds.")
+        self._timeout_s = float(timeout_s)
+        self._insecure_http = given.get("insecure_http") is True
+        self._client: Gitea | None = None
+
+    @hookimpl
+    def on_flush(self, payload: Payload, receipt: Receipt) -> Sequence[Evidence] | None:
+        """A comment for each piece of work whose state changed."""
+        if not payload.state_mutations:
+            return None
+        from holdfast.models import Evidence
+
+        by_target: dict[Target, list[StateMutation]] = {}
+        elsewhere: dict[str, None] = {}
+        for mutation in payload.state_mutations:
+            target = self._target(mutation.target)
+            if target is None:
+                elsewhere[mutation.target] = None
+            else:
+                by_target.setdefault(target, []).append(mutation)
+        posts = [
+            Post(str(target), self._body(target, said, [*by_target], receipt)) for target, said in by_target.items()
+        ]
+        note = f"It names no issue on {self._server}, so the daily summary alone tells it; `owner/repo#12` names one."
+        return [
+            *self.publish(posts, receipt),
+            *(Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere),
+        ]
+
+    def send(self, item: Item) -> Evidence:
+        """Add the comment unless it is there, and read it back. See :meth:`holdfast.forge.Forge.send`."""
+        from holdfast.models import Evidence
+        from holdfast_gitea.faults import Absent, Closed
+
+        target = self._target(item.target)
+        if target is None:
+            raise StorageError(
+                f"{item.target!r} names no issue on {self._server}.", next_step="Drop it, or correct the settings."
+            )
+        try:
+            comment = self._gitea().repo(target.repository).publish(target.number, item.body, item.id)
+        except (Absent, Closed) as error:  # another try changes nothing, and other targets may well be open
+            raise StorageError(error.message, next_step=_for_the_plugin(error.next_step)) from error
+        return Evidence(
+            target=item.target,
+            pointer=comment.url or f"{self._server}/{target.repository}/issues/{target.number}",
+            published=item.body,
+            read_back=comment.body,
+        )
+
+    def activity(self, since: datetime, until: datetime) -> list[Activity]:
+        """Issues and pull requests that were opened, closed or merged, and comments. See :class:`Forge`."""
+        from holdfast_gitea import happenings
+
+        if not self._repositories:
+            raise _bad("repository is missing, so nothing can be looked at", 'Set repository = "owner/name".')
+        gitea = self._gitea()
+        found = [one for name in self._repositories for one in happenings.of(gitea.repo(name), since, until)]
+        return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
+
+    @classmethod
+    def practice(cls) -> AbstractContextManager[Practice]:
+        """A stand-in server on loopback with one repository and one issue."""
+        from holdfast_gitea.practice import stand_in
+
+        return stand_in()
+
+    def _target(self, text: str) -> Target | None:
+        from holdfast_gitea.references import target_of
+
+        return target_of(text, server=self._server, repository=self._repository)
+
+    def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
+        """For people, but for the last line."""
+        from holdfast.layout import Surface
+        from holdfast.markdown import one_line
+        from holdfast_gitea import marker
+        from holdfast_gitea.references import code, quiet
+
+        keep = {str(one) for one in targets}
+        lines = []
+        for mutation in said:
+            text = quiet(one_line(mutation.summary), server=self._server, repository=target.repository, keep=keep)
+            lines.append(f"**{mutation.kind}**: {text}")
+        told = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+        note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+        story = f"The whole story: {code(note)}, block {code(receipt.flush_id)}." if note else ""
+        by = f"Session {code(one_line(receipt.session_id))}, {receipt.at:%Y-%m-%d %H:%M %Z}."
+        last = marker.line(id=self.item_id(receipt.flush_id, str(target)), kind="trail", flush=receipt.flush_id)
+        return f"{told}\n\n{by} {story}".rstrip() + f"\n\n{last}"
+
+    def _gitea(self) -> Gitea:
+        """The client. Raises: ConfigError without a token."""
+        if self._client is None:
+            from holdfast import secrets
+            from holdfast_gitea.client import Gitea
+
+            token = secrets.get("gitea")
+            if token is None:
+                raise ConfigError(
+                    "There is no token for Gitea.",
+                    next_step="Run `holdfast auth set gitea`, or set HOLDFAST_GITEA_TOKEN.",
+                )
+            self._client = Gitea(
+                self._server,
+                token,
+                timeout_s=self._timeout_s,
+                patience_s=PATIENCE_S,
+                insecure_http=self._insecure_http,
+            )
+        return self._client
+
+
+def _text(given: Mapping[str, object], key: str) -> str:
+    value = given.get(key, "")
+    if not isinstance(value, str):
+        raise _bad(f"{key} is not a text", "Put it in quotation marks.")
+    return value.strip()
+
+
+def _bad(problem: str, next_step: str) -> ConfigError:
+    return ConfigError(f"In `[plugins.gitea_trail]` {problem}.", next_step=next_step)
+
+
+def _for_the_plugin(next_step: str) -> str:
+    return next_step.replace("`[storage]`", "`[plugins.gitea_trail]`")
