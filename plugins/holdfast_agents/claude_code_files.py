@@ -1,0 +1,106 @@
+"""Claude Code: hooks in settings.json, the ``/memory-update`` command, the skill, a rule and the MCP server.
+
+Source of the hooks: what 2.1.330 and 2.1.197 were seen to do. ``|| exit 2`` turns a missing or broken program into a
+block on every version; ``onFailure`` does so for a time-out, too, but 2.1.197 does not know it. Without a time of its
+own SessionEnd is killed after 1.4 s.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import Any
+
+from holdfast_agents import program, texts
+from holdfast_agents.clients import Needed, Where, folder
+from holdfast_agents.parts import Hooks, Part, Values, Whole
+from holdfast_agents.placing import Place
+
+CLIENT = "claude-code"
+#: Event -> what its hook says. Seconds.
+EVENTS: dict[str, dict[str, Any]] = {
+    "PreCompact": {"command": "{program} hook claude-code || exit 2", "timeout": 60, "onFailure": "block"},
+    "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
+    "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
+    "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},
+    "Stop": {"command": "{program} hook claude-code", "timeout": 10},
+    "PostCompact": {"command": "{program} hook claude-code", "timeout": 20},
+    "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},
+    "ConfigChange": {"command": "{program} hook claude-code", "timeout": 10},
+}
+_TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)"
+
+
+def needed(where: Where) -> Needed:
+    """See :func:`holdfast_agents.clients.needed`."""
+    base = where.root if where.in_project else folder("CLAUDE_CONFIG_DIR", ".claude")
+    inside = os.path.join(base, ".claude") if where.in_project else base
+
+    def place(part: Part, what: str, *parts: str, below: str = inside) -> Place:
+        path = os.path.join(below, *parts)
+        shown = os.path.relpath(path, base) if where.in_project else path
+        return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
+
+    places = [
+        place(hooks(where.program), f"{len(EVENTS)} hooks", "settings.json"),
+        place(Whole(body=command()), "/memory-update", "commands", "memory-update.md"),
+        place(Whole(body=texts.skill()), "the skill", "skills", "holdfast", "SKILL.md"),
+        place(Whole(body=rule(where)), "the protocol", "rules", "holdfast.md"),
+    ]
+    by_hand = []
+    if where.in_project:
+        by_hand.append(
+            "Open `claude` in this folder once and accept that you trust it: before that no hook runs in its window."
+        )
+        places.append(place(Values(members=_server(where)), "the MCP server", ".mcp.json", below=base))
+    else:
+        started = shlex.join([*where.program, "mcp"])
+        by_hand.append(f"For holdfast's MCP tools: `claude mcp add holdfast --scope user -- {started}`.")
+    return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
+
+
+def hooks(words: tuple[str, ...]) -> Hooks:
+    """The hooks, started by the program ``words``."""
+    groups = {
+        event: {"hooks": [{"type": "command", **hook, "command": program.command(hook["command"], words)}]}
+        for event, hook in EVENTS.items()
+    }
+    return Hooks(client=CLIENT, groups=groups)
+
+
+def command() -> str:
+    """The text of ``/memory-update``."""
+    return texts.memory_update(
+        "claude-code-$CLAUDE_CODE_SESSION_ID", argument_hint="[what to stress]", allowed_tools=_TOOLS
+    )
+
+
+def rule(where: Where) -> str:
+    """The protocol, and the handoff itself as a net for when hooks are off."""
+    return texts.instructions(*((f"../../{where.handoff}",) if where.in_project and where.handoff else ()))
+
+
+def plugin(words: tuple[str, ...]) -> dict[str, str]:
+    """The same as a plugin directory: file -> text. ``claude --plugin-dir DIR`` takes it for one session."""
+    from holdfast.cli.usage import version
+
+    manifest = {
+        "name": "holdfast",
+        "version": version() if version()[:1].isdigit() else "0.0.0",
+        "description": "Memory that survives compaction: nothing is dropped until it is durable.",
+        "author": {"name": "holdfast"},
+    }
+    server = {"mcpServers": {"holdfast": {"command": words[0], "args": [*words[1:], "mcp"]}}}
+    return {
+        ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
+        "hooks/hooks.json": hooks(words).show(),
+        "commands/memory-update.md": command(),
+        "skills/holdfast/SKILL.md": texts.skill(),
+        ".mcp.json": json.dumps(server, indent=2) + "\n",
+    }
+
+
+def _server(where: Where) -> dict[tuple[str, ...], object]:
+    first, *rest = where.program
+    return {("mcpServers", "holdfast"): {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}

@@ -1,0 +1,211 @@
+// Made by `holdfast install`; `holdfast uninstall` takes it out again.
+//
+// holdfast in opencode: context is compacted only after a verified flush. Every event goes to `holdfast hook opencode`,
+// one process an event, JSON on its standard input. At compaction anything but a clean exit throws, and opencode then
+// makes no summary. opencode.json switches compaction off and this plugin switches it on, so that a plugin that does
+// not load (a syntax error, `--pure`) leaves it off.
+//
+// Plain JavaScript and `node:` imports: nothing is fetched. opencode calls every export as a plugin, so there is one.
+import { spawn } from "node:child_process"
+
+const PROGRAM = ["holdfast"]
+// How long each event may take. The program answers by itself well before.
+const LIMIT_MS = { compacting: 60_000, start: 25_000, compacted: 25_000, dispose: 25_000 }
+const DEFAULT_LIMIT_MS = 12_000
+const READ_LIMIT_MS = 15_000
+const TOAST_LIMIT_MS = 2_000
+// After an event that got no answer in time, the ones that are no gate are left out for a while.
+const PAUSE_MS = 60_000
+const MAX_CHARS = 200_000
+
+export const Holdfast = async ({ client, directory }) => {
+  const sessions = new Map()
+  let pausedUntil = 0
+  let warned = false
+
+  const sessionOf = (id) => {
+    if (!sessions.has(id)) sessions.set(id, { started: false, brief: "", lost: "", queue: Promise.resolve() })
+    return sessions.get(id)
+  }
+
+  // One event of a session after the other, in the order in which they came.
+  const queued = (id, task) => {
+    const session = sessionOf(id)
+    const result = session.queue.then(() => task(session))
+    session.queue = result.catch(() => {})
+    return result
+  }
+
+  const toast = (title, message, variant) =>
+    within(TOAST_LIMIT_MS, Promise.resolve().then(() =>
+      client.tui.showToast({ body: { title, message, variant, duration: 15_000 } }))).catch(() => {})
+
+  const messagesOf = async (id, query) => {
+    try {
+      const found = await within(READ_LIMIT_MS, client.session.messages({ path: { id }, query }))
+      return Array.isArray(found?.data) ? found.data : undefined
+    } catch {
+      return undefined // the journal stands alone then
+    }
+  }
+
+  const tell = (event, sessionID, more) => run(directory, { event, sessionID, directory, ...more })
+
+  // An event that is no gate: its answer, or an empty text.
+  const note = async (event, sessionID, more) => {
+    if (Date.now() < pausedUntil) return ""
+    const answer = await tell(event, sessionID, more)
+    if (answer.late) pausedUntil = Date.now() + PAUSE_MS
+    if (answer.code !== 0) {
+      if (!warned) {
+        warned = true
+        await toast("holdfast does not run", `${problem(answer)} Compaction is blocked until it does.`, "warning")
+      }
+      return ""
+    }
+    if (answer.stderr.trim()) await toast("holdfast", answer.stderr.trim(), "warning")
+    return answer.stdout.trim()
+  }
+
+  const start = async (session, id, source) => {
+    session.brief = await note("start", id, { source })
+    session.lost = ""
+  }
+
+  return {
+    config: async (config) => {
+      if (config.agent?.compaction) delete config.agent.compaction.disable
+    },
+
+    "chat.message": (input, output) =>
+      queued(input.sessionID, async (session) => {
+        if (!session.started) {
+          session.started = true
+          const earlier = await messagesOf(input.sessionID, { limit: 2 })
+          await start(session, input.sessionID, earlier?.length ? "resume" : "startup")
+        }
+        const messageID = output.message?.id ?? input.messageID
+        const lost = await note("message", input.sessionID, { messageID, parts: texts(output.parts) })
+        if (lost) session.lost = lost
+      }).catch(() => {}),
+
+    "tool.execute.after": async (input, output) => {
+      const { tool, sessionID, callID, args } = input
+      // Not waited for: the agent goes on, and compaction waits for the queue.
+      queued(sessionID, () =>
+        note("tool", sessionID, { tool, callID, args, output: String(output.output ?? "").slice(0, MAX_CHARS), failed: false }),
+      ).catch(() => {})
+    },
+
+    "experimental.chat.system.transform": async (input, output) => {
+      const session = sessions.get(input.sessionID)
+      if (!session) return
+      await session.queue
+      for (const text of [session.brief, session.lost]) if (text) output.system.push(text)
+    },
+
+    "experimental.session.compacting": async (input, output) => {
+      const id = input.sessionID
+      const answer = await queued(id, async () => tell("compacting", id, { messages: await messagesOf(id) }))
+      if (answer.code !== 0) {
+        const reason = problem(answer)
+        await toast("compaction blocked", reason, "error")
+        throw new Error(`holdfast blocked the compaction: ${reason}`)
+      }
+      if (answer.stdout.trim()) output.context.push(answer.stdout.trim())
+    },
+
+    "shell.env": async (input, output) => {
+      if (input.sessionID) output.env.HOLDFAST_SESSION = `opencode-${input.sessionID}`
+    },
+
+    event: async ({ event }) => {
+      const id = event.properties?.sessionID
+      if (event.type === "session.compacted") {
+        await queued(id, async (session) => {
+          await note("compacted", id, { messages: await messagesOf(id) })
+          session.started = true
+          await start(session, id, "compact")
+        }).catch(() => {})
+      } else if (event.type === "session.idle" && sessions.has(id)) {
+        await queued(id, async () => {
+          const parts = answerOf((await messagesOf(id, { limit: 100 })) ?? [])
+          if (parts.length) await note("idle", id, { parts })
+        }).catch(() => {})
+      }
+    },
+
+    dispose: async () => {
+      await Promise.all(
+        [...sessions.keys()].map((id) =>
+          queued(id, async () => tell("dispose", id, { messages: await messagesOf(id) })).catch(() => {}),
+        ),
+      )
+    },
+  }
+}
+
+// Runs the program once. Never rejects: `code` is null when there was no exit, `late` tells a time-out.
+function run(cwd, payload) {
+  const [program, ...words] = PROGRAM
+  return new Promise((resolve) => {
+    const answer = { code: null, stdout: "", stderr: "", late: false, error: "" }
+    let child
+    let timer
+    const finish = (changes) => {
+      clearTimeout(timer)
+      resolve({ ...answer, ...changes })
+    }
+    try {
+      // A group of its own on POSIX: a closed terminal does not take it along, and all of it can be ended.
+      const detached = process.platform !== "win32"
+      child = spawn(program, [...words, "hook", "opencode", payload.event], { cwd, detached, windowsHide: true, stdio: "pipe" })
+    } catch (error) {
+      finish({ error: String(error?.message ?? error) })
+      return
+    }
+    timer = setTimeout(() => {
+      end(child)
+      finish({ late: true })
+    }, LIMIT_MS[payload.event] ?? DEFAULT_LIMIT_MS)
+    child.stdout.setEncoding("utf8").on("data", (text) => (answer.stdout = (answer.stdout + text).slice(0, MAX_CHARS)))
+    child.stderr.setEncoding("utf8").on("data", (text) => (answer.stderr = (answer.stderr + text).slice(0, MAX_CHARS)))
+    child.on("error", (error) => finish({ error: error.code ?? error.message }))
+    child.on("close", (code, signal) => finish({ code, error: signal ?? "" }))
+    child.stdin.on("error", () => {}) // it ended without reading: its exit code says why
+    child.stdin.end(JSON.stringify(payload))
+  })
+}
+
+function end(child) {
+  try {
+    if (process.platform === "win32") child.kill()
+    else process.kill(-child.pid, "SIGKILL")
+  } catch {
+    child.kill("SIGKILL")
+  }
+}
+
+function problem(answer) {
+  if (answer.late) return `${PROGRAM.join(" ")} gave no answer in time. Run \`holdfast doctor\`.`
+  if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Put holdfast on PATH, or run \`holdfast install opencode\` again.`
+  return answer.stderr.trim() || `holdfast ended with exit code ${answer.code}. Run \`holdfast doctor\`.`
+}
+
+function texts(parts) {
+  return (parts ?? [])
+    .filter((part) => part.type === "text" && !part.synthetic && part.text)
+    .map(({ id, text }) => ({ id, text }))
+}
+
+// The texts of the last answer: what the assistant said since the last message of the user.
+function answerOf(messages) {
+  const last = messages.findLastIndex((message) => message.info?.role === "user")
+  return messages.slice(last + 1).flatMap((message) => texts(message.parts))
+}
+
+function within(ms, promise) {
+  let timer
+  const limit = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("no answer in time")), ms)))
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer))
+}

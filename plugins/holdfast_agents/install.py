@@ -1,0 +1,209 @@
+"""``holdfast install``: put holdfast's hooks into a client, so that it drops context only after a verified flush."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term, home_short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast_agents.clients import Needed, Where
+    from holdfast_agents.placing import Done
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_arguments(parser)
+    parser.add_argument(
+        "--print", dest="show", action="store_true", help="print what would be put where; write nothing"
+    )
+    parser.add_argument("--plugin-dir", metavar="DIR", help="claude-code: make a plugin directory in DIR instead")
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast install claude-code",
+            "holdfast install opencode --print",
+            "holdfast install codex --scope user",
+            "holdfast install claude-code --plugin-dir holdfast-plugin",
+        )
+        + "\n\nSettings that are there stay as they are, byte by byte; a copy from before is kept beside each file."
+        "\nDoing it again changes nothing. `holdfast doctor` shows whether the hooks run."
+    )
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which client, and whose settings."""
+    from holdfast_agents.clients import CLIENTS, SCOPES
+
+    parser.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
+    parser.add_argument(
+        "--scope",
+        choices=SCOPES,
+        default="project",
+        help="this project, shared in git, or all projects of this user (default: project)",
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast_agents import placing
+    from holdfast_agents.clients import needed
+
+    if args.plugin_dir is not None:
+        return _plugin_dir(args)
+    where = place_of(args)
+    wanted = needed(args.client, where)
+    out = Term()
+    if args.show:
+        return _show(out, wanted, as_json=args.json)
+    done = placing.put_in(wanted.places)
+    made = _set_up(where) if where.in_project else ()
+    by_hand = _by_hand(where, wanted)
+    if args.json:
+        files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
+        out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand})
+        return 0
+    name, shown = _name(args.client), home_short(where.root) if where.in_project else "every project of yours"
+    changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
+    out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
+    say_files(out, done, [(name, "made", "") for name in made])
+    _say_steps(out, by_hand)
+    return 0
+
+
+def place_of(args: Namespace) -> Where:
+    """Where the arguments say. Raises: ConfigError."""
+    from holdfast import settings
+    from holdfast.layout import Surface
+    from holdfast_agents import program
+    from holdfast_agents.clients import Where
+
+    root = settings.find_root(args.root)
+    config = settings.load(root)
+    handoff = ""
+    if config.storage.backend == "file":
+        handoff = os.path.normpath(os.path.join(config.storage.path, config.layout.name(Surface.HANDOFF)))
+    inside = handoff and not os.path.isabs(handoff) and not handoff.startswith("..")
+    return Where(
+        root=root,
+        scope=args.scope,
+        program=program.words(args.scope),
+        handoff=handoff.replace(os.sep, "/") if inside else "",
+    )
+
+
+def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
+    """A line for each file: what became of it, what is in it, and where the copy from before is."""
+    rows = []
+    for one in done:
+        told = one.place.what
+        if one.backup:
+            told += f"; {one.backup} is the file from before" if told else f"{one.backup} is the file from before"
+        if one.fate == "kept":
+            told = "is not holdfast's, so it was left alone"
+        rows.append((home_short(one.place.shown), one.fate.value, told))
+    out.say(out.table([*rows, *more]))
+
+
+def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
+    """The files for programs."""
+    return [{"path": one.place.shown, "fate": one.fate.value, "backup": one.backup} for one in done]
+
+
+def named(args: Namespace, where: Where) -> dict[str, str]:
+    """What it was about, for programs."""
+    return {"client": args.client, "scope": where.scope, "root": where.root}
+
+
+def _set_up(where: Where) -> tuple[str, ...]:
+    from holdfast import project, settings
+
+    if settings.config_file(where.root) is not None:
+        return ()
+    return project.set_up(where.root).made
+
+
+def _by_hand(where: Where, wanted: Needed) -> list[str]:
+    from importlib.util import find_spec
+
+    from holdfast_agents import program
+
+    steps = list(wanted.by_hand)
+    if where.program == program.PLAIN and not program.on_path():
+        steps.insert(
+            0,
+            "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
+            "with pipx): until then compaction is blocked and nothing is restored.",
+        )
+    if find_spec("mcp") is None:
+        steps.append("For the MCP tools, which are optional: `pip install 'holdfast[mcp]'`.")
+    if not where.in_project:
+        steps.append("Run `holdfast init` in each project that is to have a memory of its own.")
+    return [*steps, "After the first turn, `holdfast doctor` shows whether the hooks really run."]
+
+
+def _show(out: Term, wanted: Needed, *, as_json: bool) -> int:
+    if as_json:
+        files = [{"path": p.shown, "text": p.part.show()} for p in wanted.places]
+        out.json({"ok": True, "client": wanted.client, "files": files, "by_hand": list(wanted.by_hand)})
+        return 0
+    for place in wanted.places:
+        out.say(f"{out.bold(home_short(place.shown))}  {out.dim(place.what)}")
+        out.exact(f"\n{place.part.show().rstrip()}\n\n")
+    return 0
+
+
+def _plugin_dir(args: Namespace) -> int:
+    """The plugin for Claude Code. Raises: UsageError for another client, or for a folder that holds something else."""
+    from holdfast import durable
+    from holdfast_agents import claude_code_files, program
+
+    if args.client != claude_code_files.CLIENT:
+        raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
+    folder = os.path.abspath(args.plugin_dir)
+    files = claude_code_files.plugin(program.words(args.scope))
+    if os.path.isdir(folder) and os.listdir(folder) and not os.path.exists(os.path.join(folder, next(iter(files)))):
+        raise UsageError(f"{args.plugin_dir} holds something else.", next_step="Name a new or an empty folder.")
+    out = Term()
+    if args.show:
+        for name, text in files.items():
+            out.say(out.bold(name))
+            out.exact(f"\n{text.rstrip()}\n\n")
+        return 0
+    for name, text in files.items():
+        path = os.path.join(folder, *name.split("/"))
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        except OSError as error:
+            raise durable.unavailable(error, path, "make the folder of") from error
+        durable.replace(path, text.encode("utf-8"), mode=0o644)
+    steps = [
+        f"Try it for one session: `claude --plugin-dir {args.plugin_dir}`.",
+        "To install it, name it in a marketplace and run `claude plugin install`; see docs/agents.md.",
+    ]
+    if args.json:
+        made = [{"path": name, "fate": "made", "backup": ""} for name in files]
+        out.json(
+            {"ok": True, "client": args.client, "scope": args.scope, "root": folder, "files": made, "by_hand": steps}
+        )
+        return 0
+    out.say(f"{out.mark('ok')} a plugin for Claude Code is in {out.bold(home_short(folder))}")
+    out.say(out.table([(name, "made") for name in files]))
+    _say_steps(out, steps)
+    return 0
+
+
+def _say_steps(out: Term, steps: Sequence[str]) -> None:
+    out.say("\nstill to do by hand:")
+    for number, text in enumerate(steps, start=1):
+        out.say(out.wrapped(text, first=f"  {number}. "))
+
+
+def _name(client: str) -> str:
+    from holdfast_agents.clients import CLIENTS
+
+    return CLIENTS[client]

@@ -1,0 +1,211 @@
+"""Changing one place of a JSON text and no other byte of it: people's settings keep their order, indentation and line
+ends, and what is taken out again leaves the text as it was.
+
+Paths are tuples of keys and indexes. Every function takes a text that :func:`read` accepts and returns such a text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn
+
+from holdfast.errors import ConfigError
+
+Path = Sequence[str | int]
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_SCALAR = re.compile(r"[^\s,\]}]+")
+
+
+class Item(NamedTuple):
+    """A member of an object, or an element of an array; ``start`` is where its key or value begins."""
+
+    key: str | None
+    start: int
+    value: Node
+
+
+class Node(NamedTuple):
+    """Where a value stands in the text. ``opening`` is ``{``, ``[`` or empty for anything else."""
+
+    start: int
+    end: int
+    opening: str
+    items: tuple[Item, ...]
+
+
+def read(text: str, name: str) -> dict[str, object]:
+    """The object that ``text`` holds. Raises: ConfigError with line and column for what is not plain JSON (a comment, a
+    trailing comma), for a key that stands twice and for anything but an object."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = error.pos
+        if text.startswith("/", place) or _before(text, place) == "/":
+            _refuse(text, place, name, "has a comment")
+        if _before(text, place) == ",":
+            _refuse(text, place, name, "has a trailing comma")
+        _refuse(text, place, name, f"is not valid JSON: {error.msg}")
+    except (ValueError, RecursionError) as error:
+        _refuse(text, 0, name, f"is not valid JSON: {error}")
+    if not isinstance(value, dict):
+        _refuse(text, 0, name, "holds no object")
+    try:
+        _check_keys(_parse(text), text, name)
+    except RecursionError:
+        _refuse(text, 0, name, "is nested too deeply")
+    return value
+
+
+def put(text: str, path: Path, value: object, name: str) -> str:
+    """Set a member to ``value``, making the objects on the way. Raises: ConfigError when something else is there."""
+    node, left = _walk(text, path, name)
+    if not left:
+        return text[: node.start] + _render(value, _pad(text, node.start), _unit(text), text) + text[node.end :]
+    for key in reversed(left[1:]):
+        value = {str(key): value}
+    _expect(node, "{", text, path[: len(path) - len(left)], name)
+    return _insert(text, node, str(left[0]), value)
+
+
+def append(text: str, path: Path, value: object, name: str) -> str:
+    """Add ``value`` at the end of an array, which is made when it is missing. Raises: ConfigError as :func:`put`."""
+    node, left = _walk(text, path, name)
+    if left:
+        return put(text, path, [value], name)
+    _expect(node, "[", text, path, name)
+    return _insert(text, node, None, value)
+
+
+def remove(text: str, path: Path, name: str) -> str:
+    """Take a member or an element out; one that is missing is fine."""
+    *parents, last = path
+    node, left = _walk(text, parents, name)
+    at = next((i for i, item in enumerate(node.items) if last in (item.key, i if item.key is None else None)), None)
+    if left or at is None:
+        return text
+    items = node.items
+    if len(items) == 1:
+        return text[: node.start + 1] + text[node.end - 1 :]
+    if at:
+        return text[: items[at - 1].value.end] + text[items[at].value.end :]
+    return text[: items[0].start] + text[items[1].start :]
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON value")
+
+
+def _before(text: str, place: int) -> str:
+    return text[:place].rstrip()[-1:]
+
+
+def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:
+    line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+    raise ConfigError(
+        f"{name} {problem} (line {line}, column {column}); it was left as it is.",
+        next_step="Correct it, or put in by hand what the same command prints with `--print`.",
+    )
+
+
+def _expect(node: Node, opening: str, text: str, path: Path, name: str) -> None:
+    if node.opening != opening:
+        what = "an object" if opening == "{" else "a list"
+        shown = ".".join(map(str, path)) or "the whole"
+        _refuse(text, node.start, name, f"has something else than {what} at {shown}")
+
+
+def _check_keys(node: Node, text: str, name: str) -> None:
+    seen: set[str] = set()
+    for item in node.items:
+        if item.key is not None and item.key in seen:
+            _refuse(text, item.start, name, f"has the key {item.key!r} twice")
+        seen.add(item.key or "")
+        _check_keys(item.value, text, name)
+
+
+# where things stand; the text is known to be valid here
+
+
+def _parse(text: str, at: int = 0) -> Node:
+    start = _skip(text, at)
+    opening = text[start]
+    if opening not in "{[":
+        return Node(start, _end(_STRING if opening == '"' else _SCALAR, text, start), "", ())
+    items: list[Item] = []
+    at = _skip(text, start + 1)
+    while text[at] not in "}]":
+        key, begin = None, at
+        if opening == "{":
+            end = _end(_STRING, text, at)
+            key, at = json.loads(text[at:end]), _skip(text, end) + 1  # behind the colon
+        value = _parse(text, at)
+        items.append(Item(key, begin, value))
+        at = _skip(text, value.end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return Node(start, at + 1, opening, tuple(items))
+
+
+def _skip(text: str, at: int) -> int:
+    return _end(_SPACE, text, at)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
+    """The node at the end of the path, or the last one on it that is there with what is left of the path."""
+    node = _parse(text)
+    for depth, part in enumerate(path):
+        _expect(node, "{" if isinstance(part, str) else "[", text, path[:depth], name)
+        found = [i.value for n, i in enumerate(node.items) if part == (i.key if isinstance(part, str) else n)]
+        if not found:
+            return node, path[depth:]
+        node = found[0]
+    return node, ()
+
+
+# putting in
+
+
+def _insert(text: str, node: Node, key: str | None, value: object) -> str:
+    head = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
+    if not node.items:
+        outer, unit, line = _pad(text, node.start), _unit(text), _line_end(text)
+        body = f"{line}{outer}{unit}{head}{_render(value, outer + unit, unit, text)}{line}{outer}"
+        return text[: node.start + 1] + body + text[node.end - 1 :]
+    first, last = node.items[0], node.items[-1]
+    gap = text[node.start + 1 : first.start]
+    if "\n" in gap:
+        pad = gap[gap.rfind("\n") + 1 :]
+        body = f",{_line_end(text)}{pad}{head}{_render(value, pad, _unit(text), text)}"
+    else:  # everything on one line, so this too
+        body = f", {head}{json.dumps(value, ensure_ascii=False)}"
+    return text[: last.value.end] + body + text[last.value.end :]
+
+
+def _render(value: object, pad: str, unit: str, text: str) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", _line_end(text) + pad)
+
+
+def _pad(text: str, at: int) -> str:
+    """The indentation of the line on which ``at`` lies."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """One step of indentation: that of the first member, as far as it stands on a line of its own."""
+    root = _parse(text)
+    gap = text[root.start + 1 : root.items[0].start] if root.items else ""
+    return (gap[gap.rfind("\n") + 1 :] if "\n" in gap else "") or "  "
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
