@@ -17,6 +17,10 @@ if TYPE_CHECKING:
         """A module that speaks as one client does."""
 
         @property
+        def CLIENT(self) -> str:  # noqa: N802 - a module's constant
+            """The client's name on the command line."""
+
+        @property
         def LIMITS_S(self) -> Mapping[str, float]:  # noqa: N802 - a module's constant
             """Seconds that the client grants to a kind of event, less what it takes to answer."""
 
@@ -52,8 +56,9 @@ class Event(NamedTuple):
 
     ``session`` is the id of the holdfast session; ``key`` what the client calls the turn, the same when it delivers an
     event twice; ``text`` a prompt, what the model said last, or the summary of a compaction; ``source`` what caused
-    the event (startup, resume, clear, compact, manual, auto, ...). ``parts`` are texts with ids of their own, the same
-    that the transcript has; ``messages`` is a conversation given in the payload itself.
+    the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation may
+    be recorded, the likeliest first; ``messages`` is a conversation given in the payload itself. ``parts`` are texts
+    with ids of their own, the same that the transcript has.
     """
 
     client: str
@@ -63,7 +68,7 @@ class Event(NamedTuple):
     native: str = ""
     agent: str = ""
     cwd: str = ""
-    transcript: str = ""
+    transcripts: tuple[str, ...] = ()
     source: str = ""
     key: str = ""
     text: str = ""
@@ -111,6 +116,12 @@ def session_of(client: str, native: str, agent: str = "") -> str:
         digest = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]
         safe = f"{safe[:_MAX_ID_CHARS]}-{digest}"
     return safe
+
+
+def refusal(message: str, next_step: str, session: str) -> str:
+    """Why compaction is blocked and what to do, for the person at the client."""
+    way_past = f'`holdfast override --session {session} --reason "..."` lets it go once, unsaved.'
+    return " ".join(filter(None, ["holdfast keeps the context:", message, next_step, way_past]))
 
 
 def text(payload: Mapping[str, object], *names: str) -> str:

@@ -28,8 +28,8 @@ and when that holds nothing either, compaction is blocked.
 
 The plugin's own time-out should be 60 s at ``compacting``; the process answers by itself after 50 s at the latest. The
 command may be given the event as a second word (``holdfast hook opencode compacting``), so that it knows what to refuse
-when stdin cannot be read. Keys and events that are not known are passed over. The names and keys of the other clients (``hook_event_name``,
-``session_id``, ``transcript_path``) are understood, too.
+when stdin cannot be read. Keys and events that are not known are passed over. The names and keys of the other clients
+(``hook_event_name``, ``session_id``, ``transcript_path``) are understood, too.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def parse(payload: Mapping[str, object]) -> Event:
         native=native,
         agent=agent,
         cwd=text(payload, "directory", "cwd"),
-        transcript=given if isinstance(given, str) else text(payload, "transcript_path"),
+        transcripts=tuple(filter(None, [given if isinstance(given, str) else text(payload, "transcript_path")])),
         source=text(payload, "source", "trigger", "reason"),
         key=text(payload, "messageID", "messageId", "message_id"),
         text=text(payload, "summary", "compact_summary", "text", "prompt", "last_assistant_message"),

@@ -1,0 +1,107 @@
+"""The events that let context go: before a compaction the gate, after it the audit, at the end the last flush."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast import handoff, safety
+from holdfast.errors import Corrupt, FlushRefused, HoldfastError
+from holdfast.layout import Surface
+from holdfast.models import CuratedDecision, Payload
+from holdfast.safety import Marker
+from holdfast.serde import stamp
+from holdfast.session import Session
+from holdfast_agents import audit
+from holdfast_agents.events import SILENCE, Event, Reply, refusal
+from holdfast_agents.follow import Followed, follow
+from holdfast_agents.summaries import last_summary
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.handoff import Work
+    from holdfast.services import Services
+
+
+def compacting(memory: Holdfast, event: Event) -> Reply:
+    """Flush what was said; blocked unless all of it is durable and verified, or an operator overrode that.
+
+    Raises: HoldfastError when not even the session can be opened: that blocks, too.
+    """
+    session = Session(memory.services, event.session)
+    failure: HoldfastError | None = None
+    followed = Followed("")
+    try:
+        followed = follow(memory.services, session, event)
+    except HoldfastError as error:
+        failure = error  # the flush will most likely fail as well, and knows of overrides
+    try:
+        receipt = session.pass_gate(_payload(event), "compaction")
+    except FlushRefused as refused:
+        return _blocked(refused, session.id)
+    if receipt is not None and receipt.overridden:
+        return SILENCE
+    if failure is None and (receipt is not None or not followed.problem):
+        return SILENCE
+    if session.use_override():
+        return SILENCE
+    if failure is None:
+        failure = Corrupt(
+            f"Nothing of this conversation is journalled, and {_uncapitalised(followed.problem)}",
+            next_step="Say something first, so that it is journalled, or start the client with its transcript.",
+        )
+    _mark(memory.services, session.id, failure)
+    return _blocked(failure, session.id)
+
+
+def compacted(memory: Holdfast, event: Event) -> None:
+    """The context is gone: drop it here, too, and look what the summary lost. Raises: HoldfastError."""
+    services = memory.services
+    session = Session(services, event.session)
+    session.compact(0, _payload(event))
+    summary = event.text or last_summary(event)
+    work = work_of(services, session.id)
+    if summary and work is not None:
+        names = audit.lost(work, summary)
+        if names:
+            audit.keep(services.state, session.id, names)
+
+
+def ending(memory: Holdfast, event: Event) -> None:
+    """Flush what is left and close the session. Raises: HoldfastError; the session is then UNSAFE, and the next start
+    tells of it."""
+    session = Session(memory.services, event.session)
+    try:
+        follow(memory.services, session, event, patience_s=0.1)
+    finally:
+        session.end()
+
+
+def work_of(services: Services, session: str) -> Work | None:
+    """The session's open entry in the handoff. Raises: Corrupt, Unavailable."""
+    name = services.layout.name(Surface.HANDOFF)
+    document = services.store.read(name)
+    entries = handoff.parse(document.text, name) if document else ()
+    return next((w for w in entries if w.session == session and w.is_open), None)
+
+
+def _blocked(error: HoldfastError, session: str) -> Reply:
+    return Reply(block=refusal(error.message, error.next_step, session))
+
+
+def _payload(event: Event) -> Payload | None:
+    """What a sub-agent was given is its parent's work, which has a handoff of its own: nothing is left open for it."""
+    return Payload(work_open=False, curated=CuratedDecision()) if event.agent else None
+
+
+def _mark(services: Services, session: str, error: HoldfastError) -> None:
+    """Make it known that this session is UNSAFE although no flush has begun."""
+    try:
+        old = safety.read(services.state, session)
+        marker = old or Marker(session=session, at=stamp(services.now()), reason="compaction")
+        safety.failed(services.state, marker, error=error.message, next_step=error.next_step, target="transcript")
+    except HoldfastError:
+        return  # it is refused all the same
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:] if text else "its transcript is missing."

@@ -1,0 +1,79 @@
+"""Keeps Claude Code's settings from losing the hook that guards compaction while a session runs.
+
+Hooks are live there: editing a settings file takes them away at once. Before that happens ConfigChange asks, and a
+refused change is not taken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast_agents.events import SILENCE, Event, Reply
+
+_PROJECT = (".claude/settings.json", ".claude/settings.local.json")
+_USER = "settings.json"
+
+
+def guards(cwd: str) -> tuple[str, ...]:
+    """The settings files that hold our hook before compaction."""
+    return tuple(path for path in _files(cwd) if _holds_hook(_settings(path)))
+
+
+def changed(event: Event, known: tuple[str, ...]) -> Reply:
+    """Refused when the change takes away the last of the ``known`` places that hold the hook, or switches hooks off."""
+    settings = _settings(event.path) if event.path else {}
+    if settings is None:
+        return _refused(event, "cannot be read as JSON") if event.path in known else SILENCE
+    if settings.get("disableAllHooks") is True:
+        return _refused(event, "switches all hooks off")
+    if event.path in known and not _holds_hook(settings) and not guards(event.cwd):
+        return _refused(event, "no longer has holdfast's PreCompact hook")
+    return SILENCE
+
+
+def _refused(event: Event, why: str) -> Reply:
+    name = os.path.basename(event.path)
+    return Reply(
+        block=f"holdfast: {name} {why}, so this session would compact unguarded; the change is not taken. "
+        "Put the hook back, or run `holdfast uninstall claude-code` and start a new session."
+    )
+
+
+def _files(cwd: str) -> tuple[str, ...]:
+    project = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    return (*(os.path.join(project, name) for name in _PROJECT), os.path.join(home, _USER))
+
+
+def _settings(path: str) -> dict[str, object] | None:
+    """What the file says; empty when it is missing, None when it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            settings = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        return None
+    return settings if isinstance(settings, dict) else None
+
+
+def _holds_hook(settings: dict[str, object] | None) -> bool:
+    hooks = (settings or {}).get("hooks")
+    groups = hooks.get("PreCompact") if isinstance(hooks, dict) else None
+    return any(
+        "holdfast" in command and "hook claude-code" in command
+        for group in _dicts(groups)
+        for hook in _dicts(group.get("hooks"))
+        for command in [_command(hook)]
+    )
+
+
+def _command(hook: dict[str, object]) -> str:
+    arguments = hook.get("args")
+    words = [hook.get("command"), *(arguments if isinstance(arguments, list) else [])]
+    return " ".join(word for word in words if isinstance(word, str))
+
+
+def _dicts(value: object) -> list[dict[str, object]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,260 @@
+"""``holdfast hook CLIENT``: what an agent's client starts at every event, with the event as JSON on stdin.
+
+At a compaction everything that goes wrong ends in the answer with which that client blocks: broken input, an unforeseen
+error, a hang. Elsewhere it ends in silence, told only in ``state/hook.log``, or to the person where the client shows
+such notices. An event that is not known is answered by nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast.errors import HoldfastError
+from holdfast_agents import events
+from holdfast_agents.events import SILENCE, Event, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from holdfast_agents.events import Answer, Dialect
+    from holdfast_agents.watchdog import Watchdog
+
+CLIENTS = ("claude-code", "codex", "opencode")
+_MAX_STDIN_BYTES = 64 * 1024 * 1024
+_SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
+_HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
+
+
+def configure(parser: ArgumentParser) -> None:
+    from holdfast.cli.args import examples
+
+    parser.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=", ".join(CLIENTS))
+    parser.add_argument(
+        "event", nargs="?", default="", metavar="EVENT", help="what it is called for, as the client names it"
+    )
+    parser.add_argument(
+        "--deadline", type=float, metavar="SECONDS", help="answer by then (default: less than the client waits)"
+    )
+    parser.epilog = (
+        examples("holdfast hook claude-code PreCompact || exit 2", "holdfast hook codex < event.json")
+        + "\n\nClients start this, people hardly ever do: `holdfast install CLIENT` writes it into their settings."
+    )
+
+
+def run(args: Namespace) -> int:
+    return _hook(args.client, args.event, args.root, args.deadline)
+
+
+def quick(words: list[str], root: str | None) -> int | None:
+    """The plain form, parsed by hand. None for anything else, help and mistakes too: that is argparse's to answer."""
+    plain: list[str] = []
+    limit_s: float | None = None
+    rest = iter(words)
+    for word in rest:
+        if word == "--root":
+            root = next(rest, None)
+            if root is None:
+                return None
+        elif word == "--deadline":
+            try:
+                limit_s = float(next(rest, ""))
+            except ValueError:
+                return None
+        elif word.startswith("-"):
+            return None
+        else:
+            plain.append(word)
+    if not 1 <= len(plain) <= 2 or plain[0] not in CLIENTS:
+        return None
+    return _hook(plain[0], plain[1] if len(plain) == 2 else "", root, limit_s)
+
+
+def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> int:
+    from holdfast_agents.watchdog import Watchdog
+
+    call = _Call(_dialect(client), expected, root)
+    watchdog = Watchdog(limit_s or call.dialect.LIMITS_S[events.COMPACTING], call.late)
+    return watchdog.answer(call.answered(watchdog, limit_s))
+
+
+def _dialect(client: str) -> Dialect:
+    if client == "claude-code":
+        from holdfast_agents import claude_code
+
+        return claude_code
+    if client == "codex":
+        from holdfast_agents import codex
+
+        return codex
+    from holdfast_agents import opencode
+
+    return opencode
+
+
+class _Call:
+    """One run of the hook. ``kind`` is what is known of the event so far; nothing known counts as a compaction."""
+
+    def __init__(self, dialect: Dialect, expected: str, root: str | None) -> None:
+        self.dialect = dialect
+        self.root = root
+        self.state = ""
+        self.expected = dialect.parse({"hook_event_name": expected, "event": expected}).kind if expected else ""
+        self.kind = self.expected or events.COMPACTING
+
+    def late(self) -> Answer:
+        """What the watchdog says for us."""
+        return self.dialect.answer(self.kind, self._failed("holdfast did not answer in time, so something hangs."))
+
+    def answered(self, watchdog: Watchdog, limit_s: float | None) -> Answer:
+        try:
+            event = self._event()
+            self.kind = event.kind
+            watchdog.limit(limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0))
+            reply = self._reply(event)
+        except HoldfastError as error:
+            reply = self._told(error)
+        except BaseException as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
+            self._log(_place(error))
+            reply = self._failed(f"Something unforeseen happened: {type(error).__name__}: {error}.")
+        return self.dialect.answer(self.kind, reply)
+
+    # reading
+
+    def _event(self) -> Event:
+        """The event on stdin. What cannot be read counts as a compaction if anything says so, else as nothing."""
+        import json
+
+        raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
+        payload: object = None
+        try:
+            if len(raw) <= _MAX_STDIN_BYTES:
+                payload = json.loads(raw)
+        except (ValueError, RecursionError):
+            payload = None
+        while len(raw) > _MAX_STDIN_BYTES and sys.stdin.buffer.read(1 << 20):
+            pass  # the client must not meet a broken pipe
+        if isinstance(payload, dict):
+            event = self.dialect.parse(payload)
+            return event._replace(kind=self.expected) if self.expected == events.COMPACTING else event
+        plain = raw.replace(b"\0", b"")
+        gated = self.expected == events.COMPACTING or any(mark in plain for mark in self.dialect.GATED)
+        self.kind = events.COMPACTING if gated else events.OTHER
+        raise HoldfastError(
+            "What the client sent to the hook cannot be read.",
+            next_step="Compact again; should it stay like this, this version of the client is not supported.",
+        )
+
+    # answering
+
+    def _reply(self, event: Event) -> Reply:
+        if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
+            return SILENCE  # what a sub-agent does comes back to its parent as the result of a tool
+        root = _root(event, self.root)
+        if event.kind in _HEAVY:
+            return self._with_store(event, root)
+        if event.kind == events.CONFIG:
+            return self._config(event, root)
+        from holdfast_agents import turns
+
+        self.state = turns.journal(event, root)
+        if event.kind == events.TOOL:
+            return SILENCE
+        self._beat(event)
+        notice = self._held_back(event) if turns.is_unsafe(self.state, event.session) else ""
+        context = ""
+        if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
+            from holdfast import Holdfast
+            from holdfast_agents import restore
+
+            with Holdfast.open(root) as memory:
+                context = restore.remind(memory, event)
+        return Reply(context=context, notice=notice)
+
+    def _with_store(self, event: Event, root: str) -> Reply:
+        from holdfast import Holdfast
+
+        with Holdfast.open(root) as memory:
+            self.state = memory.services.state
+            self._beat(event)
+            if event.kind == events.START:
+                from holdfast_agents import restore
+
+                return restore.start(memory, event)
+            from holdfast_agents import gated
+
+            if event.kind == events.COMPACTING:
+                return gated.compacting(memory, event)
+            if event.kind == events.COMPACTED:
+                gated.compacted(memory, event)
+            else:
+                gated.ending(memory, event)
+        return SILENCE
+
+    def _config(self, event: Event, root: str) -> Reply:
+        from holdfast import settings
+        from holdfast_agents import guard, memo
+
+        self.state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
+        return guard.changed(event, memo.read(self.state, event.session).guards)
+
+    def _held_back(self, event: Event) -> str:
+        from holdfast import safety
+        from holdfast_agents.events import refusal
+
+        marker = safety.read(self.state, event.session)
+        return refusal(marker.error, marker.next_step, event.session) if marker else ""
+
+    # failing
+
+    def _failed(self, why: str) -> Reply:
+        return Reply(
+            block=f"holdfast keeps the context: {why} Run `holdfast doctor`, then compact again."
+            if self.kind == events.COMPACTING
+            else ""
+        )
+
+    def _told(self, error: HoldfastError) -> Reply:
+        self._log(f"{type(error).__name__}: {error.message}")
+        if self.kind == events.COMPACTING:
+            return Reply(block=f"holdfast keeps the context: {error.message} {error.next_step}".rstrip())
+        if self.kind in _SPOKEN:
+            notice = f"holdfast: {error.message} {error.next_step} Until then compaction is held back."
+            return Reply(notice=notice)
+        return SILENCE
+
+    def _beat(self, event: Event) -> None:
+        from holdfast import heartbeat
+
+        try:
+            heartbeat.beat(self.state, event.client, event.name, event.session)
+        except HoldfastError:
+            return  # whoever misses it is told that hooks do not run, which will do as well
+
+    def _log(self, line: str) -> None:
+        if self.state:
+            from holdfast_agents.hooklog import log
+
+            log(self.state, self.dialect.CLIENT, self.kind, line)
+
+
+def _place(error: BaseException) -> str:
+    """What kind of error and where: its text may quote what somebody said."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{where}"
+
+
+def _root(event: Event, named: str | None) -> str:
+    """The project: the one that was named, else found from where the client says that it works."""
+    from holdfast import settings
+
+    if named is None:
+        for folder in (os.environ.get("CLAUDE_PROJECT_DIR") if event.client == "claude-code" else None, event.cwd):
+            if folder and os.path.isdir(folder):
+                os.chdir(folder)  # this process is one call of the hook: the search for the project begins here
+                break
+    return settings.find_root(named)

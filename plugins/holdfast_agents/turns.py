@@ -1,0 +1,106 @@
+"""Journals a turn as it happens, the shortest way: no store is opened, nothing heavy is imported.
+
+A message gets an id that the same delivery of the same event gets again (users may have installed the hooks twice), and
+a tool's call and result remember which call they are of, so that :mod:`holdfast_agents.follow` recognises them in the
+transcript.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import datetime
+
+from holdfast.capture import hot_dispatch, message_record
+from holdfast.errors import Refused
+from holdfast.excerpts import call_line, clean, result_text, without_injected
+from holdfast.gate import Gate
+from holdfast.journal import Journal, file_stem
+from holdfast_agents import events
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast_agents.events import Event
+
+#: How ids of messages begin that a hook journalled.
+MARK = "hook-"
+_FIELDS = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
+_DEPTH = 4
+
+
+def journal(event: Event, root: str) -> str:
+    """Journal what the event tells, durably, and return the private folder.
+
+    A text that the gate refuses is told of and left out. Raises: ConfigError, PluginError, Unavailable; then nothing
+    was written.
+    """
+    dispatch, state = hot_dispatch(root)
+    gate, at = Gate(dispatch), datetime.now().astimezone()
+    records = []
+    for role, text, given_id in _said(event):
+        tool = event.tool if event.kind == events.TOOL else ""
+        failed = event.failed and role == "tool"
+        try:
+            record = message_record(gate, root, role, text, at=at, tool=clean(tool), failed=failed)
+        except Refused as refused:
+            record = message_record(gate, root, role, withheld(refused), at=at)
+        record["id"] = given_id or _id(event, record)
+        if event.call and event.kind == events.TOOL:
+            record["call"] = call_digest(event.call)
+        records.append(record)
+    if records:
+        Journal(state, event.session).append(*records)
+    return state
+
+
+def withheld(refused: Refused) -> str:
+    """What stands in the journal for a text that must not be stored: that it was said, and which rule kept it out."""
+    rules = sorted({getattr(f, "rule", "") for f in refused.findings} - {""})
+    return f"[a text was withheld: a validator refused it ({', '.join(rules) or 'no rule named'})]"
+
+
+def call_digest(call: str) -> str:
+    """A client's id of a tool call, as it may be stored."""
+    return hashlib.blake2b(call.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def is_unsafe(state: str, session: str) -> bool:
+    """Whether the session has an UNSAFE marker, without reading it."""
+    return os.path.exists(os.path.join(state, "unsafe", f"{file_stem(session)}.json"))
+
+
+def has_lost(state: str, session: str) -> bool:
+    """Whether the audit found something that the last summary lost, without reading it."""
+    return os.path.exists(os.path.join(state, "agents", f"{file_stem(session)}.lost"))
+
+
+def _said(event: Event) -> list[tuple[str, str, str]]:
+    """Role, text and, where the client has one, the id of what is to be journalled."""
+    if event.kind == events.TOOL:
+        name = clean(event.tool) or "tool"
+        result = without_injected(output_text(event.output))
+        return [("assistant", call_line(name, event.arguments, event.cwd), ""), ("tool", result_text(result), "")]
+    role = "user" if event.kind == events.PROMPT else "assistant"
+    given = [(part_id, text) for part_id, text in event.parts] or [("", event.text)]
+    said = [(role, without_injected(clean(text)).strip(), clean(part_id)) for part_id, text in given]
+    return [(role, text, part_id) for role, text, part_id in said if text]
+
+
+def output_text(output: object, depth: int = _DEPTH) -> str:
+    """A tool's response as text: the fields that tell something, or the texts of its blocks."""
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list) and depth:
+        return "\n".join(filter(None, (output_text(item, depth - 1) for item in output[:200])))
+    if isinstance(output, dict) and depth:
+        told = (output_text(output[name], depth - 1) for name in _FIELDS if name in output)
+        return "\n".join(text for text in told if text.strip())
+    return ""
+
+
+def _id(event: Event, record: dict[str, Any]) -> str:
+    turn = event.call or event.key or os.urandom(8).hex()
+    parts = (event.name, turn, record["role"], record["text"])
+    return MARK + hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
