@@ -1,0 +1,233 @@
+"""The same calls to the stand-in and, where one is given, to a real server: what holds on one holds on the other.
+
+For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOLDFAST_GITEA_TOKEN (with the scope
+``write:issue``, of a user who may write in the repository) and HOLDFAST_GITEA_REPO (``owner/name``, one to litter).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pytest
+from attrs import frozen
+from tests.support.gitea.standin import Reply, StandIn, call
+
+from holdfast_gitea import marker
+from holdfast_gitea.client import Gitea
+
+#: Read at import: the environment of a test has no HOLDFAST_ variables.
+NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")
+LIVE = {name: os.environ.get(name, "") for name in NAMES}
+MISSING = [name for name, value in LIVE.items() if not value]
+
+live = pytest.param(
+    "live", marks=pytest.mark.skipif(bool(MISSING), reason=f"no real server given: {', '.join(MISSING)} not set")
+)
+
+
+@frozen(kw_only=True)
+class Server:
+    """Where to ask, and what kind of server it is."""
+
+    url: str
+    token: str
+    repo: str
+    version: str
+    next_second: Callable[[], None] = lambda: time.sleep(1.1)
+
+    @property
+    def is_forgejo(self) -> bool:
+        return "+gitea" in self.version
+
+    @property
+    def is_1_26(self) -> bool:
+        """From here on issues have a content_version, and every list of the repository comes in pages."""
+        return not self.is_forgejo and tuple(map(int, self.version.split("-")[0].split(".")[:2])) >= (1, 26)
+
+    def ask(self, method: str, path: str, body: object = None, **more: Any) -> Reply:
+        """``path`` begins after the repository."""
+        return call(self.url, method, f"/repos/{self.repo}{path}", body, **{"token": self.token, **more})
+
+    def issue(self, title: str = "") -> int:
+        number: int = self.ask("POST", "/issues", {"title": title or f"row {uuid.uuid4().hex}"}).json["number"]
+        return number
+
+    def comment(self, number: int, body: str) -> int:
+        found: int = self.ask("POST", f"/issues/{number}/comments", {"body": body}).json["id"]
+        return found
+
+
+@pytest.fixture(params=["1.26", "1.25", "forgejo", live])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    if request.param == "live":
+        url, token, repo = LIVE.values()
+        yield Server(url=url, token=token, repo=repo, version=_version(url))
+        return
+    with StandIn(version=request.param) as gitea:
+        gitea.make_repo("agent/memory")
+        yield Server(
+            url=gitea.url,
+            token=gitea.token,
+            repo="agent/memory",
+            version=_version(gitea.url),
+            next_second=lambda: gitea.skew(1.1),
+        )
+
+
+def _version(url: str) -> str:
+    return str(call(url, "GET", "/version").json["version"])
+
+
+# --- the rows --------------------------------------------------------------------------------------------------------
+
+
+def test_token__unknown__is_401(server: Server) -> None:
+    assert server.ask("GET", "/issues", token="0" * 40).status == 401
+
+
+def test_comments_of_an_issue__more_than_a_page__come_all_at_once(server: Server) -> None:
+    number = server.issue()
+    ids = [server.comment(number, str(each)) for each in range(32)]
+    reply = server.ask("GET", f"/issues/{number}/comments?page=2&limit=5")
+    assert [each["id"] for each in reply.json] == sorted(ids) == ids
+    assert (reply.headers["X-Total-Count"], reply.headers["Link"]) == ("32", None)
+
+
+def test_comments__of_a_missing_issue__are_500_or_404(server: Server) -> None:
+    assert server.ask("GET", "/issues/99999999").status == 404
+    assert server.ask("GET", "/issues/99999999/comments").status == 500
+    posted = server.ask("POST", "/issues/99999999/comments", {"body": "b"})
+    assert posted.status == (404 if server.is_forgejo else 500)
+
+
+@pytest.mark.parametrize("body", [{}, {"body": ""}, {"body": 5}, b"{not json"])
+def test_comment__without_a_body__is_422(server: Server, body: object) -> None:
+    assert server.ask("POST", f"/issues/{server.issue()}/comments", body).status == 422
+
+
+def test_comment__read_back__is_what_was_sent(server: Server) -> None:
+    body = "ünï 🙂\r\n\ttabs  \n<!-- hf:rec id=0 -->\n````\n```\n#12 @name\n````\n trailing \n\n"
+    sent = server.ask("POST", f"/issues/{server.issue()}/comments", {"body": body})
+    assert (sent.status, sent.json["body"]) == (201, body)
+    assert server.ask("GET", f"/issues/comments/{sent.json['id']}").json == sent.json
+
+
+def test_comment__large__is_taken(server: Server) -> None:
+    body = "x" * 512 * 1024
+    sent = server.ask("POST", f"/issues/{server.issue()}/comments", {"body": body})
+    assert (sent.status, sent.json["body"] == body) == (201, True)
+
+
+def test_since__the_second_of_the_last_change__is_inclusive(server: Server) -> None:
+    number = server.issue()
+    first = server.comment(number, "first")
+    stamp = server.ask("GET", f"/issues/comments/{first}").json["created_at"]
+    moment = datetime.fromisoformat(stamp)
+    assert moment.microsecond == 0
+
+    def ids(query: str) -> list[int]:
+        return [each["id"] for each in server.ask("GET", f"/issues/{number}/comments?{query}").json]
+
+    def at(seconds: int) -> str:
+        return (moment + timedelta(seconds=seconds)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    assert (ids(f"since={at(0)}"), ids(f"since={at(1)}")) == ([first], [])
+    assert (ids(f"before={at(0)}"), ids(f"before={at(-1)}")) == ([first], [])
+    server.next_second()
+    assert server.ask("PATCH", f"/issues/comments/{first}", {"body": "changed"}).status == 200
+    assert ids(f"since={at(1)}") == [first]
+
+
+def test_comment__edited_and_deleted__tells_by_its_times_and_then_is_404(server: Server) -> None:
+    comment = server.comment(server.issue(), "first")
+    path = f"/issues/comments/{comment}"
+    assert server.ask("PATCH", path, {"body": "second"}).json["body"] == "second"
+    assert [server.ask("DELETE", path).status for _ in range(2)] == [204, 404]
+    assert server.ask("GET", path).status == 404
+    assert server.ask("PATCH", path, {"body": "third"}).status == 404
+
+
+def test_comments_of_the_repository__come_in_pages(server: Server) -> None:
+    number = server.issue()
+    ids = [server.comment(number, str(each)) for each in range(3)]
+    reply = server.ask("GET", "/issues/comments?page=1&limit=2")
+    assert (len(reply.json), reply.headers["Link"]) == (2, None)
+    assert int(reply.headers["X-Total-Count"]) >= len(ids)
+    assert (len(server.ask("GET", "/issues/comments?limit=2").json) == 2) is server.is_1_26
+
+
+def test_title__long__is_cut_without_a_word_and_may_be_there_twice(server: Server) -> None:
+    title = "я" * 300
+    made = [server.ask("POST", "/issues", {"title": title}).json for _ in range(2)]
+    assert [each["title"] for each in made] == ["я" * 126 + "…"] * 2
+    assert made[0]["number"] != made[1]["number"]
+
+
+def test_issues__listed__are_open_ones_newest_first_in_pages(server: Server) -> None:
+    numbers = [server.issue() for _ in range(3)]
+    closed = server.ask("PATCH", f"/issues/{numbers[0]}", {"state": "closed"})
+    assert (closed.status, closed.json["state"]) == (201, "closed")
+    page = server.ask("GET", "/issues?limit=2&page=1")
+    assert [each["number"] for each in page.json] == [numbers[2], numbers[1]]
+    every = server.ask("GET", "/issues?state=all&type=issues&limit=3&page=1")
+    assert [each["number"] for each in every.json] == numbers[::-1]
+    assert int(every.headers["X-Total-Count"]) >= 3
+
+
+def test_issues__with_an_unknown_label__come_unfiltered(server: Server) -> None:
+    number = server.issue()
+    assert server.ask("GET", f"/issues?labels=none-{uuid.uuid4().hex}&limit=1").json[0]["number"] == number
+
+
+def test_label__made_twice__is_there_twice_and_can_be_set_by_id(server: Server) -> None:
+    name = f"label-{uuid.uuid4().hex}"
+    made = [server.ask("POST", "/labels", {"name": name, "color": "#00aabb"}) for _ in range(2)]
+    assert [each.status for each in made] == [201, 201]
+    assert made[0].json["id"] != made[1].json["id"]
+    issue = server.ask("POST", "/issues", {"title": "labelled", "labels": [made[0].json["id"], 99999999]}).json
+    assert [each["name"] for each in issue["labels"]] == [name]
+
+
+def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(server: Server) -> None:
+    path = f"/issues/{server.issue()}"
+    version = server.ask("GET", path).json.get("content_version")
+    assert (version is not None) is server.is_1_26
+    assert server.ask("PATCH", path, {"body": "mine", "content_version": version}).status == 201
+    stale = server.ask("PATCH", path, {"body": "theirs", "content_version": 0})
+    assert (stale.status, server.ask("GET", path).json["body"]) == (
+        (409, "mine") if server.is_1_26 else (201, "theirs")
+    )
+
+
+def test_reaction__ones_own__is_201_and_then_200(server: Server) -> None:
+    path = f"/issues/comments/{server.comment(server.issue(), 'said')}/reactions"
+    assert [server.ask("POST", path, {"content": "eyes"}).status for _ in range(2)] == [201, 200]
+
+
+def test_date_header__beside_the_times__is_the_same_clock(server: Server) -> None:
+    reply = server.ask("POST", "/issues", {"title": "now"})
+    told = parsedate_to_datetime(reply.headers["Date"])
+    assert abs(told - datetime.fromisoformat(reply.json["created_at"])) <= timedelta(seconds=2)
+
+
+# --- the client ------------------------------------------------------------------------------------------------------
+
+
+def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_written(server: Server) -> None:
+    with Gitea(server.url, server.token) as gitea:
+        repo = gitea.repo(server.repo)
+        issue = repo.create_issue("client", "")
+        record = uuid.uuid4().hex
+        body = marker.frame("note", "text with\r\n``` fences and 🙂", id=record)
+        first = repo.publish(issue.number, body, record)
+        assert repo.publish(issue.number, body, record) == first
+        listed = repo.comments(issue.number)
+        assert (len(listed.values), listed.total, listed.values[0].body) == (1, 1, body)
+        assert repo.issue(99999999) is None
+        assert issue.number in [one.number for one in repo.issues(since=issue.created_at)]
