@@ -97,5 +97,6 @@ def _drop(memory: Holdfast, args: Namespace, out: Term) -> int:
     if args.json:
         out.json({"ok": True, "id": item.id, "target": item.target, "reason": args.reason})
     else:
-        out.say(f"{out.mark('ok')} {out.bold(out.plain(item.target or item.id))} is not published; the reason is in the daily note")
+        what = out.bold(out.plain(item.target or item.id))
+        out.say(f"{out.mark('ok')} {what} is not published; the reason is in the daily note")
     return 0

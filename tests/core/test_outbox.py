@@ -1,0 +1,525 @@
+"""What waits to be published: nothing is lost, sent twice or overtaken, and no flush waits for long."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import Holdfast
+from holdfast.cli import main
+from holdfast.discovery import PluginContext
+from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageError, Unavailable
+from holdfast.forge import Activity, Forge, Post
+from holdfast.hooks import hookimpl
+from holdfast.models import Evidence
+from holdfast.outbox import Item, Outbox
+
+NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+DOWN = Unavailable("The board is down.", next_step="Wait for it.")
+
+
+class Board(Forge):
+    """A forge that is a file: one line of JSON a comment. ``trouble(item)`` runs before it, ``after(item)`` behind."""
+
+    title = "the board"
+
+    def __init__(self, project: Path, name: str = "test0") -> None:
+        super().__init__(PluginContext(name, {}, str(project), str(project / ".holdfast" / "state")))
+        self.file = project / "board.jsonl"
+        self.trouble: Callable[[Item], object] = lambda item: None
+        self.after: Callable[[Item], object] = lambda item: None
+        self.asked = 0
+
+    @hookimpl
+    def on_flush(self, payload, receipt):
+        return self.publish([Post(m.target, m.summary) for m in payload.state_mutations], receipt)
+
+    def comments(self) -> list[dict[str, str]]:
+        return [json.loads(line) for line in self.file.read_text().splitlines()] if self.file.exists() else []
+
+    def bodies(self, target: str = "o/r#1") -> list[str]:
+        return [c["body"] for c in self.comments() if c["target"] == target]
+
+    def send(self, item):
+        self.asked += 1
+        self.trouble(item)
+        if all(c["id"] != item.id for c in self.comments()):
+            with self.file.open("a") as file:
+                file.write(json.dumps({"id": item.id, "target": item.target, "body": item.body}) + "\n")
+        self.after(item)
+        there = next(c["body"] for c in self.comments() if c["id"] == item.id)
+        return Evidence(target=item.target, pointer="board.jsonl", published=item.body, read_back=there)
+
+    def activity(self, since, until):
+        return [Activity("comment", c["target"], "board.jsonl", c["body"], since) for c in self.comments()]
+
+    def is_down(self, item: Item) -> None:
+        raise DOWN
+
+
+@pytest.fixture
+def board(project: Path) -> Board:
+    return Board(project)
+
+
+@pytest.fixture
+def mutating(payload):
+    """``mutating("a", "b")``: a whole payload that changes the state of each of ``targets``."""
+
+    def make(*summaries: str, target: str = "o/r#1"):
+        return payload(
+            objective=" ".join(summaries),
+            state_mutations=[{"kind": "status", "target": target, "summary": s} for s in summaries],
+        )
+
+    return make
+
+
+def said(memory: Holdfast, text: str = "hello", session: str = "s"):
+    one = memory.session(session)
+    one.add("user", text)
+    return one
+
+
+def item(number: int, target: str = "o/r#1", plugin: str = "p", due: datetime = NOW) -> Item:
+    return Item(id=f"{number:06d}", plugin=plugin, flush="f", target=target, body=str(number), at=NOW, due=due)
+
+
+def sender(published: list[str], trouble: Callable[[Item], object] = lambda item: None):
+    def send(one: Item) -> Evidence:
+        trouble(one)
+        published.append(one.id)
+        return Evidence(target=one.target, pointer="x", published=one.body, read_back=one.body)
+
+    return send
+
+
+# a flush
+
+
+@pytest.mark.req("R077", "R141")
+def test_flush__state_changed__is_published_and_verified_and_nothing_waits(opened, board, mutating):
+    memory = opened(board)
+    receipt = said(memory).flush(mutating("in review"))
+    assert board.bodies() == ["in review"]
+    assert [(e.target, e.pointer, e.published) for e in receipt.evidence] == [("o/r#1", "board.jsonl", "in review")]
+    assert (receipt.pending, receipt.degraded, memory.outbox.items()) == (0, False, [])
+
+
+@pytest.mark.req("R141", "R149")
+def test_flush__forge_down__is_degraded_and_the_summary_has_it_and_context_may_go(opened, board, mutating, project):
+    board.trouble = board.is_down
+    memory = opened(board)
+    session = said(memory)
+    assert session.compact(0, mutating("in review")) == []
+    receipt = session.last_receipt
+    assert (receipt.pending, receipt.degraded, session.unsafe) == (1, True, False)
+    assert "o/r#1: The board is down. Wait for it." in receipt.warnings
+    assert "in review" in (project / ".holdfast/memory/summaries/2026-11-21.md").read_text()
+    [waiting] = memory.outbox.items()
+    assert (waiting.target, waiting.body, waiting.attempts) == ("o/r#1", "in review", 1)
+    assert (waiting.error, waiting.next_step) == ("The board is down.", "Wait for it.")
+
+
+def test_flush__nothing_mutated_and_nothing_waits__asks_no_forge_and_writes_no_outbox(opened, board, payload, project):
+    said(opened(board)).flush(payload(state_mutations=[]))
+    assert board.asked == 0
+    assert not (project / ".holdfast/state/outbox.jsonl").exists()
+
+
+@pytest.mark.req("R141", "R149")
+def test_flush__outbox_cannot_be_written__is_blocked_and_the_retry_completes_once(
+    opened, board, mutating, project, note
+):
+    board.trouble = board.is_down
+    memory = opened(board)
+    session = said(memory)
+    (project / ".holdfast/state/outbox.jsonl").mkdir(parents=True)
+    with pytest.raises(FlushRefused, match=r"outbox\.jsonl"):
+        session.compact(0, mutating("in review"))
+    assert (session.unsafe, len(session.messages)) == (True, 1)
+    (project / ".holdfast/state/outbox.jsonl").rmdir()
+    assert session.compact(0, mutating("in review")) == []
+    assert (memory.outbox.items()[0].body, note().count("holdfast:block")) == ("in review", 1)
+
+
+def test_flush__outbox_unreadable_and_nothing_mutated__is_not_blocked(opened, board, payload, project):
+    memory = opened(board)
+    session = said(memory)
+    (project / ".holdfast/state/outbox.jsonl").mkdir(parents=True)
+    receipt = session.flush(payload(state_mutations=[]))
+    assert (receipt.pending, session.unsafe) == (1, False)
+
+
+def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
+    monkeypatch.setattr("holdfast.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.delivery.FLUSH_LIMIT_S", 0.3)
+    go = threading.Event()
+    board.trouble = lambda one: go.wait(20)
+    memory = opened(board)
+    receipt = said(memory).flush(mutating("in review"))
+    assert receipt.pending == 1
+    assert "the board had not answered after 0.3 s." in receipt.warnings[0]
+    assert memory.outbox.send(limit_s=0.1)[0].evidence is None  # nobody else sends while it is under way
+    go.set()
+    with Outbox(memory.services.state).sending(timeout_s=20):
+        assert board.asked == 1
+    assert (memory.outbox.items(), board.bodies()) == ([], ["in review"])
+
+
+def test_flush__several_plugins_and_answers__evidence_of_all(opened, board, mutating):
+    class Two:
+        @hookimpl
+        def on_flush(self):
+            return [Evidence(target=t, pointer="x", published=t, read_back=t) for t in ("a", "b")]
+
+    receipt = said(opened(board, Two())).flush(mutating("x"))
+    assert sorted(e.target for e in receipt.evidence) == ["a", "b", "o/r#1"]
+
+
+@pytest.mark.parametrize("answer", [["text"], [None], "text", 3])
+def test_on_flush__answers_something_else__is_refused(opened, payload, answer):
+    class Bad:
+        @hookimpl
+        def on_flush(self):
+            return answer
+
+    with pytest.raises(FlushRefused, match="not what the hook asks for"):
+        said(opened(Bad())).flush(payload())
+
+
+def test_on_flush__its_note_holds_a_secret__is_masked_in_the_receipt(opened, payload):
+    from holdfast.models import Finding
+
+    class Teller:
+        @hookimpl
+        def on_flush(self):
+            return Evidence(target="t", pointer="x", published="", read_back="", note="the key is hunter2 there")
+
+        @hookimpl
+        def on_validate(self, subject):
+            at = subject.text.find("hunter2")
+            return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[gone]")] if at >= 0 else []
+
+    receipt = said(opened(Teller())).flush(payload())
+    assert receipt.warnings == ("t: the key is [gone] there",)
+
+
+# trying again
+
+
+def test_flush__without_mutation__sends_what_waits_once_it_is_due(opened, board, mutating, payload, clock):
+    board.trouble = board.is_down
+    session = said(opened(board))
+    session.flush(mutating("in review"))
+    board.trouble = lambda one: None
+    session.add("user", "more")
+    assert session.flush(payload(state_mutations=[], objective="2")).pending == 1  # it is not due yet
+    assert board.asked == 1
+    clock.tick(minutes=1)
+    session.add("user", "still more")
+    assert session.flush(payload(state_mutations=[], objective="3")).pending == 0
+    assert board.bodies() == ["in review"]
+
+
+def test_flush__repeated_after_the_forge_came_back__nothing_waits_and_nothing_is_warned_of(
+    opened, board, mutating, clock
+):
+    board.trouble = board.is_down
+    session = said(opened(board))
+    session.flush(mutating("in review"))
+    assert session.flush().pending == 1
+    board.trouble = lambda one: None
+    clock.tick(minutes=2)
+    again = session.flush()
+    assert (again.repeated, again.pending, again.warnings, board.bodies()) == (True, 0, (), ["in review"])
+
+
+def test_flush__with_a_mutation__tries_everything_and_keeps_the_order(opened, board, mutating):
+    board.trouble = board.is_down
+    session = said(opened(board))
+    session.flush(mutating("first"))
+    board.trouble = lambda one: None
+    session.add("user", "more")
+    assert session.flush(mutating("second")).pending == 0
+    assert board.bodies() == ["first", "second"]
+
+
+def test_session__begun_by_another_process__sends_what_is_due(opened, board, mutating, clock, project):
+    board.trouble = board.is_down
+    said(opened(board)).flush(mutating("in review"))
+    clock.tick(minutes=1)
+    other = Board(project)
+    opened(other).session("another")
+    assert other.bodies() == ["in review"]
+
+
+def test_session__begun_while_the_forge_hangs__begins_all_the_same(opened, board, mutating, clock, monkeypatch):
+    monkeypatch.setattr("holdfast.delivery.START_LIMIT_S", 0.1)
+    board.trouble = board.is_down
+    said(opened(board)).flush(mutating("in review"))
+    clock.tick(minutes=1)
+    go = threading.Event()
+    board.trouble = lambda one: go.wait(20)
+    memory = opened(board)
+    assert memory.session("another").messages == []
+    go.set()
+    with Outbox(memory.services.state).sending(timeout_s=20):
+        assert memory.outbox.items() == []
+
+
+@pytest.mark.req("R149")
+@pytest.mark.parametrize("when", ["trouble", "after"])
+def test_process__killed_while_it_sends__the_next_one_completes_it_once(project, opened, board, payload, when):
+    """Killed before the forge has it, and after: the id was made before the first try."""
+    script = (
+        "import os, signal, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
+        "from tests.core.conftest import NO_PLUGINS, WHOLE; from tests.core.test_outbox import Board\n"
+        "from holdfast import Holdfast, Payload; from holdfast.config import Config\n"
+        "board = Board(Path(sys.argv[2])); kill = lambda item: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "setattr(board, sys.argv[3], kill)\n"
+        "config = Config(zone='UTC', plugins=NO_PLUGINS)\n"
+        "memory = Holdfast.open(sys.argv[2], config=config, plugins=[('test0', board)])\n"
+        "memory.session('s').add('user', 'hello'); memory.session('s').flush(Payload(**WHOLE))\n"
+    )
+    here = str(Path(__file__).parents[2])
+    done = subprocess.run([sys.executable, "-c", script, here, str(project), when], timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    memory = opened(board)
+    assert [marker.session for marker in memory.unsafe()] == ["s"]
+    [waiting] = memory.outbox.items()
+    receipt = memory.session("s").flush(payload())
+    assert ([e.target for e in receipt.evidence], receipt.pending) == (["owner/repo#12"], 0)
+    assert [c["id"] for c in board.comments()] == [waiting.id]
+
+
+# the queue
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Outbox:
+    return Outbox(str(tmp_path / "state"))
+
+
+def test_put__then_read_by_another__whole_in_order_and_private(outbox, tmp_path):
+    outbox.put([item(2), item(1, target="o/r#2\u2028")])
+    outbox.put([item(1), item(3)])
+    assert Outbox(str(tmp_path / "state")).items() == [item(2), item(1, target="o/r#2\u2028"), item(3)]
+    assert (tmp_path / "state/outbox.jsonl").stat().st_mode & 0o777 == 0o600
+    assert outbox.count() == 3
+
+
+def test_send__one_target_fails__later_ones_of_it_wait_and_others_go(outbox):
+    def trouble(one: Item) -> None:
+        if one.id == "000001":
+            raise StorageError("The issue is locked.", next_step="Unlock it.")
+
+    outbox.put([item(1), item(2, "o/r#2"), item(3)])
+    published: list[str] = []
+    outbox.send({"p": sender(published, trouble)}, now=NOW, limit_s=5)
+    assert published == ["000002"]
+    assert [(i.id, i.attempts, i.error) for i in outbox.items()] == [
+        ("000001", 1, "The issue is locked."),
+        ("000003", 0, ""),
+    ]
+
+
+def test_send__forge_down__is_asked_once_and_its_others_wait_as_long(outbox):
+    asked: list[str] = []
+
+    def trouble(one: Item) -> None:
+        asked.append(one.id)
+        raise DOWN
+
+    outbox.put([item(1), item(2, "o/r#2"), item(3, plugin="other")])
+    published: list[str] = []
+    outbox.send({"p": sender([], trouble), "other": sender(published)}, now=NOW, limit_s=5)
+    assert (asked, published) == (["000001"], ["000003"])
+    assert [(i.attempts, i.due) for i in outbox.items()] == [(n, NOW + timedelta(minutes=1)) for n in (1, 0)]
+
+
+def test_send__three_items_fail_in_different_ways__no_fourth_is_tried(outbox):
+    asked: list[str] = []
+
+    def trouble(one: Item) -> None:
+        asked.append(one.id)
+        raise Refused("The token may not do that.") if len(asked) % 2 else ValueError("a fault of the plugin")
+
+    outbox.put(item(n, f"o/r#{n}") for n in range(5))
+    outbox.send({"p": sender([], trouble)}, now=NOW, limit_s=5)
+    assert len(asked) == 3
+    assert "ValueError" in outbox.items()[1].error
+
+
+def test_send__reads_back_differently__stays_and_says_so(outbox):
+    outbox.put([item(1)])
+    other = Evidence(target="t", pointer="there", published="a", read_back="b")
+    assert outbox.send({"p": lambda one: other}, now=NOW, limit_s=5) == []
+    assert "there reads back differently" in outbox.items()[0].error
+
+
+def test_send__again_and_again__waits_longer_each_time_up_to_an_hour(outbox):
+    def trouble(one: Item) -> None:
+        raise DOWN
+
+    outbox.put([item(1)])
+    now, waits = NOW, []
+    for _ in range(9):
+        outbox.send({"p": sender([], trouble)}, now=now, limit_s=5)
+        waits.append(int((outbox.items()[0].due - now).total_seconds() // 60))
+        outbox.send({"p": sender([], trouble)}, now=outbox.items()[0].due - timedelta(seconds=1), limit_s=5)
+        now = outbox.items()[0].due
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert outbox.items()[0].attempts == 9
+
+
+@pytest.mark.parametrize("damage", [b"{torn", b"not json\n", b'{"id":"x"}\n'])
+def test_line__damaged__is_shown_kept_and_holds_nobody_up(outbox, tmp_path, damage):
+    path = tmp_path / "state/outbox.jsonl"
+    outbox.put([item(1)])
+    path.write_bytes(path.read_bytes() + damage)
+    published: list[str] = []
+    outbox.put([item(2)])
+    outbox.send({"p": sender(published)}, now=NOW, limit_s=5)
+    [broken] = outbox.items()
+    assert (published, broken.is_damaged, path.read_bytes().strip()) == (["000001", "000002"], True, damage.strip())
+    outbox.remove(broken.id)
+    assert not path.exists()
+
+
+def test_put__by_many_processes_at_once__none_is_lost(tmp_path):
+    script = (
+        "import sys; from tests.core.test_outbox import Outbox, item\n"
+        "for n in range(10): Outbox(sys.argv[1]).put([item(int(sys.argv[2]) * 10 + n)])\n"
+    )
+    here = str(Path(__file__).parents[2])
+    state = str(tmp_path / "state")
+    running = [subprocess.Popen([sys.executable, "-c", script, state, str(n)], cwd=here) for n in range(3)]
+    assert [one.wait(60) for one in running] == [0, 0, 0]
+    assert sorted(int(i.id) for i in Outbox(state).items()) == list(range(30))
+
+
+_STEPS = st.one_of(
+    st.tuples(st.just("put"), st.integers(0, 2)),
+    st.tuples(st.just("send"), st.sets(st.integers(0, 40), max_size=6)),
+    st.tuples(st.just("drop"), st.integers(0, 40)),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_STEPS, max_size=12))
+def test_outbox__any_history__nothing_lost_nothing_twice_nothing_overtakes(steps):
+    """Every item is published once, or waits, or was dropped; on each target in the order in which it was put."""
+    with tempfile.TemporaryDirectory() as folder:
+        outbox = Outbox(folder)
+        published: list[str] = []
+        dropped: set[str] = set()
+        put: list[Item] = []
+        for step, what in steps:
+            if step == "put":
+                put.append(item(len(put), f"o/r#{what}"))
+                outbox.put([put[-1]])
+            elif step == "drop":
+                waiting = {i.id for i in outbox.items()}
+                dropped |= waiting & {f"{what:06d}"}
+                outbox.remove(f"{what:06d}")
+            else:
+                bad = {f"{n:06d}" for n in what}
+
+                def trouble(one: Item, bad: set[str] = bad) -> None:
+                    if one.id in bad:
+                        raise StorageError("no")
+
+                outbox.send({"p": sender(published, trouble)}, now=NOW, limit_s=5, even_if_not_due=True)
+        waiting = [i.id for i in outbox.items()]
+        assert sorted([*published, *waiting, *dropped]) == [i.id for i in put]
+        for target in {i.target for i in put}:
+            of_target = [i.id for i in put if i.target == target and i.id not in dropped]
+            assert [i for i in published if i in of_target] + [i for i in waiting if i in of_target] == of_target
+
+
+# people
+
+
+def test_drop__with_a_reason__is_out_and_the_daily_note_tells_it(opened, board, mutating, note):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(mutating("in review"))
+    [waiting] = memory.outbox.items()
+    with pytest.raises(BadValue, match="blank"):
+        memory.outbox.drop(waiting.id, " ")
+    memory.outbox.drop(waiting.id[:8], "The issue <!-- is -->\ngone")
+    assert (memory.outbox.items(), board.bodies()) == ([], [])
+    assert f"- Decision: the comment of {waiting.flush} on o/r#1 is not published: The issue &lt;!-- is" in note()
+    assert "is not published: The issue" in str(memory.report())
+    with pytest.raises(NotFound):
+        memory.outbox.drop(waiting.id, "again")
+
+
+def test_purge__of_a_subject__takes_it_out_of_the_outbox(opened, board, mutating, project):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(mutating("asked Rumpelstiltskin"))
+    assert memory.purge(subject="Rumpelstiltskin").clean
+    assert memory.outbox.items() == []
+
+
+def test_retention__old_items__are_not_thrown_away(opened, board, mutating, clock):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(mutating("in review"))
+    clock.tick(days=2000)
+    memory.retention()
+    assert len(memory.outbox.items()) == 1
+
+
+@pytest.fixture
+def waiting(project: Path) -> Outbox:
+    """A project in which something waits for a plugin that is not enabled."""
+    outbox = Outbox(str(project / ".holdfast/state"))
+    outbox.put([item(1), item(2, "o/r#2")])
+    return outbox
+
+
+def test_command__list__shows_what_waits_and_why(waiting, project, capsys):
+    assert main(["--root", str(project), "outbox"]) == 0
+    shown = capsys.readouterr().out
+    assert "o/r#1" in shown
+    assert "2 items; `holdfast outbox send` tries now" in shown
+    assert main(["--root", str(project), "outbox", "list", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert (table["pending"], [i["target"] for i in table["items"]]) == (2, ["o/r#1", "o/r#2"])
+
+
+def test_command__send_without_the_plugin__says_what_to_do_and_fails(waiting, project, capsys):
+    assert main(["--root", str(project), "outbox", "send"]) == 1
+    assert "The plugin 'p' is not working." in capsys.readouterr().out
+    assert main(["--root", str(project), "outbox", "send", "--json"]) == 1
+    assert [r["sent"] for r in json.loads(capsys.readouterr().out)["results"]] == [False, False]
+
+
+def test_command__drop__asks_for_a_reason_and_leaves_a_record(waiting, project, capsys):
+    assert main(["--root", str(project), "outbox", "drop"]) == 2
+    assert main(["--root", str(project), "outbox", "drop", "000001"]) == 2
+    assert "needs a reason" in capsys.readouterr().err
+    assert main(["--root", str(project), "outbox", "drop", "000001", "--reason", "moved"]) == 0
+    assert [i.id for i in waiting.items()] == ["000002"]
+    assert main(["--root", str(project), "outbox", "send", "--reason", "x"]) == 2
+
+
+def test_status__something_waits__is_told_and_is_no_failure(waiting, project, capsys):
+    assert main(["--root", str(project), "status"]) == 0
+    assert "2 items wait to be published" in capsys.readouterr().out
+    assert main(["--root", str(project), "status", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pending"] == 2
