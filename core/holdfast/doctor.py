@@ -1,4 +1,9 @@
-"""Whether everything works, found out by trying it: each check is one line, with the next step when it is not well."""
+"""Whether everything works, found out by trying it: each check is one line, with the next step when it is not well.
+
+Plugins look after what is theirs through the entry-point group ``holdfast.checks``: a function ``checks(memory)`` that
+returns or yields :class:`Check` values. It is asked when its distribution is holdfast, or when a plugin of its name is
+enabled; what it raises becomes a failed check, so that one of them cannot hide the others.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,15 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import durable, handoff, journal, private, safety, settings
+from holdfast import discovery, durable, handoff, journal, private, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.layout import Surface
 from holdfast.status import owner
@@ -65,6 +71,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
+            checks += _of_plugins(memory)
     except HoldfastError as error:
         checks.append(_bad("backend", error))
     checks += _guard("sessions", lambda: _unsafe(state))
@@ -108,10 +115,9 @@ def _config(root: str) -> Check:
 
 
 def _plugins(root: str) -> Iterator[Check]:
-    from holdfast.discovery import PLUGINS
     from holdfast.inventory import inventory
 
-    rows = [s for s in inventory(root) if s.group == PLUGINS]
+    rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
     broken = [s for s in rows if s.status in ("failed", "missing")]
     for one in broken:
         yield Check(
@@ -224,6 +230,34 @@ def _dreams(memory: Holdfast) -> Iterator[Check]:
     else:
         step = last.next_step or "`holdfast dream --log` tells more."
         yield _warn("dreams", f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}", step)
+
+
+def _of_plugins(memory: Holdfast) -> list[Check]:
+    enabled = memory.config.enabled_plugins
+    checks: list[Check] = []
+    for found in discovery.scan():
+        if found.group == discovery.CHECKS and (found.distribution == "holdfast" or found.name in enabled):
+            checks += _guard(found.name, partial(_asked, found, memory))
+    return checks
+
+
+def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
+    """What one plugin's function says, as far as it gets."""
+    function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(found))
+    try:
+        for check in function(memory):
+            if not isinstance(check, Check):
+                raise TypeError(f"{type(check).__name__} is no Check")
+            yield check
+    except (HoldfastError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - other people's code must not hide what core has found
+        yield Check(
+            name=found.name,
+            outcome=Outcome.FAIL,
+            message=f"The check of {found.distribution} broke: {type(error).__name__}: {error}.",
+            next_step=f"Repair or uninstall {found.distribution}; the other checks are not affected.",
+        )
 
 
 def _unsafe(state: str) -> Iterator[Check]:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, cast
 
 from attrs import frozen
 
+from holdfast_agents import program
 from holdfast_agents.placing import Place
 
 #: Client -> its name for people.
@@ -43,6 +44,24 @@ class Needed:
 
 class _Files(Protocol):
     def needed(self, where: Where) -> Needed: ...
+
+
+def where(root: str, scope: str) -> Where:
+    """The project at ``root``, or the user's own settings. Raises: ConfigError."""
+    from holdfast import settings
+    from holdfast.layout import Surface
+
+    config = settings.load(root)
+    handoff = ""
+    if config.storage.backend == "file":
+        handoff = os.path.normpath(os.path.join(config.storage.path, config.layout.name(Surface.HANDOFF)))
+    inside = handoff and not os.path.isabs(handoff) and not handoff.startswith("..")
+    return Where(
+        root=root,
+        scope=scope,
+        program=program.words(scope),
+        handoff=handoff.replace(os.sep, "/") if inside else "",
+    )
 
 
 def needed(client: str, where: Where) -> Needed:

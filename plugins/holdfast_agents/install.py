@@ -55,7 +55,7 @@ def run(args: Namespace) -> int:
 
     if args.plugin_dir is not None:
         return _plugin_dir(args)
-    where = place_of(args)
+    where = where_of(args)
     wanted = needed(args.client, where)
     out = Term()
     if args.show:
@@ -75,25 +75,12 @@ def run(args: Namespace) -> int:
     return 0
 
 
-def place_of(args: Namespace) -> Where:
+def where_of(args: Namespace) -> Where:
     """Where the arguments say. Raises: ConfigError."""
     from holdfast import settings
-    from holdfast.layout import Surface
-    from holdfast_agents import program
-    from holdfast_agents.clients import Where
+    from holdfast_agents.clients import where
 
-    root = settings.find_root(args.root)
-    config = settings.load(root)
-    handoff = ""
-    if config.storage.backend == "file":
-        handoff = os.path.normpath(os.path.join(config.storage.path, config.layout.name(Surface.HANDOFF)))
-    inside = handoff and not os.path.isabs(handoff) and not handoff.startswith("..")
-    return Where(
-        root=root,
-        scope=args.scope,
-        program=program.words(args.scope),
-        handoff=handoff.replace(os.sep, "/") if inside else "",
-    )
+    return where(settings.find_root(args.root), args.scope)
 
 
 def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:

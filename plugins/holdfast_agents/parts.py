@@ -87,14 +87,14 @@ class Hooks(_Merged):
 
     def _without(self, text: str, event: str, name: str) -> str:
         groups = dict(_lists(jsontext.read(text, name))).get(event, [])
-        for at, group in reversed(list(enumerate(groups))):
+        for index, group in reversed(list(enumerate(groups))):
             hooks = hooks_of(group)
             ours = [n for n, hook in enumerate(hooks) if is_ours(hook, self.client)]
             if ours and len(ours) == len(hooks):
-                text = jsontext.remove(text, ("hooks", event, at), name)
+                text = jsontext.remove(text, ("hooks", event, index), name)
             else:
                 for n in reversed(ours):
-                    text = jsontext.remove(text, ("hooks", event, at, "hooks", n), name)
+                    text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
         return _pruned(text, ("hooks", event), name)
 
 
@@ -131,10 +131,10 @@ class Values(_Merged):
             text = jsontext.put(_BARE, (_SCHEMA,), self.schema, name) if self.schema else _BARE
         settings = jsontext.read(text, name)
         for path, value in self.members.items():
-            if _at(settings, path) != value:
+            if at(settings, path) != value:
                 text = jsontext.put(text, path, value, name)
         for path, wanted in self.listed.items():
-            there = _at(settings, path)
+            there = at(settings, path)
             for value in wanted:
                 if not isinstance(there, list) or value not in there:
                     text = jsontext.append(text, path, value, name)
@@ -146,7 +146,7 @@ class Values(_Merged):
             text = _pruned(text, path[:-1], name)
         for path, wanted in self.listed.items():
             for value in wanted:
-                there = _at(jsontext.read(text, name), path)
+                there = at(jsontext.read(text, name), path)
                 if isinstance(there, list) and value in there:
                     text = jsontext.remove(text, (*path, there.index(value)), name)
             text = _pruned(text, path, name)
@@ -159,7 +159,8 @@ class Values(_Merged):
         return text
 
 
-def _at(settings: object, path: tuple[str, ...]) -> object:
+def at(settings: object, path: tuple[str, ...]) -> object:
+    """The value at the end of the path, None where there is none."""
     for key in path:
         settings = settings.get(key) if isinstance(settings, dict) else None
     return settings
@@ -167,7 +168,7 @@ def _at(settings: object, path: tuple[str, ...]) -> object:
 
 def _pruned(text: str, path: tuple[str, ...], name: str) -> str:
     """Without the objects and lists on the path that have become empty."""
-    while path and _at(jsontext.read(text, name), path) in ({}, []):
+    while path and at(jsontext.read(text, name), path) in ({}, []):
         text, path = jsontext.remove(text, path, name), path[:-1]
     return text
 

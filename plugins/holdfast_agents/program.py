@@ -10,6 +10,8 @@ import sys
 
 #: What settings say that are shared in git, and where ``holdfast`` is on everybody's PATH.
 PLAIN = ("holdfast",)
+#: This very installation.
+THIS = (sys.executable, "-m", "holdfast")
 
 
 def on_path() -> bool:
@@ -26,7 +28,7 @@ def words(scope: str) -> tuple[str, ...]:
     found = shutil.which(PLAIN[0])
     environment = os.environ.get("VIRTUAL_ENV")
     lasting = found and not (environment and os.path.abspath(found).startswith(os.path.abspath(environment) + os.sep))
-    return PLAIN if scope == "project" or lasting else (sys.executable, "-m", "holdfast")
+    return PLAIN if scope == "project" or lasting else THIS
 
 
 def spelled(program: tuple[str, ...], platform: str = sys.platform) -> str:

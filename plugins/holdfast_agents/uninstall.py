@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
-from holdfast_agents.install import add_arguments, as_tables, named, place_of, say_files
+from holdfast_agents.install import add_arguments, as_tables, named, say_files, where_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(args: Namespace) -> int:
     from holdfast_agents import placing
     from holdfast_agents.clients import CLIENTS, needed
 
-    where = place_of(args)
+    where = where_of(args)
     done = placing.take_out(needed(args.client, where).places)
     out = Term()
     if args.json:

@@ -7,6 +7,9 @@
 //
 // Plain JavaScript and `node:` imports: nothing is fetched. opencode calls every export as a plugin, so there is one.
 import { spawn } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 
 const PROGRAM = ["holdfast"]
 // How long each event may take. The program answers by itself well before.
@@ -17,6 +20,8 @@ const TOAST_LIMIT_MS = 2_000
 // After an event that got no answer in time, the ones that are no gate are left out for a while.
 const PAUSE_MS = 60_000
 const MAX_CHARS = 200_000
+// A longer conversation is handed over in a file of this user's, which is removed again.
+const MAX_INLINE_CHARS = 8_000_000
 
 export const Holdfast = async ({ client, directory }) => {
   const sessions = new Map()
@@ -49,7 +54,19 @@ export const Holdfast = async ({ client, directory }) => {
     }
   }
 
-  const tell = (event, sessionID, more) => run(directory, { event, sessionID, directory, ...more })
+  const tell = async (event, sessionID, more) => {
+    const payload = { event, sessionID, directory, ...more }
+    const messages = JSON.stringify(more.messages ?? null)
+    if (messages.length <= MAX_INLINE_CHARS) return run(directory, payload)
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-"))
+    try {
+      const path = join(folder, "messages.json")
+      await writeFile(path, messages, { mode: 0o600 })
+      return await run(directory, { ...payload, messages: path })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
 
   // An event that is no gate: its answer, or an empty text.
   const note = async (event, sessionID, more) => {

@@ -1,0 +1,113 @@
+"""What ``holdfast doctor`` says of the clients: hooks installed, trusted AND running, and what goes around them.
+
+A hook that is not installed, not trusted or switched off says nothing, so besides the settings the heartbeat is looked
+at, and what the client itself recorded since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import heartbeat
+from holdfast.cli.words import ago
+from holdfast.doctor import Check, Outcome
+from holdfast_agents import codex_files, installed, opencode_files, recorded
+from holdfast_agents.clients import CLIENTS, SCOPES, Where, where
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast import Holdfast
+    from holdfast.heartbeat import Beat
+
+#: A client may write for so long after the last hook: one answer, long in coming.
+_SILENCE = timedelta(minutes=10)
+#: What no hook can hold back, by client.
+_AROUND = {
+    "claude-code": "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
+    "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
+    "codex": "hooks or a folder that it does not trust; its compaction cannot be switched off",
+    "opencode": "nothing known; where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",
+}
+
+
+def checks(memory: Holdfast) -> Iterator[Check]:
+    """A few lines for each client that is set up here or has ever given a sign; one line when there is none."""
+    root = memory.services.root
+    beats = {beat.client: beat for beat in heartbeat.beats(memory.services.state)}
+    none = True
+    for client in CLIENTS:
+        there = [w for w in (where(root, scope) for scope in SCOPES) if installed.is_there(client, w)]
+        if there or client in beats:
+            none = False
+            now = memory.services.now()
+            yield from _client(client, there, beats.get(client), root, now)
+    if none:
+        yield _good("agents", f"no client is guarded here; `holdfast install CLIENT` does it ({', '.join(CLIENTS)})")
+
+
+def _client(client: str, there: Sequence[Where], beat: Beat | None, root: str, now: datetime) -> Iterator[Check]:
+    if not there:
+        yield _warn(
+            client,
+            "Its hooks have run, and they are in no settings of this project or this user.",
+            f"Unless they come from a plugin: `holdfast install {client}`.",
+        )
+    for one in there:
+        yield from _settings(client, one)
+    if len(there) > 1:
+        yield _warn(
+            client,
+            "It is guarded by this project and by the user's own settings: each hook runs twice.",
+            f"`holdfast uninstall {client} --scope user` or `--scope project`.",
+        )
+    yield _running(client, beat, root, now)
+    yield _good(client, f"what goes around the hooks: {_AROUND[client]}")
+
+
+def _settings(client: str, one: Where) -> Iterable[Check]:
+    if client == opencode_files.CLIENT:
+        problems = [*installed.opencode_problems(one)]
+    else:
+        problems = [*installed.hook_problems(client, one)]
+    if client == codex_files.CLIENT:
+        problems += installed.trust_problems(one)
+    again = f"`holdfast install {client}{' --scope user' if one.scope == 'user' else ''}` puts it right."
+    for problem in problems:
+        yield Check(
+            name=client,
+            outcome=Outcome.FAIL if problem.unguarded else Outcome.WARN,
+            message=problem.message,
+            next_step=problem.next_step or again,
+        )
+    if not problems:
+        whose = "this project's" if one.in_project else "the user's own"
+        trusted = " and trusted" if client == codex_files.CLIENT else ""
+        yield _good(client, f"installed{trusted} in {whose} settings ({installed.guard_file(client, one)})")
+
+
+def _running(client: str, beat: Beat | None, root: str, now: datetime) -> Check:
+    """Whether hooks run. What the client recorded later than the last sign was said unguarded."""
+    written = recorded.last(client, root)
+    if beat is None:
+        since = "" if written is None else f", although it was used {ago(written, now)}"
+        message = f"No hook of {CLIENTS[client]} has run yet{since}."
+        return _warn(client, message, "Start it, say something, and look again.")
+    if written is not None and written - beat.at > _SILENCE:
+        return Check(
+            name=client,
+            outcome=Outcome.FAIL,
+            message=f"{CLIENTS[client]} was used {ago(written, now)}, and its hooks ran last {ago(beat.at, now)}.",
+            next_step="It ran without hooks: look for the ways around them below, and start it anew.",
+        )
+    return _good(client, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
+
+
+def _good(name: str, message: str) -> Check:
+    return Check(name=name, outcome=Outcome.OK, message=message)
+
+
+def _warn(name: str, message: str, next_step: str) -> Check:
+    return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)

@@ -1,0 +1,167 @@
+"""What of holdfast is in a client's settings, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from holdfast.errors import HoldfastError
+from holdfast_agents import claude_code_files, codex_files, jsontext, opencode_files, placing, program
+from holdfast_agents.clients import Where, folder, needed
+from holdfast_agents.parts import at, hooks_of, is_ours
+
+#: What a client may start holdfast by; anything else is of another installation, or was changed by hand.
+_PROGRAMS = (program.PLAIN, program.THIS)
+_CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
+
+
+class Problem(NamedTuple):
+    """``unguarded``: compaction is not guarded, or not possible. Without a next step, installing again helps."""
+
+    message: str
+    unguarded: bool = True
+    next_step: str = ""
+
+
+def is_there(client: str, where: Where) -> bool:
+    """Whether somebody installed holdfast there, be it half of it."""
+    places = needed(client, where).places[:2] if client == opencode_files.CLIENT else needed(client, where).places[:1]
+    return any(b"holdfast" in _bytes(place.path) for place in places)
+
+
+def guard_file(client: str, where: Where) -> str:
+    """The file that guards compaction, for showing."""
+    return needed(client, where).places[0].shown
+
+
+def hook_problems(client: str, where: Where) -> Iterator[Problem]:
+    """Of Claude Code and Codex, whose hooks have one form."""
+    place = needed(client, where).places[0]
+    try:
+        settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
+    except HoldfastError as error:
+        yield Problem(f"{error.message} The client may not read it either.", next_step=error.next_step)
+        return
+    wanted = [_groups(client, words) for words in _PROGRAMS]
+    for event in wanted[0]:
+        found = [group for _, group in _ours(settings, client, event)]
+        gate = event == "PreCompact"
+        if not found:
+            yield Problem(f"{place.shown} lacks the hook for {event}.", unguarded=gate)
+        elif not any(found == [groups[event]] for groups in wanted):
+            yield Problem(f"{place.shown} has another hook for {event} than holdfast installs.", unguarded=gate)
+    if client == claude_code_files.CLIENT:
+        yield from _switched_off(where)
+    yield from _program_problems(settings, client)
+
+
+def _groups(client: str, words: tuple[str, ...]) -> dict[str, object]:
+    files = claude_code_files if client == claude_code_files.CLIENT else codex_files
+    return dict(files.hooks(words).groups)
+
+
+def _ours(settings: object, client: str, event: str) -> Iterator[tuple[str, object]]:
+    """Groups with a hook of ours, each with its index as ``GROUP:HOOK``, as Codex counts."""
+    groups = at(settings, ("hooks", event))
+    for index, group in enumerate(groups if isinstance(groups, list) else ()):
+        for n, hook in enumerate(hooks_of(group)):
+            if is_ours(hook, client):
+                yield f"{index}:{n}", group
+
+
+def _switched_off(where: Where) -> Iterator[Problem]:
+    own = folder("CLAUDE_CONFIG_DIR", ".claude")
+    paths = [os.path.join(where.root, ".claude", name) for name in _CLAUDE_SETTINGS] + [
+        os.path.join(own, "settings.json")
+    ]
+    for path in paths:
+        if _json(path).get("disableAllHooks") is True:
+            shown = path if path.startswith(own) else os.path.relpath(path, where.root)
+            yield Problem(f"`disableAllHooks` in {shown} switches every hook off.", next_step="Remove it there.")
+
+
+def _program_problems(settings: object, client: str) -> Iterator[Problem]:
+    """Whether what the hook starts is there."""
+    for _, group in _ours(settings, client, "UserPromptSubmit"):
+        commands = [hook["command"] for hook in hooks_of(group) if is_ours(hook, client) and isinstance(hook, dict)]
+        for command in commands:
+            first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
+            if shutil.which(first) is None:
+                yield _not_on_path("The hooks start", first, client)
+
+
+def _not_on_path(who: str, what: str, client: str) -> Problem:
+    step = f"Put it on the client's PATH, or `holdfast install {client} --scope user` with its full path."
+    return Problem(f"{who} {what!r}, which cannot be found here.", next_step=step)
+
+
+def trust_problems(where: Where) -> Iterator[Problem]:
+    """Whether Codex runs the hooks: it does so only after its user accepted them, and only in a trusted folder."""
+    place = needed(codex_files.CLIENT, where).places[0]
+    config = os.path.join(codex_files.home(), "config.toml")
+    try:
+        settings = tomllib.loads(_bytes(config).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
+        return
+    step = "Open `codex` in this folder and choose `Trust all and continue`."
+    used = os.path.isdir(codex_files.home())  # a colleague may use it where this user does not
+    if where.in_project and not _trusted_folder(settings, where.root):
+        yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
+    hooks, names = _json(place.path), {place.path, os.path.realpath(place.path)}
+    keys = [
+        f"{name}:pre_compact:{index}" for name in names for index, _ in _ours(hooks, codex_files.CLIENT, "PreCompact")
+    ]
+    known = [at(settings, ("hooks", "state", key)) for key in keys]
+    if not any(isinstance(k, dict) and k.get("trusted_hash") and k.get("enabled") is not False for k in known):
+        yield Problem("Its hooks are installed and not trusted: Codex passes over them without a word.", used, step)
+
+
+def _trusted_folder(settings: dict[str, object], root: str) -> bool:
+    projects = settings.get("projects")
+    while isinstance(projects, dict):
+        for name in (root, os.path.realpath(root)):
+            entry = projects.get(name)
+            if isinstance(entry, dict) and entry.get("trust_level") == "trusted":
+                return True
+        if root == os.path.dirname(root):
+            return False
+        root = os.path.dirname(root)
+    return False
+
+
+def opencode_problems(where: Where) -> Iterator[Problem]:
+    """Of opencode: the switch that leaves compaction off, and the plugin that puts it on."""
+    settings, file, *_ = needed(opencode_files.CLIENT, where).places
+    if at(_json(settings.path), opencode_files.SWITCH) is not True:
+        switch = ".".join(opencode_files.SWITCH)
+        yield Problem(f"{settings.shown} does not set {switch}: without the plugin compaction would go on unguarded.")
+    plugin = _bytes(file.path).decode("utf-8", "replace")
+    if not plugin:
+        yield Problem(f"{file.shown} is missing; compaction is off altogether.")
+    elif plugin not in map(opencode_files.plugin, _PROGRAMS):
+        yield Problem(f"{file.shown} is not what this version installs.", unguarded=False)
+    elif plugin == opencode_files.plugin(program.PLAIN) and not program.on_path():
+        yield _not_on_path("The plugin starts", program.PLAIN[0], opencode_files.CLIENT)
+
+
+def _json(path: str) -> dict[str, object]:
+    """The object in a file; empty for anything else."""
+    try:
+        value = json.loads(_bytes(path).decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
