@@ -9,10 +9,10 @@ repeated safely because it looks for its record before every try. What a redirec
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, TypeVar
 
 from attrs import frozen
 
@@ -21,6 +21,8 @@ from holdfast_gitea import marker, models
 from holdfast_gitea.faults import Absent, Passing, garbled
 from holdfast_gitea.models import Comment, Comments, Issue, Label
 from holdfast_gitea.transport import Answer, Transport
+
+T = TypeVar("T")
 
 #: How far back a list is asked for what a lost try may have left: clocks of servers behind one address may differ, and
 #: a write may still be under way when its answer is given up.
@@ -112,6 +114,10 @@ class Repo:
     def url(self) -> str:
         """Where people find it."""
         return f"{self._transport.server}/{self.name}"
+
+    def patiently(self, attempt: Callable[[], T]) -> T:
+        """Call ``attempt`` again, with pauses, while it raises Passing: for what is looked up before it is repeated."""
+        return self._transport.patiently(attempt)
 
     def check(self) -> None:
         """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""

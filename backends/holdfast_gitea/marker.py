@@ -30,24 +30,24 @@ _TICKS: Final = re.compile(r"`+")
 
 @frozen(kw_only=True)
 class Framed:
-    """A text with its marker, as read from a comment. ``text`` is None when the frame was broken (edited by hand)."""
+    """A text with its marker, as read from a comment.
+
+    ``intact``: the text is the one that was written. Else somebody edited it, and ``text`` is what stands between the
+    fences now, None when there are none left.
+    """
 
     fields: Mapping[str, str]
     text: str | None
+    intact: bool
 
     @property
     def id(self) -> str:
         return self.fields.get("id", "")
 
-    @property
-    def intact(self) -> bool:
-        """Whether the text is the one that was written."""
-        return self.text is not None and digest(self.text) == self.fields.get("sha256")
-
 
 def digest(text: str) -> str:
     """Hex SHA-256 of the text's UTF-8."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def line(**fields: str | int) -> str:
@@ -76,22 +76,37 @@ def frame(note: str, text: str, *, language: str = "markdown", **more: str | int
 
 
 def framed(body: str) -> Framed | None:
-    """The record in a comment, or None when it holds none."""
+    """The record in a comment, or None when it holds none.
+
+    Line ends may have been changed, as a browser's form does: what fits the digest without them is intact.
+    """
     found = fields(body)
-    return None if found is None else Framed(fields=found, text=_inside(body, found.get("n", "")))
+    if found is None:
+        return None
+    for candidate in (body, body.replace("\r\n", "\n")):
+        text = _inside(candidate, found.get("n", ""))
+        if text is not None and digest(text) == found.get("sha256"):
+            return Framed(fields=found, text=text, intact=True)
+    return Framed(fields=found, text=_between(body.replace("\r\n", "\n")), intact=False)
 
 
 def _inside(body: str, size: str) -> str | None:
-    """The text between the first fence and the last, when it is as long as it should be."""
+    """The text after the first fence, as long as it should be."""
     data = body.encode("utf-8", "surrogatepass")
     opened = re.search(rb"(?:^|\n)(`{3,})[a-z]*\n", data)
     if opened is None or not _SIZE.fullmatch(size):
         return None
     end = opened.end() + int(size)
-    rest = data[end:].replace(b"\r", b"")
-    if not rest.startswith(b"\n" + opened[1] + b"\n"):
+    if not data[end:].startswith(b"\n" + opened[1] + b"\n"):
         return None
     try:
         return data[opened.end() : end].decode("utf-8")
     except UnicodeDecodeError:
         return None
+
+
+def _between(body: str) -> str | None:
+    """The text between the first fence and the last one like it, however long it is."""
+    opened = re.search(r"(?:^|\n)(`{3,})[a-z]*\n", body)
+    closed = body.rfind(f"\n{opened[1]}\n") if opened else -1
+    return body[opened.end() : closed] if opened and closed >= opened.end() - 1 else None

@@ -1,0 +1,136 @@
+"""The store in a repository's issues, behind the storage contract (docs/storage-contract.md, docs/gitea.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Final
+
+from holdfast.errors import ConfigError
+from holdfast.models import AddResult, Fact
+from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
+from holdfast_gitea.client import Gitea
+from holdfast_gitea.documents import Documents
+from holdfast_gitea.facts import Facts
+from holdfast_gitea.index import Index
+from holdfast_gitea.log import Log
+from holdfast_gitea.place import Place
+
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "server": (str,),
+    "repository": (str,),
+    "timeout_s": (int, float),
+    "patience_s": (int, float),
+    "lock_timeout_s": (int, float),
+    "insecure_http": (bool,),
+}
+
+
+def from_options(
+    root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
+) -> GiteaBackend:
+    """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
+    from holdfast_gitea.token import find
+
+    given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
+    for key, value in given.items():
+        if not isinstance(value, _KINDS[key]) or isinstance(value, bool) is not (bool in _KINDS[key]):
+            kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
+            raise ConfigError(f"storage.{key}: expected {kinds}, got {type(value).__name__}.")
+    for key in ("server", "repository"):
+        if key not in given:
+            raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/gitea.md.")
+    return GiteaBackend(root, token=find(env), path=path, **given)
+
+
+class GiteaBackend(StorageBackend):
+    """Documents and facts as comments in ``repository`` (``owner/name``) on ``server``, written as the token's user.
+
+    ``path`` is the folder under ``root`` whose ``state/`` holds the lock and the index of this machine. ``timeout_s``
+    bounds one wait for the server, ``patience_s`` one call with its tries, ``lock_timeout_s`` the wait for another
+    process of this machine, all in seconds. Nothing is asked of the server before the first call.
+    """
+
+    name: ClassVar[str] = "gitea"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS})
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        server: str,
+        repository: str,
+        token: str,
+        path: str = ".holdfast",
+        timeout_s: float = 10.0,
+        patience_s: float = 20.0,
+        lock_timeout_s: float = 60.0,
+        insecure_http: bool = False,
+    ) -> None:
+        self._gitea = Gitea(server, token, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http)
+        repo = self._gitea.repo(repository)
+        place = Place(root, path=path, timeout_s=lock_timeout_s)
+        self._log = Log(repo, Index(repo, place.index), place)
+        self._documents = Documents(self._log)
+        self._facts = Facts(self._log)
+
+    def __repr__(self) -> str:
+        return f"GiteaBackend({self._log.repo.url!r})"
+
+    def read(self, name: str) -> Document | None:
+        return self._documents.read(name)
+
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
+        return self._documents.write(name, text, expected)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        return self._documents.append(name, block, header, block_id)
+
+    def delete(self, name: str) -> None:
+        self._documents.delete(name)
+
+    def names(self, prefix: str = "") -> list[str]:
+        return self._documents.names(prefix)
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        return self._facts.add(fact, limit)
+
+    def get_fact(self, fact_id: str) -> Fact:
+        return self._facts.get(fact_id)
+
+    def update_fact(
+        self,
+        fact_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+        source: str | None = None,
+    ) -> Fact:
+        return self._facts.update(fact_id, content, category, confidence, source)
+
+    def delete_fact(self, fact_id: str) -> Fact:
+        return self._facts.delete(fact_id)
+
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        return self._facts.all(order, limit)
+
+    def count_facts(self) -> int:
+        return self._facts.count()
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._facts.batch()
+
+    def compact(self) -> None:
+        from holdfast_gitea.compaction import compact
+
+        with self._log.writing():
+            compact(self._log, self._facts)
+
+    def close(self) -> None:
+        self._gitea.close()
+
+    def where(self, name: str) -> str:
+        number = self._documents.number(check_name(name))
+        return f"{self._log.repo.url}/issues/{number}" if number else f"{self._log.repo.url}/issues"

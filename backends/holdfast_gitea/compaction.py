@@ -1,0 +1,126 @@
+"""Leaving nothing of what was deleted or written over: what is current moves to a new issue, the older ones go.
+
+An issue is removed as a whole where the token's user is an administrator of the repository. Where not, its comments are
+deleted and its body is emptied; but the server keeps earlier bodies of an issue, and only removing it takes them away.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from holdfast.errors import Unavailable
+from holdfast_gitea.documents import COPY, state_of
+from holdfast_gitea.documents import TITLE as DOCUMENT
+from holdfast_gitea.facts import TITLE as FACTS
+from holdfast_gitea.facts import Facts
+from holdfast_gitea.faults import Closed
+from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, records, starts_whole
+from holdfast_gitea.index import PREFIX, Entry
+from holdfast_gitea.log import TRIES, Chain, Log, shown
+
+logger = logging.getLogger(__name__)
+
+#: The title of an emptied issue, and of one whose body had held a text.
+_EMPTIED: Final = PREFIX + "emptied"
+_TO_REMOVE: Final = PREFIX + "to be removed by an administrator"
+
+
+def compact(log: Log, facts: Facts) -> None:
+    """Do it for all documents and the facts. The caller holds the lock of this machine.
+
+    Raises: Unavailable when earlier bodies stay in the server's history, naming the issues; the rest is done then.
+    """
+    log.index.refresh(whole=True)
+    for title in log.index.titles():
+        if title.startswith(DOCUMENT):
+            _document(log, title)
+        elif title == FACTS:
+            _facts(log, facts)
+    stay = [entry for entry in log.index.titles().get(_TO_REMOVE, ()) if not _removed(log, entry.number)]
+    if stay:
+        raise Unavailable(
+            "The server may still show earlier texts in the history of "
+            f"{', '.join(f'#{entry.number}' for entry in stay)}, which are empty now.",
+            next_step="Delete these issues there, or make the token's user an administrator of the repository.",
+        )
+
+
+def _document(log: Log, title: str) -> None:
+    for _ in range(TRIES):
+        chain = log.load(title)
+        text = state_of(chain).text
+        if not _has_past(chain):
+            return _remove_older(log, chain)
+        chain = log.step(chain)
+        if text is None:
+            return _remove_older(log, chain)
+        chain, record_id = log.post(chain, VERSION, text, "The document, without its past.", root=1)
+        if _is_fresh(chain):
+            log.show(chain, record_id, text, COPY)
+            return _remove_older(log, chain)
+    raise _busy(title)
+
+
+def _facts(log: Log, facts: Facts) -> None:
+    for _ in range(TRIES):
+        chain = log.load(FACTS)
+        if all(record.kind == SNAPSHOT for record in chain.folded.accepted) and not chain.folded.late:
+            return _remove_older(log, chain)
+        chain = facts.snapshot(log.step(chain))
+        if _is_fresh(chain):
+            return _remove_older(log, chain)
+    raise _busy(FACTS)
+
+
+def _has_past(chain: Chain) -> bool:
+    """Whether the log holds a text that is no part of the document any more."""
+    kinds = [record.kind for record in chain.folded.accepted if record.kind != NEXT]
+    return DELETED in kinds or VERSION in kinds[1:] or any(record.size for record in chain.folded.late)
+
+
+def _is_fresh(chain: Chain) -> bool:
+    """Whether the newest issue needs none before it. Another machine may have been the first to write to it."""
+    newest = [segment for segment in chain.segments if segment.number == chain.active]
+    return starts_whole(records(newest))
+
+
+def _remove_older(log: Log, chain: Chain) -> None:
+    """Remove the issues of the log that nothing is read from any more."""
+    active = chain.active
+    if active is None:
+        return
+    needed = (
+        {active}
+        if _is_fresh(chain) or not any(r.segment == active for r in chain.folded.accepted)
+        else {s.number for s in chain.segments}
+    )
+    for entry in log.index.known(chain.title):
+        if entry.number < active and entry.number not in needed and not _removed(log, entry.number):
+            _empty(log, entry)
+
+
+def _removed(log: Log, number: int) -> bool:
+    """Remove the issue; False when the token's user may not."""
+    try:
+        log.repo.delete_issue(number)
+    except Closed as error:
+        logger.info("issue #%d cannot be removed: %s", number, error)
+        return False
+    log.index.gone(number)
+    return True
+
+
+def _empty(log: Log, entry: Entry) -> None:
+    """Take everything out of an issue; its new title tells what is left to do."""
+    for comment in log.repo.comments(entry.number).values:
+        log.repo.delete_comment(comment.id)
+    title = _TO_REMOVE if entry.head else _EMPTIED
+    repo, number = log.repo, entry.number
+    repo.patiently(lambda: repo.edit_issue(number, body="What was here moved on."))
+    repo.patiently(lambda: repo.edit_issue(number, state="closed"))
+    log.index.saw(repo.patiently(lambda: repo.edit_issue(number, title=title)))
+
+
+def _busy(title: str) -> Unavailable:
+    return Unavailable(f"{shown(title)} is written by too many at once.", next_step="Try again.")

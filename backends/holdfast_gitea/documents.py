@@ -1,0 +1,236 @@
+"""Documents as logs of versions, blocks and deletions."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+
+from attrs import frozen
+
+from holdfast.errors import Conflict, NotFound, Refused, Unavailable
+from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast_gitea.folding import BLOCK, DELETED, VERSION, number
+from holdfast_gitea.index import PREFIX, Entry
+from holdfast_gitea.log import TRIES, Chain, Log
+
+TITLE: Final = PREFIX + "doc:"
+#: Bytes of UTF-8. A proxy before the server often takes no more than 1 MB, and JSON makes a text longer.
+MOST_OF_DOCUMENT: Final = 512 << 10
+MOST_OF_BLOCK: Final = 64 << 10
+#: What the body of an issue says above the text.
+COPY: Final = "The newest version, as a copy: what counts are the comments."
+#: What a server keeps of a title, in bytes of UTF-8; the rest is cut without a word.
+_MOST_OF_TITLE: Final = 255
+#: A marker alone on its line; only newlines end a line, with or without a CR.
+_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
+_MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
+
+
+@frozen(kw_only=True)
+class State:
+    """A document as its log has it: ``text`` is None when there is none."""
+
+    text: str | None
+    blocks: frozenset[str]
+
+    @property
+    def revision(self) -> str:
+        return ABSENT if self.text is None else sha256(self.text)
+
+
+class Documents:
+    """The documents of one store."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._looked: dict[str, tuple[tuple[int, int, str, bool], bool]] = {}  # whether a closed issue has a document
+
+    def read(self, name: str) -> Document | None:
+        title = _title(name)
+        with self._log.reading():
+            state = state_of(self._log.load(title))
+        return None if state.text is None else Document(name=name, text=state.text, revision=state.revision)
+
+    def write(self, name: str, text: str, expected: str | None) -> str:
+        title = _title(name)
+        check_text(text, name, MOST_OF_DOCUMENT)
+        with self._log.writing():
+            for _ in range(TRIES):
+                chain = self._log.load(title)
+                state = state_of(chain)
+                if expected not in (None, state.revision):
+                    raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+                if state.text == text:
+                    return state.revision
+                if self._version(chain, state, name, text):
+                    return sha256(text)
+        raise _overtaken(name)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        title = _title(name)
+        check_text(header + block, name, MOST_OF_BLOCK)
+        if block_id not in _MARKER.findall(block):
+            raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+        with self._log.writing():
+            for _ in range(TRIES):
+                chain = self._log.load(title)
+                state = state_of(chain)
+                if block_id in state.blocks:
+                    return state.revision
+                if len((state.text or "").encode()) + len(block.encode()) > MOST_OF_DOCUMENT:
+                    raise _too_long(name, MOST_OF_DOCUMENT)
+                chain = self._log.room(chain)
+                top = "" if state.text else header
+                chain, record_id = self._log.post(
+                    chain,
+                    BLOCK,
+                    top + block,
+                    "A block was added.",
+                    block=_encoded(block_id),
+                    top=len(top.encode()) or "",
+                )
+                if chain.accepts(record_id):
+                    self._reopen(chain, state)
+                    return state_of(chain).revision
+        raise _overtaken(name)
+
+    def delete(self, name: str) -> None:
+        title = _title(name)
+        with self._log.writing():
+            for _ in range(TRIES):
+                chain = self._log.load(title)
+                if state_of(chain).text is None:
+                    raise NotFound(
+                        f"There is no document {name!r}.", next_step="List the documents with `holdfast show`."
+                    )
+                assert chain.active is not None
+                # A closed issue may hold a document or not, an open one with comments always does: closed first.
+                self._set_open(chain.active, on=False)
+                chain, record_id = self._log.post(chain, DELETED, "", "It was deleted.")
+                if chain.accepts(record_id):
+                    return
+        raise _overtaken(name)
+
+    def names(self, prefix: str) -> list[str]:
+        with self._log.reading():
+            titles = self._log.index.titles()
+            return sorted(
+                title.removeprefix(TITLE)
+                for title, entries in titles.items()
+                if title.startswith(TITLE + prefix) and self._is_there(title, entries)
+            )
+
+    def number(self, name: str) -> int | None:
+        """The issue that the document is in, as far as this machine knows."""
+        known = self._log.index.known(TITLE + name)
+        return known[-1].number if known else None
+
+    def _is_there(self, title: str, entries: tuple[Entry, ...]) -> bool:
+        used = [entry for entry in entries if entry.comments]
+        if not used:
+            return False  # whoever made the issue has not written anything yet
+        last = used[-1]
+        if last.is_open:
+            return True
+        key = (last.number, last.comments, last.updated, last.is_open)
+        known = self._looked.get(title)
+        if known is None or known[0] != key:
+            known = self._looked[title] = (key, state_of(self._log.load(title)).text is not None)
+        return known[1]
+
+    def _version(self, chain: Chain, state: State, name: str, text: str) -> bool:
+        """Write a new version; whether it is accepted."""
+        full = chain.is_full
+        chain = self._log.room(chain)
+        note = "This is the document now." if state.text is None else "A new version."
+        chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
+        if not chain.accepts(record_id):
+            return False
+        self._reopen(chain, state)
+        self._log.show(chain, record_id, text, COPY)
+        return True
+
+    def _reopen(self, chain: Chain, before: State) -> None:
+        """An issue whose document was deleted is open again when there is a new one."""
+        if before.text is None and len(chain.folded.accepted) > 1 and chain.active is not None:
+            self._set_open(chain.active, on=True)
+
+    def _set_open(self, number: int, *, on: bool) -> None:
+        issue = self._log.repo.patiently(lambda: self._log.repo.edit_issue(number, state="open" if on else "closed"))
+        self._log.index.saw(issue)
+
+
+def state_of(chain: Chain) -> State:
+    """The document that a log holds. Raises: Corrupt when what it is made of was edited or deleted by hand."""
+    chain.check()
+    accepted = chain.folded.accepted
+    start = max((place for place, r in enumerate(accepted) if r.kind in (VERSION, DELETED)), default=0)
+    there = False
+    pieces: list[str] = []
+    blocks: set[str] = set()
+    for record in accepted[start:]:
+        added: list[str] = []
+        if record.kind == VERSION:
+            there, added = True, [chain.check_text(record)]
+        elif record.kind == BLOCK:
+            top, block = _parts(chain.check_text(record), number(record.fields.get("top", "")))
+            if _decoded(record.fields.get("block", "")) in blocks:
+                continue  # two machines sent it at once
+            last = pieces[-1] if pieces else top
+            gap = "" if not last or last.endswith("\n") else "\n"
+            there, added = True, [*([] if pieces else [top]), gap, block]
+        pieces += [piece for piece in added if piece]
+        blocks.update(found for piece in added for found in _MARKER.findall(piece))
+    return State(text="".join(pieces) if there else None, blocks=frozenset(blocks))
+
+
+def check_text(text: str, name: str, most: int) -> None:
+    """Raises: Refused for a text that cannot be stored as it is, or is longer than ``most`` bytes."""
+    if "\0" in text:
+        raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise Refused(
+            f"The text for {name!r} holds a lone surrogate at character {error.start}.", next_step="Remove it."
+        ) from error
+    if size > most:
+        raise _too_long(name, most)
+
+
+def _title(name: str) -> str:
+    title = TITLE + check_name(name)
+    if len(title.encode()) > _MOST_OF_TITLE:
+        raise Refused(
+            f"The document name {name[:40]!r}... is too long for the title of an issue.", next_step="Use a shorter one."
+        )
+    return title
+
+
+def _parts(text: str, top: int) -> tuple[str, str]:
+    """The header and the block in a record; ``top`` is how many bytes the header has."""
+    data = text.encode()
+    return data[:top].decode(errors="ignore"), data[top:].decode(errors="ignore")
+
+
+def _encoded(block_id: str) -> str:
+    return base64.urlsafe_b64encode(block_id.encode()).decode().rstrip("=")
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except ValueError:
+        return ""
+
+
+def _too_long(name: str, most: int) -> Refused:
+    return Refused(
+        f"The text for {name!r} is longer than {most >> 10} KiB, which is the most that is kept in an issue.",
+        next_step="Make it shorter, or use another backend for it.",
+    )
+
+
+def _overtaken(name: str) -> Unavailable:
+    return Unavailable(f"{name!r} is written by too many at once.", next_step="Try again.")

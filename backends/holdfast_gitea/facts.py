@@ -1,0 +1,218 @@
+"""Facts as a log of operations. Whoever folds the log comes to the same facts, so nobody has to be first."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from typing import Final
+
+import attrs
+
+from holdfast.errors import Corrupt, StorageError, Unavailable
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import FactOrder
+from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
+from holdfast_gitea.facttable import (
+    Change,
+    FactTable,
+    Operation,
+    Outcome,
+    Put,
+    Remove,
+    facts_in,
+    line_of,
+    line_of_fact,
+    operations_in,
+)
+from holdfast_gitea.folding import OPERATIONS, SNAPSHOT, number
+from holdfast_gitea.index import PREFIX
+from holdfast_gitea.log import TRIES, Chain, Log
+
+TITLE: Final = PREFIX + "facts"
+#: Bytes of one part of a snapshot.
+_PART: Final = 256 << 10
+
+
+class Facts:
+    """The facts of one store."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._batch: _Batch | None = None
+
+    def add(self, fact: Fact, limit: int) -> AddResult:
+        if limit < 1:
+            raise ValueError("limit must be at least 1")
+        outcome = self._do(Put(fact=_checked(fact), limit=limit))
+        assert isinstance(outcome, AddResult)
+        return outcome
+
+    def update(
+        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+    ) -> Fact:
+        given = {
+            "content": content,
+            "category": category,
+            "confidence": None if confidence is None else _finite(confidence),
+            "source": source,
+        }
+        outcome = self._do(Change(id=fact_id, fields={k: v for k, v in given.items() if v is not None}))
+        assert isinstance(outcome, Fact)
+        return outcome
+
+    def delete(self, fact_id: str) -> Fact:
+        outcome = self._do(Remove(id=fact_id))
+        assert isinstance(outcome, Fact)
+        return outcome
+
+    def get(self, fact_id: str) -> Fact:
+        return self._table().get(fact_id)
+
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        return iter(self._table().listed(order, limit))
+
+    def count(self) -> int:
+        return len(self._table())
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """What is done inside is written at its end, in as few comments as hold it."""
+        with self._log.writing():
+            if self._batch is not None:
+                yield
+                return
+            self._batch = _Batch()
+            try:
+                yield
+                waiting, self._batch = self._batch.operations, None
+                for some in _packed([line_of(operation) for operation in waiting], MOST_OF_BLOCK):
+                    self._write(some)
+            finally:
+                self._batch = None
+
+    def _table(self) -> FactTable:
+        with self._log.reading():
+            if self._batch and self._batch.table is not None:
+                return self._batch.table
+            return folded(self._log.load(TITLE))[0]
+
+    def _do(self, operation: Operation) -> Outcome:
+        with self._log.writing():
+            chain = None
+            table = self._batch.table if self._batch else None
+            if table is None:
+                chain = self._log.load(TITLE)
+                table = folded(chain)[0]
+                if self._batch:
+                    self._batch.table = table
+            before = table.get(operation.id) if isinstance(operation, Change) else None
+            outcome = table.apply(operation)  # raises what it would raise for everybody
+            if outcome == before or (isinstance(outcome, AddResult) and outcome.outcome is not AddOutcome.ADDED):
+                return outcome
+            line = line_of(operation)
+            check_text(line, "a fact", MOST_OF_BLOCK)
+            if self._batch:
+                self._batch.operations.append(operation)
+                return outcome
+            # What it comes to is decided by its place among the others', so it is looked up in the log.
+            found = self._write(line, chain)[0]
+            if isinstance(found, StorageError):
+                raise found
+            return found
+
+    def _write(self, lines: str, chain: Chain | None = None) -> Sequence[Outcome]:
+        """Write operations as one record; what each of them came to."""
+        count = lines.count("\n") + 1
+        note = "An operation on the facts." if count == 1 else f"{count} operations on the facts."
+        for _ in range(TRIES):
+            chain = self._room(chain or self._log.load(TITLE))
+            chain, record_id = self._log.post(chain, OPERATIONS, lines, note, language="json")
+            if chain.accepts(record_id):
+                return folded(chain)[1][record_id]
+            chain = None
+        raise Unavailable("The facts are written by too many at once.", next_step="Try again.")
+
+    def _room(self, chain: Chain) -> Chain:
+        """The log with room for a record. A new issue begins with all facts as they are, so nobody needs the old."""
+        if not chain.is_full:
+            return chain
+        chain = self._log.room(chain)
+        return self.snapshot(chain)
+
+    def snapshot(self, chain: Chain) -> Chain:
+        """Put all facts into the log's present issue, which is new. Should somebody write to it first, the older issues
+        go on being read."""
+        table = folded(chain)[0]
+        parts = _packed([line_of_fact(fact) for fact in table], _PART) or [""]
+        note = f"All {len(table)} facts."
+        chain, first = self._log.post(chain, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
+        for part in parts[1:]:
+            if chain.accepts(first):
+                chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", of=first)
+        return chain
+
+
+@attrs.define
+class _Batch:
+    """What a batch has done so far. ``table`` is the facts as they will be, read at its first call."""
+
+    table: FactTable | None = None
+    operations: list[Operation] = attrs.field(factory=list)
+
+
+def folded(chain: Chain) -> tuple[FactTable, dict[str, list[Outcome]]]:
+    """The facts that a log holds, and what each operation of each record came to. Raises: Corrupt."""
+    chain.check()
+    table = FactTable()
+    outcomes: dict[str, list[Outcome]] = {}
+    parts: dict[str, list[str]] = {}
+    for record in chain.folded.accepted:
+        if record.kind == SNAPSHOT:
+            parts.setdefault(record.fields.get("of", record.id), []).append(chain.check_text(record))
+    for place, record in enumerate(chain.folded.accepted):
+        if record.kind == OPERATIONS:
+            text = chain.check_text(record)
+            outcomes[record.id] = [_applied(table, one) for one in operations_in(text, record.url)]
+        elif place == 0 and record.kind == SNAPSHOT:
+            if len(parts[record.id]) < number(record.fields.get("parts", "1")):
+                raise Corrupt(
+                    f"A part of the facts that {record.url} begins is gone from the server.",
+                    next_step="Restore the server's database from a copy.",
+                )
+            table.load(fact for part in parts[record.id] for fact in facts_in(part, record.url))
+    return table, outcomes
+
+
+def _applied(table: FactTable, operation: Operation) -> Outcome:
+    try:
+        return table.apply(operation)
+    except StorageError as error:
+        return error
+
+
+def _packed(lines: Sequence[str], most: int) -> list[str]:
+    """The lines in as few texts as hold them, each of ``most`` bytes at most, or of one line."""
+    texts: list[list[str]] = []
+    size = most + 1
+    for line in lines:
+        needed = len(line.encode()) + 1
+        if size + needed > most:
+            texts.append([])
+            size = 0
+        texts[-1].append(line)
+        size += needed
+    return ["\n".join(some) for some in texts]
+
+
+def _checked(fact: Fact) -> Fact:
+    at = fact.created_at
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return attrs.evolve(fact, created_at=at, confidence=_finite(fact.confidence))
+
+
+def _finite(confidence: float) -> float:
+    if not math.isfinite(confidence):
+        raise ValueError("confidence is not a finite number")
+    return float(confidence)

@@ -1,0 +1,200 @@
+"""The facts as they follow from operations in order: the same for everybody who applies the same ones."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import attrs
+from attrs import define, field, frozen
+
+from holdfast import serde
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, StorageError
+from holdfast.facts import duplicate_key
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import FactOrder
+
+#: The fields of a fact that an update may change.
+CHANGEABLE: Final = ("content", "category", "confidence", "source")
+
+
+@frozen(kw_only=True)
+class Put:
+    """Add a fact to a store that may hold ``limit``."""
+
+    fact: Fact
+    limit: int
+
+
+@frozen(kw_only=True)
+class Change:
+    """Change the fields that are given, see :data:`CHANGEABLE`."""
+
+    id: str
+    fields: Mapping[str, Any]
+
+
+@frozen(kw_only=True)
+class Remove:
+    """Delete a fact."""
+
+    id: str
+
+
+Operation: TypeAlias = Put | Change | Remove
+#: What an operation came to. An error is what it raised when it was applied; nothing was changed then.
+Outcome: TypeAlias = AddResult | Fact | StorageError
+
+
+@define
+class FactTable:
+    """Facts in order of insertion, by id and by their key."""
+
+    _facts: dict[str, Fact] = field(factory=dict)
+    _ids: dict[str, str] = field(factory=dict)
+
+    def apply(self, operation: Operation) -> Outcome:
+        """Do it. Raises: Conflict, DuplicateFact, NotFound; nothing is changed then."""
+        if isinstance(operation, Put):
+            return self._put(operation.fact, operation.limit)
+        if isinstance(operation, Change):
+            return self._change(operation.id, operation.fields)
+        return self._take(operation.id)
+
+    def get(self, fact_id: str) -> Fact:
+        """Raises: NotFound."""
+        if fact_id not in self._facts:
+            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+        return self._facts[fact_id]
+
+    def load(self, facts: Iterable[Fact]) -> None:
+        """Hold these facts, as they are, and no others."""
+        self._facts = {fact.id: fact for fact in facts}
+        self._ids = {duplicate_key(fact.content): fact.id for fact in self._facts.values()}
+
+    def listed(self, order: FactOrder, limit: int | None) -> Sequence[Fact]:
+        """As the storage contract has it."""
+        facts = list(self._facts.values())
+        if order is FactOrder.CONFIDENCE:
+            facts.sort(key=lambda fact: -fact.confidence)
+        return facts if limit is None else facts[: max(limit, 0)]
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self._facts.values())
+
+    def _put(self, fact: Fact, limit: int) -> AddResult:
+        key = duplicate_key(fact.content)
+        if key in self._ids:
+            twin = self._facts[self._ids[key]]
+            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+        if fact.id in self._facts:
+            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+        surplus = len(self._facts) - (limit - 1)
+        # nsmallest keeps equals in order of insertion
+        weakest = heapq.nsmallest(surplus, self._facts.values(), key=lambda f: (f.confidence, f.created_at))
+        for gone in weakest:
+            self._take(gone.id)
+        self._facts[fact.id] = fact
+        self._ids[key] = fact.id
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=[gone.id for gone in weakest])
+
+    def _change(self, fact_id: str, fields: Mapping[str, Any]) -> Fact:
+        old = self.get(fact_id)
+        new = attrs.evolve(old, **fields)
+        key = duplicate_key(new.content)
+        twin = self._ids.get(key, fact_id)
+        if twin != fact_id:
+            raise DuplicateFact(
+                f"Fact {twin} already says the same as the new content of {fact_id}.",
+                next_step=f"Delete one of them, or update {twin} instead.",
+            )
+        del self._ids[duplicate_key(old.content)]
+        self._facts[fact_id], self._ids[key] = new, fact_id
+        return new
+
+    def _take(self, fact_id: str) -> Fact:
+        fact = self.get(fact_id)
+        del self._facts[fact_id], self._ids[duplicate_key(fact.content)]
+        return fact
+
+
+# --- as lines of JSON, which is how a comment holds them ------------------------------------------------------
+
+
+def line_of(operation: Operation) -> str:
+    """An operation as a line, readable and exact."""
+    if isinstance(operation, Put):
+        table = {"op": "put", "limit": operation.limit, "fact": serde.fact_out(operation.fact)}
+    elif isinstance(operation, Change):
+        table = {"op": "set", "id": operation.id, **operation.fields}
+    else:
+        table = {"op": "del", "id": operation.id}
+    return json.dumps(table, ensure_ascii=False)
+
+
+def line_of_fact(fact: Fact) -> str:
+    """A fact of a snapshot as a line."""
+    return json.dumps(serde.fact_out(fact), ensure_ascii=False)
+
+
+def operations_in(text: str, url: str) -> list[Operation]:
+    """The operations of a record. Raises: Corrupt, naming the comment."""
+    try:
+        return [_operation(json.loads(line)) for line in text.split("\n") if line]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _unreadable(url) from error
+
+
+def facts_in(text: str, url: str) -> list[Fact]:
+    """The facts of a snapshot. Raises: Corrupt, naming the comment."""
+    try:
+        return [_fact(json.loads(line)) for line in text.split("\n") if line]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _unreadable(url) from error
+
+
+def _operation(table: Mapping[str, Any]) -> Operation:
+    kind = table["op"]
+    if kind == "put":
+        return Put(fact=_fact(table["fact"]), limit=_of(int, table["limit"]))
+    if kind == "set":
+        fields = {key: table[key] for key in CHANGEABLE if key in table}
+        return Change(id=_of(str, table["id"]), fields={k: _value(k, v) for k, v in fields.items()})
+    if kind == "del":
+        return Remove(id=_of(str, table["id"]))
+    raise ValueError(kind)
+
+
+def _fact(table: Mapping[str, Any]) -> Fact:
+    return Fact(
+        id=_of(str, table["id"]),
+        created_at=serde.moment(_of(str, table["createdAt"])),
+        **{key: _value(key, table[key]) for key in CHANGEABLE},
+    )
+
+
+def _value(key: str, value: object) -> Any:
+    if key != "confidence":
+        return _of(str, value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(key)
+    return float(value)
+
+
+def _of(kind: type, value: object) -> Any:
+    if type(value) is not kind:
+        raise TypeError(kind.__name__)
+    return value
+
+
+def _unreadable(url: str) -> Corrupt:
+    return Corrupt(
+        f"The facts in a comment cannot be read: {url}",
+        next_step="Bring back what it was; the server keeps the history of an edit.",
+    )

@@ -1,0 +1,182 @@
+"""The law by which comments become one history, the same for everybody who reads them.
+
+A thing that is stored (a document, the facts) is the records in the comments of one or more issues, its segments, taken
+by ascending comment id. Each record names its ``base``, the last one that its writer had seen accepted.
+
+- Of records with one id the first counts: the others are repeats of a write whose answer was lost.
+- A *conditional* record (a new version, a deletion, the step to a new issue) is accepted if its base is the last
+  accepted record. Else somebody was quicker: it is *late*, kept and reported.
+- A block and an operation on facts are accepted wherever they come.
+- After an accepted step to another issue nothing more is accepted in the old one.
+- A record whose base is nowhere shows that a comment was deleted, or its marker: a *gap*.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from attrs import evolve, frozen
+
+from holdfast.errors import Unsupported
+from holdfast_gitea import marker
+from holdfast_gitea.models import Comment
+
+VERSION: Final = "ver"
+BLOCK: Final = "blk"
+DELETED: Final = "del"
+OPERATIONS: Final = "ops"
+SNAPSHOT: Final = "snap"
+NEXT: Final = "next"
+KINDS: Final = frozenset({VERSION, BLOCK, DELETED, OPERATIONS, SNAPSHOT, NEXT})
+_CONDITIONAL: Final = frozenset({VERSION, DELETED, SNAPSHOT, NEXT})
+#: Kinds of records that are no history: copies for people.
+_COPIES: Final = frozenset({"copy", "store"})
+#: What a person writes as a comment to say that what was edited or deleted before it shall stay so.
+ACCEPT: Final = "holdfast: accept"
+
+
+@frozen(kw_only=True)
+class Segment:
+    """The comments of one issue, by ascending id; ``at`` is the server's clock as it listed them, if it told."""
+
+    number: int
+    comments: tuple[Comment, ...] = ()
+    at: datetime | None = None
+
+    def merged(self, newer: Iterable[Comment]) -> Segment:
+        """With what a later list showed."""
+        by_id = {one.id: one for one in (*self.comments, *newer)}
+        return evolve(self, comments=tuple(by_id[one] for one in sorted(by_id)))
+
+
+@frozen(kw_only=True)
+class Record:
+    """A record with where it stands. ``text`` is None when the frame is broken; ``root``: nothing before it matters."""
+
+    id: str
+    kind: str
+    base: str
+    text: str | None
+    intact: bool
+    root: bool
+    fields: Mapping[str, str]
+    comment: int
+    segment: int
+    size: int
+    url: str
+
+
+@frozen(kw_only=True)
+class Folded:
+    """What the law makes of some segments.
+
+    ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` says of a segment where it goes
+    on; ``approved`` up to which comment of a segment a person has accepted its state.
+    """
+
+    accepted: tuple[Record, ...]
+    late: tuple[Record, ...]
+    gaps: tuple[Record, ...]
+    known: frozenset[str]
+    head: str
+    sealed: Mapping[int, int]
+    approved: Mapping[int, int]
+
+    def is_approved(self, segment: int, comment: int) -> bool:
+        """Whether a person has accepted what became of that comment."""
+        return comment < self.approved.get(segment, 0)
+
+
+def new_id() -> str:
+    """A new record's id: random, so that nobody else draws the same, and made before the first try to write it."""
+    return uuid.uuid4().hex
+
+
+def number(text: str) -> int:
+    """A number in a marker; 0 for what is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+
+
+def records(segments: Iterable[Segment]) -> list[Record]:
+    """All records by ascending comment id, repeats left out. Raises: Unsupported for one of a newer holdfast."""
+    found: dict[str, Record] = {}
+    for comment, segment in sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id):
+        framed = marker.framed(comment.body)
+        if framed is None or framed.fields.get("kind") in _COPIES or not framed.id or framed.id in found:
+            continue
+        kind = framed.fields.get("kind", "")
+        if kind not in KINDS:
+            raise Unsupported(
+                f"A record at {comment.url} is of a kind that this version of holdfast does not know.",
+                next_step="Upgrade holdfast; nothing was changed.",
+            )
+        found[framed.id] = Record(
+            id=framed.id,
+            kind=kind,
+            base=framed.fields.get("base", ""),
+            text=framed.text,
+            intact=framed.intact,
+            root=framed.fields.get("root") == "1",
+            fields=framed.fields,
+            comment=comment.id,
+            segment=segment,
+            size=len(comment.body.encode("utf-8", "surrogatepass")),
+            url=comment.url,
+        )
+    return list(found.values())
+
+
+def fold(segments: Sequence[Segment]) -> Folded:
+    """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on."""
+    found = records(segments)
+    known = frozenset(record.id for record in found)
+    approved = {s.number: _approved(s) for s in segments}
+    accepted: list[Record] = []
+    late: list[Record] = []
+    gaps: list[Record] = []
+    sealed: dict[int, int] = {}
+    head = ""
+    for place, record in enumerate(found):
+        starts = place == 0 and record.root
+        broken = bool(record.base) and record.base not in known and not starts
+        if broken and record.comment >= approved[record.segment]:
+            gaps.append(record)
+        if record.segment in sealed or (
+            record.kind in _CONDITIONAL and record.base != head and not starts and not broken and _is_first(record)
+        ):
+            late.append(record)
+            continue
+        accepted.append(record)
+        head = record.id
+        if record.kind == NEXT:
+            sealed[record.segment] = number(record.fields.get("to", ""))
+    return Folded(
+        accepted=tuple(accepted),
+        late=tuple(late),
+        gaps=tuple(gaps),
+        known=known,
+        head=head,
+        sealed=sealed,
+        approved=approved,
+    )
+
+
+def starts_whole(found: Sequence[Record]) -> bool:
+    """Whether an issue with these records begins with a root that is there in all its parts."""
+    if not found or not found[0].root:
+        return False
+    parts = sum(1 for record in found if record.fields.get("of") == found[0].id)
+    return 1 + parts >= number(found[0].fields.get("parts", "1"))
+
+
+def _is_first(record: Record) -> bool:
+    """Further parts of a snapshot belong to its first one, wherever they come."""
+    return "of" not in record.fields
+
+
+def _approved(segment: Segment) -> int:
+    """The id of the last comment by which a person accepted the state of the issue, 0 when there is none."""
+    return max((c.id for c in segment.comments if c.body.strip().casefold() == ACCEPT), default=0)

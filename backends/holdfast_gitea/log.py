@@ -1,0 +1,294 @@
+"""An append-only log on issues: what a document and the facts have in common.
+
+A log has a title. Its records are comments on the issues of that title; :mod:`holdfast_gitea.folding` says which of
+them count. Every call asks the server, so what it returns is what everybody sees.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
+
+from attrs import evolve, frozen
+
+from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
+from holdfast_gitea import folding, marker
+from holdfast_gitea.client import Repo
+from holdfast_gitea.folding import NEXT, Folded, Record, Segment
+from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, entry_of, numbers
+from holdfast_gitea.models import Comments
+from holdfast_gitea.place import Place
+
+logger = logging.getLogger(__name__)
+
+#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue.
+MOST_RECORDS: Final = 200
+MOST_BYTES: Final = 1 << 20
+#: Tries of a change that others keep overtaking.
+TRIES: Final = 20
+_RESTORE: Final = (
+    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
+    f"add the comment `{folding.ACCEPT}` to that issue."
+)
+
+
+@frozen(kw_only=True)
+class Chain:
+    """A log as of a moment. ``segments`` may begin in the middle, with one that starts from a root."""
+
+    title: str
+    segments: tuple[Segment, ...]
+    folded: Folded
+    lost: Tail | None = None
+
+    @property
+    def active(self) -> int | None:
+        """The number of the issue that the next record goes to; None when there is none yet."""
+        folded = self.folded
+        used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
+        there = [s.number for s in self.segments]
+        live = [number for number in there if number in used and number not in folded.sealed]
+        return min(live or there, default=None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next record should go to a new issue."""
+        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root]
+        return len(here) >= MOST_RECORDS or sum(r.size for r in here) >= MOST_BYTES
+
+    def accepts(self, record_id: str) -> bool:
+        """Whether that record counts."""
+        return any(record.id == record_id for record in self.folded.accepted)
+
+    def check(self) -> None:
+        """Raises: Corrupt when comments were deleted, or their markers."""
+        if self.lost:
+            raise Corrupt(
+                f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
+                "is gone from the server.",
+                next_step=_RESTORE,
+            )
+        there = {segment.number for segment in self.segments}
+        for old, new in self.folded.sealed.items():
+            if new not in there:
+                raise Corrupt(
+                    f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
+                    next_step="Restore the server's database from a copy, or delete the older issue, too.",
+                )
+        for record in self.folded.gaps:
+            raise Corrupt(
+                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_RESTORE
+            )
+
+    def check_text(self, record: Record) -> str:
+        """The record's text. Raises: Corrupt when it was edited and nobody has accepted that."""
+        if record.text is None or not (record.intact or self.folded.is_approved(record.segment, record.comment)):
+            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
+        return record.text
+
+
+class Log:
+    """The logs of one store."""
+
+    def __init__(self, repo: Repo, index: Index, place: Place) -> None:
+        self.repo = repo
+        self.index = index
+        self._place = place
+        self._told: set[str] = set()  # late records that were reported
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Keeps the other threads of this process out."""
+        return self._place.reading()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Keeps other threads and the other processes of this machine out; machines settle it by the folding."""
+        with self._place.writing() as outermost:
+            try:
+                yield
+            finally:
+                if outermost:
+                    self.index.save()
+
+    # --- reading
+
+    def load(self, title: str) -> Chain:
+        """The log as it is now, from its last root on. One request for each issue, mostly one in all.
+
+        Raises: Unsupported for records of a newer holdfast.
+        """
+        for whole in (False, True):
+            if whole:
+                self.index.refresh(whole=True)
+            try:
+                return self._load(title, self.index.segments(title))
+            except NotFound:
+                continue  # an issue was deleted: ask which there are
+        raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
+
+    def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
+        segments: list[Segment] = []
+        waiting = numbers(entries)
+        while waiting:
+            segment = self._segment(waiting.pop())
+            segments.insert(0, segment)
+            found = folding.records([segment])
+            if folding.starts_whole(found):
+                break
+        chain = self._chain(title, segments, entries)
+        there = {s.number for s in segments} | set(waiting)
+        if any(number not in there for number in chain.folded.sealed.values()):
+            # It goes on in an issue that somebody else made meanwhile.
+            self.index.refresh()
+            newer = self.index.segments(title)
+            if len(newer) > len(entries):
+                return self._load(title, newer)
+        return chain
+
+    def _segment(self, number: int) -> Segment:
+        try:
+            listed = self.repo.comments(number)
+        except NotFound:
+            self.index.gone(number)
+            raise
+        return Segment(number=number, comments=listed.values, at=listed.at)
+
+    def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
+        folded = folding.fold(segments)
+        for record in folded.late:
+            if record.id not in self._told:
+                self._told.add(record.id)
+                logger.warning("%s: somebody else was quicker than %s, which is kept", shown(title), record.url)
+        lost = None
+        there = {segment.number for segment in segments}
+        copies = [Tail(e.head, e.head_comment, e.number) for e in entries if e.head]
+        for tail in (*copies, self.index.tail(title)):
+            if tail is None or tail.segment not in there or tail.record in folded.known:
+                continue
+            if not folded.is_approved(tail.segment, tail.comment):
+                lost = tail
+        chain = Chain(title=title, segments=tuple(segments), folded=folded, lost=lost)
+        if not lost:
+            self._remember(chain)
+        return chain
+
+    def _remember(self, chain: Chain) -> None:
+        last = chain.folded.accepted[-1] if chain.folded.accepted else None
+        self.index.set_tail(chain.title, Tail(last.id, last.comment, last.segment) if last else None)
+
+    # --- writing; the caller holds the lock of this machine
+
+    def post(
+        self, chain: Chain, kind: str, text: str, note: str, *, language: str = "markdown", **fields: str | int
+    ) -> tuple[Chain, str]:
+        """Add a record and read it back, with whatever came in between. Returns the log as it is then, and the record's
+        id; ask the log whether it accepts it.
+
+        Costs a POST and a list of what is new; a log without an issue gets one first.
+        """
+        base = chain.folded.head  # what the caller has seen, whatever there is in an issue that is only found now
+        if chain.active is None:
+            chain = self._begin(chain.title)
+        number = chain.active
+        assert number is not None
+        record_id = folding.new_id()
+        body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, **fields)
+        segment = next(s for s in chain.segments if s.number == number)
+        listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
+        posted = self.repo.post(number, body, record_id, listed, relist=True)
+        merged = segment.merged((*posted.listed.values, posted.comment))
+        segments = tuple(merged if s.number == number else s for s in chain.segments)
+        chain = evolve(chain, segments=segments, folded=folding.fold(segments))
+        self._remember(chain)
+        return chain, record_id
+
+    def room(self, chain: Chain) -> Chain:
+        """The log with room for a record: a new issue when the present one is full. Raises: Unavailable."""
+        for _ in range(TRIES):
+            if not chain.is_full:
+                return chain
+            chain = self.step(chain)
+        raise Unavailable(f"{shown(chain.title)} is written by too many at once.", next_step="Try again.")
+
+    def step(self, chain: Chain) -> Chain:
+        """Go on in a new issue, unless somebody else is quicker: then the log as they left it."""
+        old = chain.active
+        assert old is not None
+        spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
+        number = spare[0].number if spare else self._make(chain.title, _about(old))
+        chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
+        if not chain.accepts(record_id):
+            return self.load(chain.title)
+        segments = (*chain.segments, Segment(number=number))
+        return evolve(chain, segments=segments, folded=folding.fold(segments))
+
+    def show(self, chain: Chain, record_id: str, text: str, note: str) -> None:
+        """Let the body of the record's issue show ``text`` to people. It is a copy: what goes wrong is only logged."""
+        record = next(r for r in chain.folded.accepted if r.id == record_id)
+        body = marker.frame(note, text, kind="copy", head=record_id, comment=record.comment)
+        entry = next((e for e in self.index.known(chain.title) if e.number == record.segment), None)
+        try:
+            for _ in range(2):
+                version = entry.version if entry else None
+                try:
+                    self.index.saw(self.repo.edit_issue(record.segment, body=body, content_version=version))
+                    return
+                except Conflict:
+                    issue = self.repo.issue(record.segment)
+                    entry = entry_of(issue) if issue else None
+                    if entry is None or entry.head_comment > record.comment:
+                        return  # somebody has written a newer version
+        except (StorageError, Refused) as error:
+            logger.warning("the copy in issue #%d was not made: %s", record.segment, error)
+
+    def _begin(self, title: str) -> Chain:
+        """The log with its first issue, made unless somebody has just made it."""
+        if not self.index.known(STORE):
+            self._make(STORE, _store())
+        if not self.index.known(title):
+            self._make(title, _about())
+            self.index.refresh()  # of two that were made at once the lower number counts
+        entries = self.index.known(title)
+        if len(entries) > 1 or entries[0].comments:
+            return self.load(title)
+        return self._chain(title, [Segment(number=entries[0].number)], entries)
+
+    def _make(self, title: str, body: str) -> int:
+        """Make an issue, once: after a lost answer it is looked for."""
+        before = set(numbers(self.index.known(title)))
+        first = True
+
+        def attempt() -> int:
+            nonlocal first
+            if not first:
+                self.index.refresh()
+                made = [n for n in numbers(self.index.known(title)) if n not in before]
+                if made:
+                    return made[0]
+            first = False
+            issue = self.repo.create_issue(title, body)
+            self.index.saw(issue)
+            return issue.number
+
+        return self.repo.patiently(attempt)
+
+
+def shown(title: str) -> str:
+    """A title as messages name it: a document by its own name."""
+    return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
+
+
+def _about(prev: int | str = "") -> str:
+    """The body of a new issue."""
+    about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
+    return f"{about}\n\n{marker.line(kind='copy', prev=prev)}"
+
+
+def _store() -> str:
+    """The body of the issue that says what this repository is."""
+    what = {"schema": SCHEMA, "store": folding.new_id(), "requires": []}
+    note = "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
+    return marker.frame(note, json.dumps(what, indent=2), language="json", kind="store")

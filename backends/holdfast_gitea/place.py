@@ -1,0 +1,61 @@
+"""The private folder on this machine: the lock by which its processes take turns, and the file of the index."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast import durable, private
+from holdfast.errors import Refused, Unavailable
+
+_LOCK: Final = "gitea.lock"
+_INDEX: Final = "gitea-index.json"
+
+
+class Place:
+    """``state/`` in the folder ``path`` under the project ``root``; ``.holdfast/state/`` when that is the project.
+
+    Nothing is made before the first write.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, path: str, timeout_s: float) -> None:
+        self.root = os.path.realpath(root)
+        folder = os.path.normpath(os.path.join(self.root, path))
+        if os.path.commonpath((self.root, folder)) != self.root:
+            raise Refused(
+                f"The store's folder {path!r} is outside of the project.",
+                next_step="Set `[storage] path` to a folder under the project.",
+            )
+        inside = "state" if folder != self.root else os.path.join(".holdfast", "state")
+        self.state = os.path.join(folder, inside)
+        self.index = os.path.join(self.state, _INDEX)
+        self._timeout_s = timeout_s
+        self._mutex = threading.RLock()
+        self._held = False
+
+    def reading(self) -> contextlib.AbstractContextManager[object]:
+        """Keeps the other threads of this process out; other processes read and write meanwhile."""
+        return self._mutex
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[bool]:
+        """Keeps other threads and the other processes of this machine out. May be entered again inside; tells whether
+        this is the outermost time."""
+        with self._mutex:
+            if self._held:
+                yield False
+                return
+            if not os.path.isdir(self.root):
+                raise Unavailable(
+                    f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
+                )
+            private.make(self.state)
+            with durable.lock(os.path.join(self.state, _LOCK), timeout_s=self._timeout_s):
+                self._held = True
+                try:
+                    yield True
+                finally:
+                    self._held = False

@@ -1,0 +1,42 @@
+"""A store on a stand-in server for the conformance suite: one server for a process, one repository a folder."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.standin import StandIn
+
+ADDRESS = "gitea.json"
+FACTORY = "tests.backends.gitea.store_kit:open_store"
+
+
+@functools.cache
+def server() -> StandIn:
+    """The stand-in of this process, up until it ends."""
+    standin = StandIn()
+    standin.up()
+    atexit.register(standin.down)
+    return standin
+
+
+def address(root: Path) -> dict[str, Any]:
+    """Where the store of that folder is; the repository is made when the folder has none yet."""
+    path = root / ADDRESS
+    if not path.exists():
+        name = f"agent/m{hashlib.sha256(os.fspath(root).encode()).hexdigest()[:12]}"
+        server().make_repo(name)
+        path.write_text(json.dumps({"server": server().url, "token": server().token, "repository": name}))
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def open_store(root: Path) -> GiteaBackend:
+    """The factory of the suite, for this process and for others that find the address in the folder."""
+    return GiteaBackend(root, patience_s=1.0, **address(Path(root)))
