@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import EllipsisType, TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 from holdfast import delivery, discovery, journal, safety, settings
 from holdfast.config import Config
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.extract import ExtractResult
     from holdfast.facts import Facts
     from holdfast.models import Message, Profile, Turn
+    from holdfast.morning import Morning
     from holdfast.purge import PurgeReport
     from holdfast.report import Report
     from holdfast.retention import RetentionReport
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from holdfast.update import Updated
     from holdfast.validation import Validation
     from holdfast.workflow import Workflow
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 logging.getLogger("holdfast").addHandler(logging.NullHandler())  # what is logged is the application's to show
@@ -237,6 +241,52 @@ class Holdfast:
         session.branch = transcript.branch or session.branch
         return session
 
+    @overload
+    def guard(
+        self,
+        compact: Callable[P, R],
+        /,
+        *,
+        session: str | Callable[P, str] = "default",
+        messages: Callable[P, Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Callable[P, R]: ...
+
+    @overload
+    def guard(
+        self,
+        compact: None = None,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+    def guard(
+        self,
+        compact: Callable[..., Any] | None = None,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Any:
+        """Any function that drops context, sync or async, as one that cannot run unflushed; also as a decorator.
+
+        Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
+        fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
+        what is in context, as dicts of the Chat Completions or the Messages interface or as an SDK's own objects: what
+        the session does not hold yet is journalled before. Without it the loop calls ``session.add`` itself.
+        Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
+        list, else what ``messages`` returns then.
+        Raises: TypeError for a generator function.
+        """
+        from holdfast.guarding import Guard
+
+        wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
+        return wrap if compact is None else wrap(compact)
+
     # what is stored
 
     def load(self, *, max_chars: int | None = None) -> Brief:
@@ -291,6 +341,12 @@ class Holdfast:
         from holdfast.report import report
 
         return report(self.services, days=days)
+
+    def morning(self) -> Morning:
+        """The report on yesterday and the night, from files and from the forges that are enabled."""
+        from holdfast.morning import morning
+
+        return morning(self.services)
 
     # forgetting
 

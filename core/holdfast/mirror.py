@@ -1,0 +1,126 @@
+"""A session in step with the list of messages that a loop keeps itself.
+
+Before a compaction the session gets what it does not hold yet; after it, it lets go what the list let go. Messages are
+known again by what they say, as it was stored: lists have no ids, and positions move when the list gets shorter.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast import capture
+from holdfast.errors import FlushRefused
+from holdfast.transcripts import messages as plain
+from holdfast.transcripts.reading import Reading
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+    from holdfast.services import Services
+    from holdfast.session import Session
+
+    #: Role, tool and text.
+    Key = tuple[str, str, str]
+
+#: Instructions of the loop, not part of what was said.
+_INSTRUCTIONS = frozenset({"system", "developer"})
+
+
+def parse(rows: Iterable[object]) -> list[Message]:
+    """The messages in ``rows``: dicts of the Chat Completions or the Messages interface, or an SDK's own objects.
+
+    Raises: FlushRefused for a row that is neither: what is not understood could not be kept.
+    """
+    reading = Reading()
+    for number, row in enumerate(rows):
+        table = _table(row)
+        table.pop("id", None)  # equal ids would make one message of two
+        if table.get("role") not in _INSTRUCTIONS and not plain.take(table, number, reading):
+            raise FlushRefused(
+                f"Message {number} of the context is of no known form, so it cannot be kept. Nothing was dropped.",
+                next_step='Let `messages=` return rows like {"role": "user", "content": "..."}.',
+                target="journal",
+            )
+    return reading.messages
+
+
+class Mirror:
+    """One session and the list behind it. Threads may share it."""
+
+    def __init__(self, services: Services, session: Session) -> None:
+        self._services = services
+        self.session = session
+        self._carried: Counter[Key] = Counter()  # in the list and not in the session: what a compaction made or pinned
+        self._lock = threading.Lock()
+
+    def missing(self, said: Sequence[Message]) -> list[Message]:
+        """What of ``said`` the session does not hold, in order. Raises: Refused and PluginError from the gate."""
+        held = Counter(_key(m) for m in self.session.messages) + self._carried
+        new = []
+        for message in said:
+            key = self._stored_key(message)
+            if held[key] > 0:
+                held[key] -= 1
+            else:
+                new.append(message)
+        return new
+
+    def add(self, said: Sequence[Message]) -> None:
+        """Journal what is missing. Raises: Refused and PluginError from the gate; Unavailable."""
+        with self._lock:
+            for m in self.missing(said):
+                self.session.add(m.role, m.text, at=m.at if m.at.timestamp() else None, tool=m.tool, failed=m.failed)
+
+    def follow(self, left: Sequence[Message]) -> None:
+        """Let go what stands before the stretch that ``left`` ends with; through the gate once more, which costs little
+        when nothing was said since. Raises: FlushRefused; then all of it stays in the session."""
+        with self._lock:
+            held = [_key(m) for m in self.session.messages]
+            keys = [self._stored_key(m) for m in left]
+            kept = self.session.compact(keep_last=len(held) - _kept_from(held, keys))
+            self._carried = Counter(keys) - Counter(_key(m) for m in kept)
+
+    def _stored_key(self, message: Message) -> Key:
+        """By which the message is known once it is stored: redacted, without this machine's paths."""
+        record: Mapping[str, Any] = capture.message_record(
+            self._services.gate, self._services.root, message.role, message.text, at=message.at, tool=message.tool
+        )
+        return message.role, record.get("tool", ""), record["text"].strip()
+
+
+def _key(message: Message) -> Key:
+    return message.role, message.tool, message.text.strip()
+
+
+def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
+    """Where in ``held`` the stretch begins that ``keys`` ends with; what one of the two never had is passed over. A key
+    pinned further up in ``keys`` does not count: all of ``held`` would stay for it."""
+    known = set(held)
+    start = len(held)
+    for key in reversed([key for key in keys if key in known]):
+        if start == len(held):
+            start = len(held) - 1 - held[::-1].index(key)
+        elif start and held[start - 1] == key:
+            start -= 1
+        else:
+            break
+    return start
+
+
+def _table(row: object) -> dict[str, object]:
+    """A message as a plain dict; empty when it is none."""
+    value = _plain(row)
+    return value if isinstance(value, dict) else {}
+
+
+def _plain(value: object) -> object:
+    """``value`` with the SDKs' models in it as dicts."""
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump()
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value

@@ -1,0 +1,450 @@
+"""``Holdfast.guard``: a compaction function that cannot run unflushed, however it is called and whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast import FlushRefused
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, Finding
+from holdfast.safety import State
+
+Row = dict[str, Any]
+
+
+def says(*texts: str) -> list[Row]:
+    return [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(texts)]
+
+
+class Compactor:
+    """Keeps the last ``keep`` rows behind a summary, and counts its calls. ``probe`` runs in each."""
+
+    def __init__(self, keep: int = 2, probe: Callable[[], object] = lambda: None) -> None:
+        self.keep, self.calls, self.probe = keep, 0, probe
+
+    def __call__(self, rows: list[Row]) -> list[Row]:
+        self.calls += 1
+        self.probe()
+        return [{"role": "user", "content": "Summary of what was said."}, *rows[-self.keep :]]
+
+
+class Broken:
+    """Implementations that go wrong in their own ways."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class BrokenValidate(Broken):
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        if subject.surface == "journal":  # the mirror must work: it is the flush that fails
+            return []
+        raise self.error
+
+
+class BrokenFlush(Broken):
+    @hookimpl
+    def on_flush(self, payload: Any, receipt: Any) -> None:
+        raise self.error
+
+
+def shown(session: Any) -> list[tuple[str, str]]:
+    return [(m.role, m.text) for m in session.messages]
+
+
+# what is on disk when the compaction runs
+
+
+@pytest.mark.req("R083", "R184", "R087")
+def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, note) -> None:
+    seen: list[str] = []
+    memory = opened()
+    compact = memory.guard(Compactor(probe=lambda: seen.append(note())), session="s", messages=lambda rows: rows)
+    kept = compact(says("Fix it", "How?", "With a lock", "Done"))
+    assert len(kept) == 3
+    assert "Fix it" in seen[0]
+    assert "With a lock" in seen[0]
+    assert memory.session("s").state is State.SAFE
+
+
+@pytest.mark.req("R184", "R166", "R167")
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        BrokenValidate(ValueError("no")),
+        BrokenValidate(RecursionError()),
+        BrokenFlush(OSError("gone")),
+        BrokenFlush(MemoryError()),
+        BrokenFlush(StopIteration()),
+        BrokenFlush(SystemExit(0)),
+    ],
+)
+def test_guard__whatever_fails_in_the_flush__the_compaction_is_never_called(opened, plugin) -> None:
+    memory = opened(plugin)
+    compactor = Compactor()
+    compact = memory.guard(compactor, session="s", messages=lambda rows: rows)
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            compact(says("Fix it", "How?"))
+    assert compactor.calls == 0
+    assert memory.session("s").unsafe
+    assert shown(memory.session("s")) == [("user", "Fix it"), ("assistant", "How?")], "journalled once, not three times"
+
+
+@pytest.mark.req("R167", "R166")
+def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened, project, note) -> None:
+    in_the_way = project / ".holdfast" / "memory"
+    in_the_way.parent.mkdir()
+    in_the_way.write_text("")
+    compactor = Compactor()
+    compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
+    with pytest.raises(FlushRefused, match="nothing was dropped"):
+        compact(says("Fix it", "How?"))
+    assert compactor.calls == 0
+    in_the_way.unlink()
+    compact(says("Fix it", "How?"))
+    assert compactor.calls == 1
+    assert note().count("holdfast:block") == 1
+
+
+@pytest.mark.req("R166")
+def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None:
+    state = project / ".holdfast" / "state"
+    compactor = Compactor()
+    compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
+    state.mkdir(parents=True)
+    (state / "sessions").write_text("")
+    with pytest.raises(FlushRefused):
+        compact(says("Fix it", "How?"))
+    assert compactor.calls == 0
+
+
+@pytest.mark.req("R184")
+def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out(opened) -> None:
+    memory = opened()
+    compactor = Compactor()
+
+    def broken(rows: list[Row]) -> list[Row]:
+        raise LookupError("no such thread")
+
+    with pytest.raises(LookupError):
+        memory.guard(compactor, session="s", messages=broken)(says("x"))
+    with pytest.raises(FlushRefused, match="Message 1 of the context is of no known form"):
+        memory.guard(compactor, session="s", messages=lambda rows: rows)([*says("x"), {"role": "martian"}])
+    with pytest.raises(FlushRefused, match="holds nothing"):
+        memory.guard(compactor, session="empty")(says("x"))
+    assert compactor.calls == 0
+
+
+def test_guard__of_a_session_that_the_loop_fills_itself__passes(opened) -> None:
+    memory = opened()
+    session = memory.session("s")
+    compact = memory.guard(Compactor(), session="s")
+    session.add("user", "Fix it")
+    compact([])
+    assert session.state is State.SAFE
+    compact([])
+    assert len(session.messages) == 1, "what the session drops then is its owner's decision"
+
+
+def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened) -> None:
+    memory = opened()
+
+    def fail(rows: list[Row]) -> list[Row]:
+        raise TimeoutError("the model did not answer")
+
+    with pytest.raises(TimeoutError):
+        memory.guard(fail, session="s", messages=lambda rows: rows)(says("Fix it", "How?"))
+    assert len(memory.session("s").messages) == 2
+    assert memory.session("s").state is State.SAFE
+
+
+@pytest.mark.req("R166")
+def test_guard__an_operators_override__lets_one_compaction_pass(opened) -> None:
+    memory = opened(BrokenFlush(OSError("gone")))
+    compactor = Compactor()
+    compact = memory.guard(compactor, session="s", messages=lambda rows: rows)
+    rows = says("Fix it", "How?", "So")
+    with pytest.raises(FlushRefused):
+        compact(rows)
+    memory.session("s").override("the disk is on its way")
+    compact(rows)
+    assert compactor.calls == 1
+    assert memory.session("s").unsafe
+    with pytest.raises(FlushRefused):
+        compact(rows)
+
+
+# the forms of a guarded function
+
+
+@pytest.mark.req("R184")
+def test_guard__as_a_decorator__keeps_name_result_and_arguments(opened) -> None:
+    memory = opened()
+
+    @memory.guard(session=lambda rows, *, keep: f"s-{keep}", messages=lambda rows, *, keep: rows)
+    def shorten(rows: list[Row], *, keep: int) -> list[Row]:
+        """Keeps some."""
+        return rows[-keep:]
+
+    assert shorten.__name__ == "shorten"
+    assert shorten.__doc__ == "Keeps some."
+    assert shorten(says("a", "b", "c"), keep=1) == [{"role": "user", "content": "c"}]
+    assert shown(memory.session("s-1")) == [("user", "c")]
+    assert memory.session("s-1").last_receipt.reason == "compaction"
+
+    @memory.guard
+    def forget() -> str:
+        return "forgotten"
+
+    with pytest.raises(FlushRefused):
+        forget()
+    memory.session("default").add("user", "Fix it")
+    assert forget() == "forgotten"
+
+
+@pytest.mark.req("R184", "R087")
+def test_guard__async_function__waits_for_the_gate_without_blocking_the_loop(opened, note) -> None:
+    memory = opened()
+    seen: list[str] = []
+    ticks: list[int] = []
+
+    class Slow:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            started.set()
+            assert finish.wait(10), "the loop was not blocked, or this would wait for ever"
+            return Extraction(summary="They spoke")
+
+    started, finish = threading.Event(), threading.Event()
+    memory = opened(Slow())
+
+    @memory.guard(session="s", messages=lambda rows: rows)
+    async def shorten(rows: list[Row]) -> list[Row]:
+        seen.append(note())
+        await asyncio.sleep(0)
+        return rows[-1:]
+
+    async def main() -> list[Row]:
+        compacting = asyncio.create_task(shorten(says("a", "b", "c")))
+        while not started.is_set():
+            ticks.append(1)
+            await asyncio.sleep(0.001)
+        assert not seen
+        finish.set()
+        return await compacting
+
+    assert asyncio.run(main()) == [{"role": "user", "content": "c"}]
+    assert ticks
+    assert "They spoke" in seen[0]
+    assert shown(memory.session("s")) == [("user", "c")]
+
+
+@pytest.mark.req("R184", "R166")
+def test_guard__async_function_and_a_flush_that_fails__is_never_called(opened) -> None:
+    memory = opened(BrokenFlush(OSError("gone")))
+    called = []
+
+    class Shorten:
+        async def __call__(self, rows: list[Row]) -> list[Row]:
+            called.append(1)
+            return []
+
+    compact = memory.guard(Shorten(), session="s", messages=lambda rows: rows)
+    with pytest.raises(FlushRefused):
+        asyncio.run(compact(says("a")))
+    assert not called
+
+
+@pytest.mark.req("R184")
+def test_guard__what_would_run_later_than_the_gate__is_refused(opened) -> None:
+    memory = opened()
+
+    def lazily(rows: list[Row]) -> Any:
+        yield rows
+
+    async def lazily_async(rows: list[Row]) -> Any:
+        yield rows
+
+    ran = []
+
+    async def later() -> None:
+        ran.append(1)
+
+    for function in (lazily, lazily_async):
+        with pytest.raises(TypeError, match="generator"):
+            memory.guard(function)
+    memory.session("default").add("user", "x")
+    with pytest.raises(TypeError, match="async def"):
+        memory.guard(lambda: later())()
+    assert not ran
+
+
+# what is said meanwhile
+
+
+@pytest.mark.req("R184", "R087")
+def test_guard__rows_added_while_it_flushes__are_flushed_too_before_anything_is_dropped(opened, note) -> None:
+    rows = says("a", "b")
+    late = says("said late")
+
+    class Talks:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            if late:
+                rows.append(late.pop())
+            return Extraction(summary=" ".join(m.text for t in turns for m in t.messages))
+
+    notes: list[str] = []
+    compact = opened(Talks()).guard(
+        Compactor(probe=lambda: notes.append(note())), session="s", messages=lambda given: given
+    )
+    compact(rows)
+    assert "said late" in notes[0]
+
+
+def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened) -> None:
+    rows = says("a")
+    compactor = Compactor()
+
+    class NeverQuiet:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            rows.append({"role": "user", "content": f"and {len(rows)}"})
+            return Extraction(summary="x")
+
+    with pytest.raises(FlushRefused, match="More was said during each"):
+        opened(NeverQuiet()).guard(compactor, session="s", messages=lambda given: given)(rows)
+    assert compactor.calls == 0
+
+
+# the mirror
+
+
+def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(opened) -> None:
+    class Model:
+        """As pydantic models of the SDKs are."""
+
+        def __init__(self, **fields: Any) -> None:
+            self._fields = fields
+
+        def model_dump(self) -> Row:
+            return self._fields
+
+    rows = [
+        {"role": "system", "content": "You are an agent"},
+        {"role": "developer", "content": "Obey"},
+        {"role": "user", "content": "Run the tests"},
+        Model(
+            role="assistant",
+            content=None,
+            tool_calls=[
+                {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "pytest"}'}}
+            ],
+        ),
+        {"role": "tool", "tool_call_id": "c1", "content": "2 failed"},
+        {
+            "role": "assistant",
+            "content": [Model(type="text", text="Again"), Model(type="tool_use", id="t1", name="bash", input={})],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}]},
+    ]
+    memory = opened()
+    memory.guard(lambda given: given, session="s", messages=lambda given: given)(rows)
+    told = [(m.role, m.text, m.tool, m.failed) for m in memory.session("s").messages]
+    assert told == [
+        ("user", "Run the tests", "", False),
+        ("assistant", "bash: pytest", "bash", False),
+        ("tool", "2 failed", "bash", False),
+        ("assistant", "Again", "", False),
+        ("assistant", "bash", "bash", False),
+        ("tool", "no", "bash", True),
+    ]
+    assert all(m.at.year == 2026 for m in memory.session("s").messages)
+
+
+def test_mirror__the_same_words_said_again__are_another_message(opened) -> None:
+    memory = opened()
+    keep_all = memory.guard(lambda rows: rows, session="s", messages=lambda rows: rows)
+    rows = says("go on", "ok", "go on", "ok")
+    keep_all(rows)
+    keep_all([*rows, {"role": "user", "content": "go on"}])
+    keep_all(rows)
+    assert [text for _, text in shown(memory.session("s"))] == ["go on", "ok", "go on", "ok", "go on"]
+
+
+def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note) -> None:
+    memory = opened()
+    compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)
+    rows: list[Row] = []
+    for number in range(6):
+        rows = compact([*rows, *says(f"question {number}", f"answer {number}")])
+    session = memory.session("s")
+    assert shown(session) == [("user", "question 5"), ("assistant", "answer 5")]
+    assert "Summary of what was said." not in note()
+    assert all(f"question {n}" in note() for n in range(6))
+
+
+def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, note) -> None:
+    memory = opened()
+    compact = memory.guard(lambda rows: [rows[0], *rows[-2:]], session="s", messages=lambda rows: rows)
+    rows = says("The task")
+    for number in range(4):
+        rows = compact([*rows, *says(f"q{number}", f"a{number}", f"q{number}?", f"a{number}!")])
+    assert shown(memory.session("s")) == [("user", "q3?"), ("assistant", "a3!")]
+    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
+    assert entries.count("The task") == 1
+    assert len(entries) == 1 + 4 * 4
+
+
+def test_mirror__a_list_that_is_changed_in_place__is_read_again(opened) -> None:
+    memory = opened()
+    rows = says("a", "b", "c")
+
+    @memory.guard(session="s", messages=lambda: rows)
+    def compact() -> int:
+        del rows[:-1]
+        return 2
+
+    assert compact() == 2
+    assert shown(memory.session("s")) == [("user", "c")]
+
+
+def test_mirror__kept__tells_what_is_left_of_any_result(opened) -> None:
+    memory = opened()
+    compact = memory.guard(
+        lambda rows: {"messages": rows[-1:]}, session="s", messages=lambda rows: rows, kept=lambda new: new["messages"]
+    )
+    assert compact(says("a", "b", "c")) == {"messages": says("c")}
+    assert shown(memory.session("s")) == [("user", "c")]
+
+
+def test_mirror__what_was_redacted__is_known_again(opened) -> None:
+    class Masks:
+        @hookimpl
+        def on_validate(self, subject: Any) -> list[Finding]:
+            at = subject.text.find("hunter2")
+            return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[X]")] if at >= 0 else []
+
+    memory = opened(Masks())
+    compact = memory.guard(lambda rows: rows, session="s", messages=lambda rows: rows)
+    rows = says("the word is hunter2", "noted")
+    compact(rows)
+    compact(rows)
+    assert shown(memory.session("s")) == [("user", "the word is [X]"), ("assistant", "noted")]
+
+
+def test_mirror__result_that_cannot_be_read__still_reaches_the_caller(opened, caplog: pytest.LogCaptureFixture) -> None:
+    memory = opened()
+    compact = memory.guard(lambda rows: [object()], session="s", messages=lambda rows: rows)
+    with caplog.at_level(logging.WARNING, logger="holdfast.guarding"):
+        assert len(compact(says("a", "b"))) == 1
+    assert "what the compaction kept cannot be told" in caplog.text
+    assert len(memory.session("s").messages) == 2
