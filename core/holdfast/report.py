@@ -15,6 +15,7 @@ from holdfast import handoff, notes, safety
 from holdfast.layout import Surface
 from holdfast.markdown import one_line
 from holdfast.models import Payload
+from holdfast.outbox import Outbox
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
 
@@ -90,6 +91,7 @@ def report(services: Services, *, days: int = 1) -> Report:
                 text=f"Session {marker.session} is UNSAFE: {marker.error} {marker.next_step}", pointer="holdfast status"
             )
         )
+    _from_outbox(services, found)
     return Report(
         first_day=window[0],
         last_day=today,
@@ -137,6 +139,18 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
                 found["What happened"].append(
                     Line(text=f"{surface}: {first}", pointer=services.store.backend.where(name))
                 )
+
+
+def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
+    """What waits to be published, and what stands in the way."""
+    items = Outbox(services.state).items()
+    if items:
+        why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
+        where = ", ".join(dict.fromkeys(item.target for item in items if item.target))
+        told = f"{len(items)} to be published on {where or 'a forge'}"
+        found["What is needed from you"].append(
+            Line(text=f"Waiting: {told}" + (f": {why}" if why else "."), pointer="holdfast outbox")
+        )
 
 
 def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:

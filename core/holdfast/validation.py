@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from holdfast import update
+from holdfast.derived import Derived
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import Finding, Severity
@@ -62,6 +63,7 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
     wanted = tuple(dict.fromkeys(names)) or tuple(sorted({*stored, *expected}))
     checked: list[str] = []
     findings: list[Finding] = []
+    derived = Derived(services)
     for name in sorted(wanted):
         try:
             document = services.store.read(name)
@@ -83,7 +85,8 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
         checked.append(name)
         surface = services.layout.surface_of(name) or OTHER
         found = services.gate.findings(Subject(surface, name, document.text, stored=True))
-        findings += sorted((_placed(f, name, document.text) for f in found), key=lambda f: f.line or 0)
+        found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
+        findings += sorted(found, key=lambda f: f.line or 0)
     return Validation(checked=tuple(checked), findings=tuple(findings))
 
 

@@ -1,51 +1,71 @@
-"""``holdfast report``: what an operator wants to know, from files only."""
+"""``holdfast report``: what an operator wants to know, from files; with ``--morning`` from the forges, too."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from holdfast.report import Line
 
 
 def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--days", metavar="N", type=positive("days"), help="how many days back, today included (1)")
     parser.add_argument(
-        "--days", metavar="N", type=positive("days"), default=1, help="how many days back, today included"
+        "--morning", action="store_true", help="yesterday and the night, with what happened on the forge"
     )
     add_json(parser)
-    parser.epilog = examples("holdfast report", "holdfast report --days 7", "holdfast report --json")
+    parser.epilog = examples(
+        "holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --json"
+    )
 
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
 
-    with Holdfast.open(args.root) as memory:
-        report = memory.report(days=args.days)
+    if args.morning and args.days:
+        raise UsageError("--morning looks at yesterday and the night.", next_step="Leave out --days.")
     out = Term()
+    sections: Mapping[str, tuple[Line, ...]]
+    with Holdfast.open(args.root) as memory:
+        if args.morning:
+            morning = memory.morning()
+            report, text, sections, remarks = morning.report, str(morning), morning.sections, morning.remarks
+            extra: dict[str, Any] = {"since": morning.since.isoformat(), "remarks": remarks}
+        else:
+            report = memory.report(days=args.days or 1)
+            text, sections, remarks, extra = str(report), report.sections, (), {}
     if args.json:
-        sections = {
+        tables = {
             title.lower().replace(" ", "_"): [{"text": line.text, "pointer": line.pointer} for line in lines]
-            for title, lines in report.sections.items()
+            for title, lines in sections.items()
         }
-        out.json(
-            {
-                "ok": True,
-                "first_day": report.first_day.isoformat(),
-                "last_day": report.last_day.isoformat(),
-                **sections,
-            }
-        )
+        days = {"first_day": report.first_day.isoformat(), "last_day": report.last_day.isoformat()}
+        out.json({"ok": True, **days, **tables, **extra})
     elif not out.is_tty:
-        out.exact(str(report))
+        out.exact(text)
     else:
-        out.say(out.bold(str(report).split("\n", 1)[0].lstrip("# ")))
-        for title, lines in report.sections.items():
-            out.say(f"\n{out.style(title, 'bold', 'cyan')}")
-            for at, line in enumerate(lines):
-                out.say(out.wrapped(line.text, first=f"  {out.mark('dot')} ", rest="    "))
-                last_of_source = at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
-                if line.pointer and last_of_source:
-                    out.say(f"    {out.dim(out.clip(line.pointer, out.width - 4))}")
-            if not lines:
-                out.say(f"  {out.dim('nothing')}")
+        _show(out, text.split("\n", 1)[0].lstrip("# "), sections, remarks)
     return 0
+
+
+def _show(out: Term, title: str, sections: Mapping[str, tuple[Line, ...]], remarks: Iterable[str]) -> None:
+    out.say(out.bold(title))
+    for section, lines in sections.items():
+        out.say(f"\n{out.style(section, 'bold', 'cyan')}")
+        for at, line in enumerate(lines):
+            out.say(out.wrapped(line.text, first=f"  {out.mark('dot')} ", rest="    "))
+            last_of_source = at + 1 == len(lines) or lines[at + 1].pointer != line.pointer
+            if line.pointer and last_of_source:
+                out.say(f"    {out.dim(out.clip(line.pointer, out.width - 4))}")
+        if not lines:
+            out.say(f"  {out.dim('nothing')}")
+    for remark in remarks:
+        out.say()
+        out.say(out.wrapped(remark, first=f"{out.mark('warn')} ", rest="  "))
