@@ -71,9 +71,7 @@ def hooks(words: tuple[str, ...]) -> Hooks:
 
 def command() -> str:
     """The text of ``/memory-update``."""
-    return texts.memory_update(
-        "claude-code-$CLAUDE_CODE_SESSION_ID", argument_hint="[what to stress]", allowed_tools=_TOOLS
-    )
+    return texts.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
 
 
 def rule(where: Where) -> str:

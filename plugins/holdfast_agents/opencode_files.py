@@ -48,7 +48,7 @@ def needed(where: Where) -> Needed:
             place(settings, "compaction off without the plugin", settings_file(base)),
             place(Whole(body=plugin(where.program)), "the plugin", os.path.join(inside, "plugins", "holdfast.js")),
             place(
-                Whole(body=texts.memory_update("$HOLDFAST_SESSION")),
+                Whole(body=texts.memory_update()),
                 "/memory-update",
                 os.path.join(inside, "commands", "memory-update.md"),
             ),

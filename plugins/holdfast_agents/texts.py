@@ -30,8 +30,7 @@ def skill() -> str:
     return data("skill.md")
 
 
-def memory_update(session: str, **front_matter: str) -> str:
-    """The command, with the front matter of a client; ``session`` is what its shell knows the holdfast session by."""
+def memory_update(**front_matter: str) -> str:
+    """The command, with the front matter of a client."""
     head = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in front_matter.items())
-    body = data("memory-update.md").replace("SESSION", session)
-    return f"---\ndescription: {_DESCRIPTION}\n{head}---\n{_COMMENT}\n\n{body}"
+    return f"---\ndescription: {_DESCRIPTION}\n{head}---\n{_COMMENT}\n\n{data('memory-update.md')}"

@@ -29,7 +29,7 @@ export const Holdfast = async ({ client, directory }) => {
   let warned = false
 
   const sessionOf = (id) => {
-    if (!sessions.has(id)) sessions.set(id, { started: false, brief: "", lost: "", queue: Promise.resolve() })
+    if (!sessions.has(id)) sessions.set(id, { started: false, compacting: false, brief: "", lost: "", queue: Promise.resolve() })
     return sessions.get(id)
   }
 
@@ -96,6 +96,7 @@ export const Holdfast = async ({ client, directory }) => {
 
     "chat.message": (input, output) =>
       queued(input.sessionID, async (session) => {
+        session.compacting = false
         if (!session.started) {
           session.started = true
           const earlier = await messagesOf(input.sessionID, { limit: 2 })
@@ -118,6 +119,7 @@ export const Holdfast = async ({ client, directory }) => {
       const session = sessions.get(input.sessionID)
       if (!session) return
       await session.queue
+      if (session.compacting) return // what was recalled is not to be summarised
       for (const text of [session.brief, session.lost]) if (text) output.system.push(text)
     },
 
@@ -130,10 +132,7 @@ export const Holdfast = async ({ client, directory }) => {
         throw new Error(`holdfast blocked the compaction: ${reason}`)
       }
       if (answer.stdout.trim()) output.context.push(answer.stdout.trim())
-    },
-
-    "shell.env": async (input, output) => {
-      if (input.sessionID) output.env.HOLDFAST_SESSION = `opencode-${input.sessionID}`
+      sessionOf(id).compacting = true
     },
 
     event: async ({ event }) => {
@@ -142,6 +141,7 @@ export const Holdfast = async ({ client, directory }) => {
         await queued(id, async (session) => {
           await note("compacted", id, { messages: await messagesOf(id) })
           session.started = true
+          session.compacting = false
           await start(session, id, "compact")
         }).catch(() => {})
       } else if (event.type === "session.idle" && sessions.has(id)) {
