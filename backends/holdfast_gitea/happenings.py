@@ -22,8 +22,13 @@ def of(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
     for issue in repo.issues(kind="all", since=since):
         if not issue.title.startswith(_STORE):
             yield from _of_issue(repo, issue, since, until)
+    known: set[str] = set()
     for comment in repo.activity(since, until):
         text = _said(comment)
+        found = (marker.fields(comment.body) or {}).get("id", "")
+        if found in known:  # written late, after its writer had given up and tried again: the first one counts
+            continue
+        known |= {found} - {""}
         if text and since <= comment.created_at <= until:
             target = f"{repo.name}#{comment.issue}"
             yield Activity("comment", target, comment.url, text, comment.created_at, comment.author)

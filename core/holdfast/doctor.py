@@ -71,6 +71,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
+            checks += _guard("outbox", lambda: _outbox(memory))
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks.append(_bad("backend", error))
@@ -258,6 +259,19 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
             message=f"The check of {found.distribution} broke: {type(error).__name__}: {error}.",
             next_step=f"Repair or uninstall {found.distribution}; the other checks are not affected.",
         )
+
+
+def _outbox(memory: Holdfast) -> Iterator[Check]:
+    """What waits to be published; nothing is asked of anybody. Silent where no plugin publishes anything."""
+    items = memory.outbox.items()
+    if not items:
+        if memory.services.dispatch.forges():
+            yield _good("outbox", "nothing waits to be published")
+        return
+    for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
+        count = sum((item.error, item.next_step) == (error, step) for item in items)
+        message = f"{count:,} waiting to be published: {error or 'not tried yet'}"
+        yield _warn("outbox", message, step or "`holdfast outbox send` sends it now.")
 
 
 def _unsafe(state: str) -> Iterator[Check]:
