@@ -61,7 +61,8 @@ def message_record(
 
 def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The records of many messages, with as few questions to the validators as may be. Raises: as the one above."""
-    given = [paths.rewrite(text, root) for message in messages for text in (message.text, message.tool)]
+    rewritten = paths.rewriter(root)
+    given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
     texts = gate.admit_all(given, surface="journal")
     records = []
     for message, text, tool in zip(messages, texts[::2], texts[1::2], strict=True):

@@ -35,6 +35,8 @@ def clean(value: object) -> str:
     """``value`` if it is text, without what UTF-8 files cannot hold: lone surrogates become U+FFFD, NUL goes."""
     if not isinstance(value, str):
         return ""
+    if value.isascii():
+        return value.replace("\0", "")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

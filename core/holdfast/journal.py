@@ -60,7 +60,7 @@ def decode(line: bytes) -> dict[str, Any] | None:
     if checksum != b',"crc":"%08x"}' % zlib.crc32(body):
         return None
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("utf-8"))  # given bytes it looks for other encodings first
     except ValueError:
         return None
     if not isinstance(record, dict):

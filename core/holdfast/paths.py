@@ -6,16 +6,30 @@ import os
 
 from holdfast.errors import Refused
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def rewrite(text: str, root: str) -> str:
     """``text`` with the project folder made relative and the home folder written as ``~``."""
-    for folder, short in ((root, ""), (os.path.realpath(root), ""), (os.path.expanduser("~"), "~/")):
-        if len(folder) > 1 and folder in text:
-            text = text.replace(folder + os.sep, short)
-            import re
+    return rewriter(root)(text)
 
-            text = re.sub(re.escape(folder) + r"(?![\w.-])", short.rstrip("/") or ".", text)
-    return text
+
+def rewriter(root: str) -> Callable[[str], str]:
+    """:func:`rewrite` for many texts: the file system is asked once."""
+    folders = ((root, ""), (os.path.realpath(root), ""), (os.path.expanduser("~"), "~/"))
+
+    def rewritten(text: str) -> str:
+        for folder, short in folders:
+            if len(folder) > 1 and folder in text:
+                text = text.replace(folder + os.sep, short)
+                import re
+
+                text = re.sub(re.escape(folder) + r"(?![\w.-])", short.rstrip("/") or ".", text)
+        return text
+
+    return rewritten
 
 
 def is_absolute(pointer: str) -> bool:

@@ -8,7 +8,6 @@ words said twice are two messages.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections import defaultdict, deque
@@ -24,6 +23,7 @@ from holdfast.transcripts import Transcript, opencode, read
 from holdfast.transcripts.reading import Reading
 from holdfast_agents import memo as memos
 from holdfast_agents import turns
+from holdfast_agents.digests import digest
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -71,13 +71,13 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
 
 
 def _take(services: Services, session: Session, memo: Memo, transcript: Transcript, event: Event) -> Followed:
-    begin = hashlib.blake2b(session.journal.first_line(), digest_size=8).hexdigest()
+    begin = digest(session.journal.first_line())
     again = memo.offset == 0 or memo.journal != begin  # a purge has rewritten the journal: offsets into it are void
     matched_to = 0 if again else memo.matched_to
     if transcript.messages:
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
-        begin = hashlib.blake2b(session.journal.first_line(), digest_size=8).hexdigest()
+        begin = digest(session.journal.first_line())
     session.branch = transcript.branch or session.branch
     memos.write(
         services.state,
@@ -128,7 +128,7 @@ def _head(path: str) -> str:
             first = file.readline(_HEAD_BYTES)
     except (OSError, ValueError):
         return ""  # reading it tells the reason better
-    return hashlib.blake2b(first, digest_size=8).hexdigest()
+    return digest(first)
 
 
 def _has_grown(path: str, transcript: Transcript) -> bool:
@@ -181,15 +181,15 @@ def _unknown(
     # What was said is compared as it is, then as the gate lets it through: only texts with secrets differ.
     for texts in (_plain, _admitted):
         wanted = {role for (role, _), ends in waiting.items() if ends}
-        asked = [m for m in left if m.role in wanted or m.id in transcript.calls]
-        if not asked:
+        if not wanted:
             break
+        asked = [m for m in left if m.role in wanted and m.id not in transcript.calls]
         by_id = dict(zip((m.id for m in asked), texts(services, asked), strict=True))
         kept = []
         for message in left:
             call = transcript.calls.get(message.id)
             key = (message.role, turns.call_digest(call) if call else by_id.get(message.id, ""))
-            if message.id in by_id and waiting[key]:
+            if waiting.get(key):
                 met = max(met, waiting[key].popleft())
             else:
                 kept.append(message)
@@ -202,12 +202,14 @@ def _key_of_record(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def _plain(services: Services, messages: Sequence[Message]) -> Iterable[str]:
-    return [clean(paths.rewrite(m.text, services.root)) for m in messages]
+    rewritten = paths.rewriter(services.root)
+    return [clean(rewritten(m.text)) for m in messages]
 
 
 def _admitted(services: Services, messages: Sequence[Message]) -> Iterable[str]:
+    rewritten = paths.rewriter(services.root)
     try:
-        return services.gate.admit_all([paths.rewrite(m.text, services.root) for m in messages], surface="journal")
+        return services.gate.admit_all([rewritten(m.text) for m in messages], surface="journal")
     except Refused:
         return _plain(services, messages)
 

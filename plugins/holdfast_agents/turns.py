@@ -7,7 +7,6 @@ transcript.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from datetime import datetime
 
@@ -17,6 +16,7 @@ from holdfast.excerpts import call_line, clean, result_text, without_injected
 from holdfast.gate import Gate
 from holdfast.journal import Journal, file_stem
 from holdfast_agents import events
+from holdfast_agents.digests import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def withheld(refused: Refused) -> str:
 
 def call_digest(call: str) -> str:
     """A client's id of a tool call, as it may be stored."""
-    return hashlib.blake2b(call.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return digest(call)
 
 
 def is_unsafe(state: str, session: str) -> bool:
@@ -102,5 +102,4 @@ def output_text(output: object, depth: int = _DEPTH) -> str:
 
 def _id(event: Event, record: dict[str, Any]) -> str:
     turn = event.call or event.key or os.urandom(8).hex()
-    parts = (event.name, turn, record["role"], record["text"])
-    return MARK + hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=10).hexdigest()
+    return MARK + digest(event.name, turn, record["role"], record["text"])

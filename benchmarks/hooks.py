@@ -1,0 +1,187 @@
+"""What ``holdfast hook`` costs at each event, in bare interpreters: `python benchmarks/hooks.py`.
+
+Each event is a process with its payload on stdin, as a client starts it; its wall and processor time are compared with
+``python -c pass`` in the same run, interleaved, medians. The conversation is made up: a transcript of the given size in
+which, as in real ones, most bytes are bookkeeping and tool output. ``PreCompact`` is timed with the hooks active all
+along (prompts, tool calls and answers are journalled already) and for a session that was begun without them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+AIMS = {
+    "UserPromptSubmit": "5x, 8x at most",
+    "PostToolUse": "5x, 8x at most",
+    "Stop": "5x, 8x at most",
+    "SessionStart": "20x",
+    "PreCompact": "20x",
+    "PreCompact, repeated": "20x",
+    "PreCompact, nothing journalled before": "",
+}
+SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
+WORDS = ("the", "flush", "journal", "handoff", "test", "store", "parser", "returns", "before", "after", "when", "check")
+
+
+def prose(rng: random.Random, chars: int) -> str:
+    words = itertools.takewhile(lambda pair: pair[0] < chars, ((n * 6, rng.choice(WORDS)) for n in itertools.count()))
+    return " ".join(word for _, word in words)
+
+
+def conversation(folder: Path, size: int) -> Iterator[tuple[list[dict[str, object]], list[dict[str, object]]]]:
+    """Turn by turn until ``size`` bytes: the rows of the transcript, and the events that hooks were started with."""
+    rng = random.Random(7)
+    common = {"sessionId": SESSION, "cwd": str(folder), "version": "2.1.330", "gitBranch": "main", "isSidechain": False}
+    numbers = itertools.count()
+    written = 0
+
+    def row(kind: str, **more: object) -> dict[str, object]:
+        number = next(numbers)
+        at = f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+        return {**common, "type": kind, "uuid": f"row-{number}", "timestamp": at, **more}
+
+    def said(role: str, *blocks: dict[str, object], **more: object) -> dict[str, object]:
+        return row(role, message={"role": role, "content": list(blocks)}, **more)
+
+    for turn in itertools.count():
+        prompt, last = prose(rng, 200), prose(rng, 900)
+        rows = [row("user", message={"role": "user", "content": prompt})]
+        events: list[dict[str, object]] = [{"hook_event_name": "UserPromptSubmit", "prompt": prompt}]
+        for step in range(3):
+            call, out = f"toolu_{turn}_{step}", prose(rng, rng.choice((200, 1_500, 6_000)))
+            given = {"command": prose(rng, 80)}
+            rows += [
+                row("api-request-blob", message=prose(rng, 4_000)),
+                said("assistant", {"type": "text", "text": prose(rng, 300)}),
+                said("assistant", {"type": "tool_use", "id": call, "name": "Bash", "input": given}),
+                said(
+                    "user",
+                    {"type": "tool_result", "tool_use_id": call, "content": out, "is_error": False},
+                    toolUseResult={"stdout": out, "stderr": ""},
+                ),
+            ]
+            events.append(
+                {
+                    "hook_event_name": "PostToolUse",
+                    "tool_name": "Bash",
+                    "tool_input": given,
+                    "tool_response": {"stdout": out, "stderr": ""},
+                    "tool_use_id": call,
+                }
+            )
+        rows.append(said("assistant", {"type": "text", "text": last}))
+        events.append({"hook_event_name": "Stop", "last_assistant_message": last})
+        for event in events:
+            event["prompt_id"] = f"prompt-{turn}"
+        written += sum(len(json.dumps(r)) + 1 for r in rows)
+        yield rows, events
+        if written >= size:
+            return
+
+
+def prepare(folder: Path, size: int, *, journalled: bool) -> dict[str, bytes]:
+    """A project whose client said so much; the payloads of the events to time."""
+    from holdfast_agents import claude_code, turns
+
+    project, transcript = folder / "project", folder / "transcript.jsonl"
+    project.mkdir(parents=True)
+    common = {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(project)}
+    with transcript.open("w", encoding="utf-8") as file:
+        for rows, events in conversation(project, size):
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            for event in events if journalled else ():
+                turns.journal(claude_code.parse({**common, **event}), str(project))
+    payloads = {
+        "UserPromptSubmit": {"prompt": "Go on with the parser, please.", "prompt_id": "p"},
+        "PostToolUse": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "ok"}},
+        "Stop": {"last_assistant_message": "The parser is done; the tests pass.", "prompt_id": "p"},
+        "SessionStart": {"source": "resume"},
+        "PreCompact": {"trigger": "auto", "custom_instructions": None},
+    }
+    told = {name: {**common, "hook_event_name": name, **more} for name, more in payloads.items()}
+    return {name: json.dumps(payload).encode() for name, payload in told.items()}
+
+
+def timed(command: list[str], payload: bytes, cwd: Path) -> tuple[float, float]:
+    """Wall and processor seconds of one process."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "CLAUDE_PROJECT_DIR")}
+    began = time.perf_counter()
+    with subprocess.Popen(
+        command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(payload)
+        process.stdin.close()
+        process.stdout.read()
+        told = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} exits {process.returncode}: {told.decode()}")
+    return wall, used.ru_utime + used.ru_stime
+
+
+def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, float]]]:
+    """Times by name. Each PreCompact begins with a fresh copy of the project; what follows finds it flushed."""
+    program = os.path.join(sysconfig.get_path("scripts"), "holdfast")
+    hook = [program, "hook", "claude-code"]
+    times: dict[str, list[tuple[float, float]]] = {"python -c pass": [], **{name: [] for name in AIMS}}
+    prepared = {}
+    for name, journalled in (("with", True), ("without", False)):
+        payloads = prepare(folder / name, size, journalled=journalled)
+        shutil.copytree(folder / name / "project", folder / name / "fresh")
+        prepared[name] = payloads
+    for round_ in range(runs + 1):
+        got: dict[str, tuple[float, float]] = {}
+        for name, payloads in prepared.items():
+            project = folder / name / "project"
+            shutil.rmtree(project)
+            shutil.copytree(folder / name / "fresh", project)
+            first = timed(hook, payloads["PreCompact"], project)
+            if name == "without":
+                got["PreCompact, nothing journalled before"] = first
+                continue
+            got["PreCompact"] = first
+            got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project)
+            for event in ("UserPromptSubmit", "PostToolUse", "Stop", "SessionStart"):
+                got[event] = timed(hook, payloads[event], project)
+                got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project)
+        if round_:  # the first round fills caches
+            for event, pair in got.items():
+                times[event].append(pair)
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--megabytes", type=float, default=5.0)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        times = measure(Path(folder), int(args.megabytes * 1_000_000), args.runs)
+    medians = {name: [statistics.median(p[n] for p in pairs) for n in (0, 1)] for name, pairs in times.items()}
+    bare = medians["python -c pass"]
+    print(f"{'':40}{'wall ms':>9}{'x bare':>8}{'cpu ms':>9}{'x bare':>8}   aim")
+    for name, (wall, cpu) in medians.items():
+        ratios = wall / bare[0], cpu / bare[1]
+        print(f"{name:40}{wall * 1e3:9.1f}{ratios[0]:8.1f}{cpu * 1e3:9.1f}{ratios[1]:8.1f}   {AIMS.get(name, '')}")
+
+
+if __name__ == "__main__":
+    main()
