@@ -279,18 +279,18 @@ class Repo:
         if (marker.fields(body) or {}).get("id") != record_id:
             raise ValueError("the body does not end with the marker of the record")
         since = listed.at - MARGIN if listed.at else None
-        first = True
+        tries = 0
 
         def attempt() -> Posted:
-            nonlocal first
+            nonlocal tries
+            tries += 1
             now, found = listed, None
-            if not first:
+            if tries > 1:
                 now = self._comments(number, since)
                 found = _first(now, record_id)
-            first = False
             if found is None:
                 made = self.create_comment(number, body)
-                if relist:
+                if relist or tries > 1:  # an earlier try may have come through meanwhile, before this one
                     now = self._comments(number, since)
                     found = _first(now, record_id)
                 # A list may be behind (a replica); the comment itself is asked for by its id.

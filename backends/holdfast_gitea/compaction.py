@@ -15,7 +15,7 @@ from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.faults import Closed
-from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, records, starts_whole
+from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, starts_whole
 from holdfast_gitea.index import PREFIX, Entry
 from holdfast_gitea.log import TRIES, Chain, Log, shown
 
@@ -81,8 +81,7 @@ def _has_past(chain: Chain) -> bool:
 
 def _is_fresh(chain: Chain) -> bool:
     """Whether the newest issue needs none before it. Another machine may have been the first to write to it."""
-    newest = [segment for segment in chain.segments if segment.number == chain.active]
-    return starts_whole(records(newest))
+    return any(starts_whole(segment) for segment in chain.segments if segment.number == chain.active)
 
 
 def _remove_older(log: Log, chain: Chain) -> None:

@@ -100,32 +100,40 @@ def number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def records(segments: Iterable[Segment]) -> list[Record]:
-    """All records by ascending comment id, repeats left out. Raises: Unsupported for one of a newer holdfast."""
-    found: dict[str, Record] = {}
-    for comment, segment in sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id):
-        framed = marker.framed(comment.body)
-        if framed is None or framed.fields.get("kind") in _COPIES or not framed.id or framed.id in found:
-            continue
-        kind = framed.fields.get("kind", "")
-        if kind not in KINDS:
-            raise Unsupported(
-                f"A record at {comment.url} is of a kind that this version of holdfast does not know.",
-                next_step="Upgrade holdfast; nothing was changed.",
-            )
-        found[framed.id] = Record(
-            id=framed.id,
-            kind=kind,
-            base=framed.fields.get("base", ""),
-            text=framed.text,
-            intact=framed.intact,
-            root=framed.fields.get("root") == "1",
-            fields=framed.fields,
-            comment=comment.id,
-            segment=segment,
-            size=len(comment.body.encode("utf-8", "surrogatepass")),
-            url=comment.url,
+def record_in(comment: Comment, segment: int) -> Record | None:
+    """The record in a comment, None when it holds none. Raises: Unsupported for one of a newer holdfast."""
+    framed = marker.framed(comment.body)
+    if framed is None or framed.fields.get("kind") in _COPIES or not framed.id:
+        return None
+    kind = framed.fields.get("kind", "")
+    if kind not in KINDS:
+        raise Unsupported(
+            f"A record at {comment.url} is of a kind that this version of holdfast does not know.",
+            next_step="Upgrade holdfast; nothing was changed.",
         )
+    return Record(
+        id=framed.id,
+        kind=kind,
+        base=framed.fields.get("base", ""),
+        text=framed.text,
+        intact=framed.intact,
+        root=framed.fields.get("root") == "1",
+        fields=framed.fields,
+        comment=comment.id,
+        segment=segment,
+        size=number(framed.fields.get("n", "")),
+        url=comment.url,
+    )
+
+
+def records(segments: Iterable[Segment]) -> list[Record]:
+    """All records by ascending comment id, repeats left out. Raises: Unsupported."""
+    comments = sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id)
+    found: dict[str, Record] = {}
+    for comment, segment in comments:
+        record = record_in(comment, segment)
+        if record is not None:
+            found.setdefault(record.id, record)
     return list(found.values())
 
 
@@ -164,12 +172,14 @@ def fold(segments: Sequence[Segment]) -> Folded:
     )
 
 
-def starts_whole(found: Sequence[Record]) -> bool:
-    """Whether an issue with these records begins with a root that is there in all its parts."""
-    if not found or not found[0].root:
+def starts_whole(segment: Segment) -> bool:
+    """Whether the issue begins with a root that is there in all its parts, so that no other is needed."""
+    found = (record_in(comment, segment.number) for comment in segment.comments)
+    first = next((record for record in found if record is not None), None)
+    if first is None or not first.root:
         return False
-    parts = sum(1 for record in found if record.fields.get("of") == found[0].id)
-    return 1 + parts >= number(found[0].fields.get("parts", "1"))
+    parts = number(first.fields.get("parts", "1"))
+    return parts <= 1 or 1 + sum(1 for r in found if r is not None and r.fields.get("of") == first.id) >= parts
 
 
 def _is_first(record: Record) -> bool:

@@ -135,8 +135,7 @@ class Log:
         while waiting:
             segment = self._segment(waiting.pop())
             segments.insert(0, segment)
-            found = folding.records([segment])
-            if folding.starts_whole(found):
+            if folding.starts_whole(segment):
                 break
         chain = self._chain(title, segments, entries)
         there = {s.number for s in segments} | set(waiting)
