@@ -86,8 +86,8 @@ class Hooks(_Merged):
                 yield event, found
 
     def _without(self, text: str, event: str, name: str) -> str:
-        groups = dict(_lists(jsontext.read(text, name))).get(event, [])
-        for index, group in reversed(list(enumerate(groups))):
+        before = text
+        for index, group in reversed(list(enumerate(dict(_lists(jsontext.read(text, name))).get(event, [])))):
             hooks = hooks_of(group)
             ours = [n for n, hook in enumerate(hooks) if is_ours(hook, self.client)]
             if ours and len(ours) == len(hooks):
@@ -95,7 +95,7 @@ class Hooks(_Merged):
             else:
                 for n in reversed(ours):
                     text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
-        return _pruned(text, ("hooks", event), name)
+        return text if text == before else _pruned(text, ("hooks", event), name)
 
 
 def is_ours(hook: object, client: str) -> bool:

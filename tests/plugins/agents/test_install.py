@@ -1,0 +1,590 @@
+"""``holdfast install`` and ``holdfast uninstall``: what they put into a client's files, and that nothing else moves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.conftest import Said
+
+from holdfast_agents import program
+from holdfast_agents.clients import CLIENTS
+
+Command = Callable[..., Said]
+
+#: The file that guards compaction, by client, and one of each kind of the others.
+FILES = {
+    "claude-code": (
+        ".claude/settings.json",
+        ".mcp.json",
+        ".claude/commands/memory-update.md",
+        ".claude/rules/holdfast.md",
+    ),
+    "codex": (".codex/hooks.json", ".codex/config.toml", "AGENTS.md", ".agents/skills/memory-update/SKILL.md"),
+    "opencode": ("opencode.json", ".opencode/plugins/holdfast.js", ".opencode/commands/memory-update.md"),
+}
+#: Settings that somebody wrote by hand, with hooks of their own.
+ODD = """{ "env" : {"TOKEN":"x"},
+
+      "hooks":  {"PreCompact": [{"matcher":"auto","hooks":[{"type":"command","command":"./mine.sh"}]} ],
+     "Notification": [ ]},
+\t"model": "opus"   ,
+  "permissions": {"allow": ["Bash(ls:*)"]} }
+
+"""
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below, but for the memory and git."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.relative_to(folder).parts[0] not in (".holdfast", ".git", "holdfast.toml")
+    }
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def sh(text: str, path: str = "/usr/bin:/bin", stdin: str = "{}") -> subprocess.CompletedProcess[str]:
+    """Run a hook's command as a client does."""
+    return subprocess.run(
+        ["/bin/sh", "-c", text],
+        input=stdin,
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+# a new project
+
+
+@pytest.mark.req("R184")
+def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(command: Command, project: Path) -> None:
+    assert command("install", "claude-code").code == 0
+    hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
+    assert {event: [h for g in groups for h in g["hooks"]] for event, groups in hooks.items()} == {
+        "PreCompact": [
+            {"type": "command", "command": "holdfast hook claude-code || exit 2", "timeout": 60, "onFailure": "block"}
+        ],
+        **{
+            event: [{"type": "command", "command": "holdfast hook claude-code", "timeout": timeout}]
+            for event, timeout in {
+                "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "Stop": 10,
+                "PostCompact": 20, "SessionEnd": 30, "ConfigChange": 10,
+            }.items()
+        },
+    }  # fmt: skip
+    assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["holdfast"]["args"] == ["mcp"]
+    assert "@../../.holdfast/continuity/active.md" in (project / ".claude/rules/holdfast.md").read_text()
+
+
+def test_install__opencode__compaction_is_off_until_the_plugin_switches_it_on(command: Command, project: Path) -> None:
+    assert command("install", "opencode").code == 0
+    settings = json.loads((project / "opencode.json").read_text())
+    assert settings["agent"] == {"compaction": {"disable": True}}
+    assert settings["mcp"]["holdfast"]["command"] == ["holdfast", "mcp"]
+    assert settings["instructions"] == [".opencode/holdfast-protocol.md", ".holdfast/continuity/active.md"]
+    assert (project / ".opencode/holdfast-protocol.md").exists()
+    assert 'const PROGRAM = ["holdfast"]' in (project / ".opencode/plugins/holdfast.js").read_text()
+
+
+def test_install__codex__hooks_server_section_and_skills(command: Command, project: Path) -> None:
+    assert command("install", "codex").code == 0
+    hooks = json.loads((project / ".codex/hooks.json").read_text())["hooks"]
+    assert hooks["SessionEnd"][0]["hooks"][0] == {"type": "command", "command": "holdfast hook codex", "timeout": 3}
+    assert tomllib.loads((project / ".codex/config.toml").read_text()) == {
+        "mcp_servers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}
+    }
+    assert "LOAD" in (project / "AGENTS.md").read_text()
+    assert (project / ".agents/skills/holdfast/SKILL.md").read_text().startswith("---\nname: holdfast\n")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
+    command: Command, project: Path, client: str
+) -> None:
+    said = command("install", client)
+    assert (project / "holdfast.toml").exists()
+    assert (project / ".holdfast/state/.gitignore").exists()
+    by_hand = said.out.partition("still to do by hand:\n")[2]
+    assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
+    assert "holdfast doctor" in by_hand
+    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Start opencode anew"}
+    assert words[client] in " ".join(by_hand.split())
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__twice__the_second_writes_nothing(command: Command, project: Path, client: str) -> None:
+    command("install", client)
+    before = {p: p.stat().st_mtime_ns for p in project.rglob("*")}
+    said = command("install", client)
+    assert said.code == 0
+    assert "was already guarded" in said.out
+    assert {p: p.stat().st_mtime_ns for p in project.rglob("*")} == before
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_uninstall__nothing_was_there_before__nothing_is_left(command: Command, project: Path, client: str) -> None:
+    command("install", client)
+    assert {f for f in FILES[client] if not (project / f).is_file()} == set()
+    assert command("uninstall", client).code == 0
+    assert tree(project) == {}
+    assert {p.name for p in project.iterdir()} == {".holdfast", "holdfast.toml"}
+
+
+def test_install__all_clients_in_one_project__each_can_go_alone(command: Command, project: Path) -> None:
+    for client in CLIENTS:
+        command("install", client)
+    everything = tree(project)
+    command("uninstall", "codex")
+    left = tree(project)
+    assert left == {name: data for name, data in everything.items() if name in left}
+    assert {f for c in ("claude-code", "opencode") for f in FILES[c]} <= set(left)
+    assert not set(FILES["codex"]) & set(left)
+
+
+# settings that are there
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "text"),
+    [
+        ("claude-code", ".claude/settings.json", ODD),
+        ("claude-code", ".claude/settings.json", ODD.replace("\n", "\r\n")),
+        ("claude-code", ".claude/settings.json", "\ufeff" + ODD),
+        ("claude-code", ".claude/settings.json", '{"hooks": {}}'),
+        ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": []}}'),
+        ("claude-code", ".claude/settings.json", "{}"),
+        ("claude-code", ".claude/settings.json", ""),
+        ("claude-code", ".mcp.json", '{\n\t"mcpServers": {"other": {"command": "x"}}\n}'),
+        ("opencode", "opencode.json", '{"agent":{"build":{"model":"a/b"}},"instructions":["CONTRIBUTING.md"]}'),
+        ("opencode", "opencode.json", '{"agent": {}, "mcp": {}}\n'),
+        ("codex", ".codex/hooks.json", ODD),
+        ("codex", ".codex/config.toml", '# mine\nmodel = "x"  # kept\n[mcp_servers.other]\ncommand = "y"\n'),
+        ("codex", ".codex/config.toml", 'model = "x"'),
+        ("codex", ".codex/config.toml", 'model = "x"\r\n\r\n'),
+        ("codex", "AGENTS.md", "# Ours\n\nBe kind.\n"),
+        ("codex", "AGENTS.md", "# Ours\n\nBe kind."),
+        ("codex", "AGENTS.md", "# Ours\n\n\n"),
+    ],
+)
+def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(
+    command: Command, project: Path, client: str, name: str, text: str
+) -> None:
+    path = write(project / name, text)
+    assert command("install", client).code == 0
+    assert path.read_bytes() != text.encode()
+    assert (project / f"{name}.holdfast-backup").read_bytes() == text.encode()
+    assert command("uninstall", client).code == 0
+    assert tree(project) == {name: text.encode()}
+
+
+def test_install__settings_with_other_hooks__only_lines_are_added(command: Command, project: Path) -> None:
+    path = write(project / ".claude/settings.json", ODD)
+    command("install", "claude-code")
+    text = path.read_text()
+    rest = iter(text)
+    assert all(char in rest for char in ODD), "every character is still there, in its order"
+    groups = json.loads(text)["hooks"]["PreCompact"]
+    assert [g["hooks"][0]["command"] for g in groups] == ["./mine.sh", "holdfast hook claude-code || exit 2"]
+    assert {k: v for k, v in json.loads(text).items() if k != "hooks"} == {
+        k: v for k, v in json.loads(ODD).items() if k != "hooks"
+    }
+
+
+def test_uninstall__settings_changed_since__the_change_stays(command: Command, project: Path) -> None:
+    path = write(project / ".claude/settings.json", ODD)
+    command("install", "claude-code")
+    path.write_text(path.read_text().replace('"opus"', '"sonnet"'))
+    said = command("uninstall", "claude-code", "--json")
+    assert path.read_text() == ODD.replace('"opus"', '"sonnet"')
+    fates = {f["path"]: f for f in said.json["files"]}
+    assert fates[".claude/settings.json"]["fate"] == "cleaned"
+    assert (project / ".claude" / fates[".claude/settings.json"]["backup"]).read_text() == ODD
+
+
+def test_install__hooks_of_an_older_installation__are_replaced_and_their_neighbours_stay(
+    command: Command, project: Path
+) -> None:
+    old = {
+        "hooks": {
+            "PreCompact": [
+                {"matcher": "auto", "hooks": [
+                    {"type": "command", "command": "'/opt/old env/bin/python' -m holdfast hook claude-code"},
+                    {"type": "command", "command": "./mine.sh"},
+                ]},
+                {"hooks": [{"type": "command", "command": "holdfast hook claude-code", "timeout": 5}]},
+            ],
+            "Stop": [{"hooks": [{"type": "command", "command": "notify holdfast-is-fine"}]}],
+            "SubagentStop": [{"hooks": [{"type": "command", "command": "holdfast hook claude-code"}]}],
+        }
+    }  # fmt: skip
+    path = write(project / ".claude/settings.json", json.dumps(old, indent=2))
+    command("install", "claude-code")
+    hooks = json.loads(path.read_text())["hooks"]
+    commands = {event: [h["command"] for g in groups for h in g["hooks"]] for event, groups in hooks.items()}
+    assert commands["PreCompact"] == ["./mine.sh", "holdfast hook claude-code || exit 2"]
+    assert commands["Stop"] == ["notify holdfast-is-fine", "holdfast hook claude-code"]
+    assert "SubagentStop" not in commands
+
+
+def test_install__again_after_a_change_by_hand__the_copy_from_before_is_kept(command: Command, project: Path) -> None:
+    path = write(project / ".claude/settings.json", ODD)
+    command("install", "claude-code")
+    path.write_text(path.read_text().replace('"timeout": 60', '"timeout": 6').replace("|| exit 2", ""))
+    said = command("install", "claude-code", "--json")
+    assert {f["fate"] for f in said.json["files"]} == {"changed", "unchanged"}
+    assert "|| exit 2" in path.read_text()
+    assert (project / ".claude/settings.json.holdfast-backup").read_text() == ODD
+
+
+def test_install__a_command_of_the_users_own__is_left_alone_and_told(command: Command, project: Path) -> None:
+    path = write(project / ".claude/commands/memory-update.md", "My own text.\n")
+    said = command("install", "claude-code")
+    assert path.read_text() == "My own text.\n"
+    assert "is not holdfast's" in said.out
+    command("uninstall", "claude-code")
+    assert tree(project) == {".claude/commands/memory-update.md": b"My own text.\n"}
+
+
+def test_uninstall__a_file_of_ours_that_was_edited__a_copy_is_kept(command: Command, project: Path) -> None:
+    command("install", "opencode")
+    path = project / ".opencode/plugins/holdfast.js"
+    edited = path.read_text() + "// my change\n"
+    path.write_text(edited)
+    command("uninstall", "opencode")
+    assert not path.exists()
+    assert (project / ".opencode/plugins/holdfast.js.holdfast-backup").read_text() == edited
+
+
+def test_install__permissions_of_the_settings__are_kept(command: Command, project: Path) -> None:
+    path = write(project / ".claude/settings.json", ODD)
+    path.chmod(0o600)
+    command("install", "claude-code")
+    for name in ("settings.json", "settings.json.holdfast-backup"):
+        assert stat.S_IMODE((path.parent / name).stat().st_mode) == 0o600
+
+
+def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Command, home: Path, tmp_path: Path) -> None:
+    real = write(tmp_path / "dotfiles/settings.json", ODD)
+    (home / ".claude").mkdir()
+    (home / ".claude/settings.json").symlink_to(real)
+    assert command("install", "claude-code", "--scope", "user").code == 0
+    assert (home / ".claude/settings.json").is_symlink()
+    assert "hook claude-code" in real.read_text()
+    command("uninstall", "claude-code", "--scope", "user")
+    assert real.read_text() == ODD
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "text", "told"),
+    [
+        ("claude-code", ".claude/settings.json", '{\n  // mine\n  "model": "x"\n}', "line 2, column 3"),
+        ("claude-code", ".mcp.json", '{"mcpServers": {},}', "trailing comma"),
+        ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": {}}}', "a list at hooks.PreCompact"),
+        ("claude-code", ".claude/settings.json", '{"hooks": 3}', "an object at hooks"),
+        ("claude-code", ".claude/settings.json", b'{"model": "\xff"}', "not UTF-8 (byte 11)"),
+        ("opencode", "opencode.json", '{"agent": {"compaction": true}}', "an object at agent.compaction"),
+        ("opencode", "opencode.jsonc", '{"model": "x" /* mine */}', "line 1, column 15"),
+        ("codex", ".codex/hooks.json", "nonsense", "line 1, column 1"),
+        ("codex", ".codex/config.toml", "model = \n", "line 1"),
+        ("codex", ".codex/config.toml", '[mcp_servers.holdfast]\ncommand = "other"\n', "[mcp_servers.holdfast]"),
+        ("codex", ".codex/config.toml", "mcp_servers = {}\n", "mcp_servers"),
+        ("codex", "AGENTS.md", "<!-- holdfast: begin -->\nhalf\n", "in disorder"),
+    ],
+)
+def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_else_is_written(
+    command: Command, project: Path, client: str, name: str, text: str | bytes, told: str
+) -> None:
+    write(project / name, text)
+    before = tree(project)
+    said = command("install", client)
+    assert said.code == 2
+    assert name in said.err
+    assert told in said.err
+    assert "next:" in said.err
+    assert tree(project) == before
+    assert not (project / "holdfast.toml").exists()
+
+
+@pytest.mark.parametrize("words", [("install",), ("uninstall",)])
+def test_install__read_only_settings__refused_with_the_way_on(
+    command: Command, project: Path, words: tuple[str, ...]
+) -> None:
+    command("install", "claude-code")
+    path = project / ".claude/settings.json"
+    path.write_text('{"model": "x"}' if words == ("install",) else path.read_text())
+    path.chmod(0o444)
+    before = tree(project)
+    said = command(*words, "claude-code")
+    assert said.code == 2
+    assert ".claude/settings.json is read-only" in said.err
+    assert "chmod u+w" in said.err
+    assert tree(project) == before
+
+
+def test_install__settings_link_out_of_the_project__refused(command: Command, project: Path, tmp_path: Path) -> None:
+    outside = write(tmp_path / "outside/settings.json", "{}")
+    (project / ".claude").symlink_to(outside.parent)
+    said = command("install", "claude-code")
+    assert said.code == 2
+    assert "leads out of the project" in said.err
+    assert outside.read_text() == "{}"
+
+
+def test_install__a_folder_in_place_of_the_settings__told(command: Command, project: Path) -> None:
+    (project / ".claude/settings.json").mkdir(parents=True)
+    said = command("install", "claude-code")
+    assert said.code == 3
+    assert "settings.json" in said.err
+
+
+# how holdfast is started
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__project_settings__hold_no_folder_of_this_machine(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    said = command("install", client)
+    assert "on the client's PATH" in said.out
+    for name, data in tree(project).items():
+        assert sys.executable.encode() not in data, name
+        assert str(project).encode() not in data, name
+
+
+def test_install__user_scope_without_holdfast_on_path__names_this_installation(
+    command: Command, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for client in CLIENTS:
+        assert command("install", client, "--scope", "user").code == 0
+    assert tree(project) == {}
+    assert not (project / "holdfast.toml").exists()
+    hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+    assert hooks["Stop"][0]["hooks"][0]["command"] == f"{sys.executable} -m holdfast hook claude-code"
+    assert (
+        f'const PROGRAM = ["{sys.executable}", "-m", "holdfast"]'
+        in (home / ".config/opencode/plugins/holdfast.js").read_text()
+    )
+    assert (
+        tomllib.loads((home / ".codex/config.toml").read_text())["mcp_servers"]["holdfast"]["command"] == sys.executable
+    )
+    for client in CLIENTS:
+        command("uninstall", client, "--scope", "user")
+    assert tree(home) == {}
+
+
+def test_program__virtual_environment_that_is_only_activated__is_named_for_the_user_but_not_for_the_project(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tool = write(tmp_path / "venv/bin/holdfast", "#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent))
+    assert program.words("user") == program.PLAIN
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
+    assert program.words("user") == program.THIS
+    assert program.words("project") == program.PLAIN
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+@pytest.mark.parametrize("folder", ["with space", "o'brien", 'say "hi"', "$HOME `x`", "ümlaut;&|"])
+def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
+    from holdfast_agents import claude_code_files, codex_files
+
+    tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@"\n')
+    tool.chmod(0o755)
+    words = (str(tool), "-m", "holdfast")
+    for groups, client in (
+        (claude_code_files.hooks(words).groups, "claude-code"),
+        (codex_files.hooks(words).groups, "codex"),
+    ):
+        for event in ("PreCompact", "Stop"):
+            done = sh(groups[event]["hooks"][0]["command"])
+            assert done.stdout.strip() == f"-m holdfast hook {client}", (event, done)
+
+
+@pytest.mark.parametrize(
+    ("words", "spelled"),
+    [
+        (("holdfast",), "holdfast"),
+        (("C:\\Python311\\python.exe", "-m", "holdfast"), "C:/Python311/python.exe -m holdfast"),
+        (("C:\\Program Files\\Py\\python.exe", "-m", "holdfast"), '"C:/Program Files/Py/python.exe" -m holdfast'),
+        (("C:\\Users\\O'Brien & Co\\python.exe", "-m", "holdfast"), '"C:/Users/O\'Brien & Co/python.exe" -m holdfast'),
+    ],
+)
+def test_program__on_windows__is_spelled_for_cmd_and_bash_alike(words: tuple[str, ...], spelled: str) -> None:
+    assert program.spelled(words, "win32") == spelled
+
+
+# the guards, run by a shell
+
+
+def guard(project: Path, client: str) -> str:
+    name, _ = FILES[client][:2]
+    command: str = json.loads((project / name).read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
+    return command
+
+
+def fake(folder: Path, script: str) -> str:
+    tool = write(folder / "bin/holdfast", f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o755)
+    return f"{tool.parent}:/usr/bin:/bin"
+
+
+@pytest.mark.req("R184")
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__claude_code_without_holdfast__blocks(command: Command, project: Path, tmp_path: Path) -> None:
+    command("install", "claude-code")
+    assert sh(guard(project, "claude-code")).returncode == 2
+    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 1")).returncode == 2
+    assert sh(guard(project, "claude-code"), fake(tmp_path, "kill -9 $$")).returncode == 2
+    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 0")).returncode == 0
+
+
+BLOCKED = {"continue": False, "stopReason": "holdfast could not run"}
+
+
+@pytest.mark.req("R184")
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        (None, BLOCKED),
+        ("exit 1", BLOCKED),
+        ("echo '{\"continue\": tr'; exit 3", BLOCKED),
+        ("kill -9 $$", BLOCKED),
+        ("sleep 30", BLOCKED),
+        ("cat > /dev/null; exit 0", None),
+        (
+            'echo \'{"continue":false,"stopReason":"the disk is full"}\'',
+            {"continue": False, "stopReason": "the disk is full"},
+        ),
+    ],
+)
+def test_guard__codex__every_failure_is_the_one_answer_that_blocks(
+    command: Command, project: Path, tmp_path: Path, script: str | None, answer: object
+) -> None:
+    command("install", "codex")
+    path = "/usr/bin:/bin" if script is None else fake(tmp_path, script)
+    done = sh(guard(project, "codex").replace("timeout 55", "timeout 1"), path)
+    assert done.returncode == 0
+    assert (json.loads(done.stdout) if done.stdout else None) == answer
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
+    command: Command, project: Path, tmp_path: Path
+) -> None:
+    command("install", "codex")
+    path = fake(tmp_path, "exit 0").split(":")[0]
+    (Path(path) / "sh").symlink_to("/bin/sh")
+    assert sh(guard(project, "codex"), path).stdout == ""
+    (Path(path) / "holdfast").unlink()
+    assert json.loads(sh(guard(project, "codex"), path).stdout) == BLOCKED
+
+
+# printing, and the plugin directory
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__print__shows_every_file_and_writes_nothing(command: Command, project: Path, client: str) -> None:
+    write(project / FILES[client][0], "{ // cannot be merged\n}")
+    before = tree(project)
+    said = command("install", client, "--print")
+    assert said.code == 0
+    assert [f for f in FILES[client] if f not in said.out] == []
+    files = {f["path"]: f["text"] for f in command("install", client, "--print", "--json").json["files"]}
+    assert json.loads(files[FILES[client][0]])
+    assert tree(project) == before
+    assert not (project / "holdfast.toml").exists()
+
+
+def test_install__json__tells_files_and_steps(command: Command, project: Path) -> None:
+    said = command("install", "codex", "--json")
+    assert said.json["ok"] is True
+    assert said.json["root"] == str(project)
+    assert {"path": ".codex/hooks.json", "fate": "made", "backup": ""} in said.json["files"]
+    assert {"path": "holdfast.toml", "fate": "made", "backup": ""} in said.json["files"]
+    assert any("Trust all and continue" in step for step in said.json["by_hand"])
+
+
+def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Path) -> None:
+    command("install", "claude-code")
+    said = command("install", "claude-code", "--plugin-dir", "made/plugin")
+    assert said.code == 0
+    plugin = project / "made/plugin"
+    manifest = json.loads((plugin / ".claude-plugin/plugin.json").read_text())
+    assert manifest["name"] == "holdfast"
+    assert json.loads((plugin / "hooks/hooks.json").read_text()) == json.loads(
+        (project / ".claude/settings.json").read_text()
+    )
+    assert (plugin / "commands/memory-update.md").exists()
+    assert command("install", "claude-code", "--plugin-dir", "made/plugin").code == 0
+
+
+def test_install__plugin_dir_that_holds_something_else__refused(command: Command, project: Path) -> None:
+    write(project / "src/main.c", "")
+    assert command("install", "claude-code", "--plugin-dir", "src").code == 2
+    assert command("install", "codex", "--plugin-dir", "new").code == 2
+    assert tree(project) == {"src/main.c": b""}
+
+
+def test_install__unknown_client__names_the_known_ones(command: Command) -> None:
+    said = command("install", "emacs")
+    assert said.code == 2
+    assert all(client in said.err for client in CLIENTS)
+
+
+def test_install__layout_of_the_project__decides_where_the_handoff_is(command: Command, project: Path) -> None:
+    command("init", "--layout", "opencode")
+    command("install", "opencode")
+    settings = json.loads((project / "opencode.json").read_text())
+    assert settings["instructions"][1] == ".opencode/holdfast/continuity/active.md"
+    assert not (project / ".holdfast").exists()
+
+
+def test_install__store_that_is_no_folder_of_files__nothing_points_to_a_file(command: Command, project: Path) -> None:
+    write(project / "holdfast.toml", '[storage]\nbackend = "sqlite"\n')
+    for client in CLIENTS:
+        assert command("install", client).code == 0
+    assert len(json.loads((project / "opencode.json").read_text())["instructions"]) == 1
+    assert "@" not in (project / ".claude/rules/holdfast.md").read_text()
+
+
+def test_uninstall__nothing_installed__says_so(command: Command, project: Path) -> None:
+    said = command("uninstall", "opencode")
+    assert said.code == 0
+    assert "nothing was changed" in said.out
+    assert tree(project) == {}
+
+
+def test_install__from_a_folder_below__installs_at_the_top_of_the_repository(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / ".git").mkdir()
+    below = project / "src"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    command("install", "claude-code")
+    assert (project / ".claude/settings.json").exists()
+    assert os.listdir(below) == []

@@ -1,0 +1,94 @@
+"""The texts that agents get: what they name exists, and what they show works."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.conftest import Said
+
+from holdfast.cli import commands
+from holdfast.cli.usage import parser_for
+from holdfast_agents import texts
+from holdfast_agents.clients import CLIENTS, Where, needed
+from holdfast_agents.parts import MARK, Whole
+
+Command = Callable[..., Said]
+MEMORY_UPDATE = {
+    "claude-code": ".claude/commands/memory-update.md",
+    "opencode": ".opencode/commands/memory-update.md",
+    "codex": ".agents/skills/memory-update/SKILL.md",
+}
+
+
+def every_text() -> dict[str, str]:
+    """All that is put into files of ours or into instructions, by client and file."""
+    found = {}
+    for client in CLIENTS:
+        for place in needed(client, Where(root="/project", scope="project", program=("holdfast",))).places:
+            if place.path.endswith(".md"):
+                found[f"{client} {place.shown}"] = place.part.show()
+    return found
+
+
+@pytest.mark.parametrize("name", every_text())
+def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
+    known = commands.known()
+    named = re.findall(r"holdfast ([a-z][a-z-]+)(?=[ `|])([^`\n]*)", every_text()[name])
+    in_code = [(c, rest) for c, rest in named if c in known or f"`holdfast {c}" in every_text()[name]]
+    assert in_code
+    for command, rest in in_code:
+        assert command in known, command
+        help_text = parser_for(command).format_help()
+        for option in re.findall(r"--[a-z-]+", rest):
+            assert option in help_text, f"holdfast {command} {option}"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_texts__files_that_are_ours__say_so(client: str) -> None:
+    for place in needed(client, Where(root="/project", scope="project", program=("holdfast",))).places:
+        if isinstance(place.part, Whole):
+            assert MARK in place.part.body, place.shown
+
+
+@pytest.mark.req("R188")
+def test_protocol__agents_are_told__to_load_first_and_to_update_last() -> None:
+    text = texts.protocol()
+    assert text.index("LOAD, at the start") < text.index("holdfast load") < text.index("UPDATE, at the end")
+    for command in ("workflow start", "workflow end", "flush", "update"):
+        assert f"holdfast {command}" in text
+    assert "holdfast override` is for the user alone" in text
+
+
+@pytest.mark.req("R189", "R225", "R235", "R247")
+@pytest.mark.parametrize("client", CLIENTS)
+def test_memory_update__done_as_its_text_says__session_and_three_files_are_updated(
+    command: Command, project: Path, client: str
+) -> None:
+    command("init", "--three-files")
+    command("install", client)
+    command("add", "user", "Fix the flaky login test", "--session", f"{client}-1")
+    text = (project / MEMORY_UPDATE[client]).read_text()
+    done = re.findall(r"^holdfast (\w+ [^\n]*) <<'JSON'\n(.*?)^JSON$", text, re.MULTILINE | re.DOTALL)
+    assert [words.split()[0] for words, _ in done] == ["flush", "update"]
+    for words, stdin in done:
+        filled = {k: v or ["Keep the lock file"] if k == "decisions" else v for k, v in json.loads(stdin).items()}
+        said = command(*words.replace("SESSION", f"{client}-1").split(), stdin=json.dumps(filled).encode())
+        assert said.code == 0, said.err
+    note = next((project / ".holdfast/memory").glob("*.md")).read_text()
+    assert "Keep the lock file" in note
+    assert f"session={client}-1" in note
+    assert "Keep the lock file" in (project / ".holdfast/context/active_context.md").read_text()
+
+
+@pytest.mark.req("R225")
+def test_memory_update__front_matter__is_what_each_client_reads() -> None:
+    where = Where(root="/project", scope="project", program=("holdfast",))
+    shown = {place.shown: place.part.show() for client in CLIENTS for place in needed(client, where).places}
+    heads = {client: shown[name].split("---\n")[1] for client, name in MEMORY_UPDATE.items()}
+    assert all("description: " in head for head in heads.values())
+    assert "allowed-tools: Bash(holdfast flush:*)" in heads["claude-code"]
+    assert "name: memory-update" in heads["codex"]

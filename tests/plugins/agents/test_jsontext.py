@@ -1,0 +1,104 @@
+"""Changing one place of a JSON text and no other byte."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.errors import ConfigError
+from holdfast_agents import jsontext
+
+KEYS = st.text(max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
+INDENTS = st.sampled_from([None, 2, 4, "\t", 0])
+
+
+def texts() -> st.SearchStrategy[tuple[dict[str, Any], str]]:
+    """An object, and a way to write it."""
+    return st.builds(
+        lambda value, indent, crlf, ascii_only: (
+            value,
+            json.dumps(value, indent=indent, ensure_ascii=ascii_only).replace("\n", "\r\n" if crlf else "\n"),
+        ),
+        OBJECTS,
+        INDENTS,
+        st.booleans(),
+        st.booleans(),
+    )
+
+
+@given(texts(), KEYS, VALUES)
+def test_put__any_object__is_what_it_was_and_the_new_member(
+    written: tuple[dict[str, Any], str], key: str, value: object
+) -> None:
+    old, text = written
+    new = jsontext.put(text, (key,), value, "x")
+    assert json.loads(new) == {**old, key: value}
+    if key not in old:
+        assert jsontext.remove(new, (key,), "x") == text
+
+
+@given(texts(), VALUES, VALUES)
+def test_append__to_a_list_that_holds_something__taken_out_again_leaves_the_same_bytes(
+    written: tuple[dict[str, Any], str], first: object, value: object
+) -> None:
+    _, text = written
+    text = jsontext.put(text, ("a list", "of it"), [first], "x")
+    new = jsontext.append(text, ("a list", "of it"), value, "x")
+    assert json.loads(new)["a list"]["of it"] == [first, value]
+    assert jsontext.remove(new, ("a list", "of it", 1), "x") == text
+
+
+@given(texts())
+def test_remove__any_member__leaves_the_others(written: tuple[dict[str, Any], str]) -> None:
+    old, text = written
+    for key in old:
+        assert json.loads(jsontext.remove(text, (key,), "x")) == {k: v for k, v in old.items() if k != key}
+
+
+def test_put__odd_formatting__nothing_else_moves() -> None:
+    text = '{ "z" : [1,2 , 3],\n\n      "a":{"b"   :  "\\u00e9 \\" }"}   ,\n "n": -1.5E+3 }\n\n'
+    new = jsontext.put(text, ("a", "c"), True, "x")
+    assert new == text.replace('}"}   ,', '}", "c": true}   ,')
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "place"),
+    [
+        ('{\n  "a": 1, // mine\n  "b": 2\n}', "has a comment", "line 2, column 11"),
+        ('/* mine */ {"a": 1}', "has a comment", "line 1, column 1"),
+        ('{\n  "a": 1,\n}', "has a trailing comma", "line 3, column 1"),
+        ('{"a": [1,]}', "has a trailing comma", "line 1, column 10"),
+        ('{\n "a": 1\n "b": 2}', "is not valid JSON", "line 3, column 2"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "has the key 'c' twice", "line 1, column 24"),
+        ('{"a": NaN}', "is not valid JSON", "line 1, column 1"),
+        ("[1]", "holds no object", "line 1, column 1"),
+        ('{"a": ' + "[" * 100_000, "", "line 1"),
+    ],
+)
+def test_read__what_is_no_plain_json__is_refused_with_the_place(text: str, told: str, place: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        jsontext.read(text, "settings.json")
+    assert told in caught.value.message
+    assert place in caught.value.message
+    assert "--print" in caught.value.next_step
+
+
+@pytest.mark.parametrize(("path", "what"), [(("a", "b"), "an object"), (("a", "b", "c"), "an object")])
+def test_put__something_else_in_the_way__is_refused(path: tuple[str, ...], what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        jsontext.put('{"a": [1]}', path, 1, "settings.json")
+
+
+def test_append__no_list_there__is_refused() -> None:
+    with pytest.raises(ConfigError, match="something else than a list at a"):
+        jsontext.append('{"a": {"b": 1}}', ("a",), 1, "settings.json")
