@@ -27,6 +27,7 @@ class Surface(StrEnum):
     JOURNAL = "journal"
     HEARTBEAT = "heartbeat"
     BRIEFING = "briefing"
+    MEMORIES = "memories"
     # Document 004: the three-file memory.
     ACTIVE_CONTEXT = "active_context"
     PATTERNS = "patterns"
@@ -74,6 +75,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             Surface.REPORT: "memory/reports/{date}.md",
             Surface.HEARTBEAT: "heartbeat/",
             Surface.BRIEFING: "briefings/",
+            Surface.MEMORIES: "memories/",
             Surface.ACTIVE_CONTEXT: "context/active_context.md",
             Surface.PATTERNS: "context/patterns.md",
             Surface.PROGRESS: "context/progress.md",
@@ -94,6 +96,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             Surface.REPORT: "{home}/reports/{date}.md",
             Surface.HEARTBEAT: "{home}/heartbeat/",
             Surface.BRIEFING: "{home}/briefings/",
+            Surface.MEMORIES: "{home}/memories/",
             Surface.ACTIVE_CONTEXT: "{home}/context/active_context.md",
             Surface.PATTERNS: "{home}/context/patterns.md",
             Surface.PROGRESS: "{home}/context/progress.md",
@@ -115,6 +118,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             Surface.REPORT: "holdfast/memory/reports/{date}.md",
             Surface.HEARTBEAT: "holdfast/heartbeat/",
             Surface.BRIEFING: "holdfast/briefings/",
+            Surface.MEMORIES: "holdfast/memories/",
             Surface.ACTIVE_CONTEXT: "context/01_memory/active_context.md",
             Surface.PATTERNS: "context/01_memory/patterns.md",
             Surface.PROGRESS: "context/01_memory/progress.md",
@@ -153,6 +157,12 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         "home",
         "agent-facing first, operator-inspectable",
         "Daily briefings made by automation; read for recap, never rewritten",
+    ),
+    (
+        Surface.MEMORIES,
+        "home",
+        "agent-facing, operator-inspectable",
+        "Files that an agent keeps for itself by the memory tool; nobody else writes them",
     ),
     (
         Surface.HANDOFF,
