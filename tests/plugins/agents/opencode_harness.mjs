@@ -1,0 +1,40 @@
+// Plays opencode: loads a plugin file, calls its hooks one after the other, and prints what came of each as JSON.
+// stdin: {"plugin": PATH, "directory": DIR, "messages": [...], "broken": [CLIENT CALLS THAT FAIL], "steps": [[HOOK, INPUT, OUTPUT], ...]}
+import { readFileSync } from "node:fs"
+import { pathToFileURL } from "node:url"
+
+const asked = JSON.parse(readFileSync(0, "utf8"))
+const toasts = []
+const broken = new Set(asked.broken ?? [])
+const client = {
+  session: {
+    messages: async () => {
+      if (broken.has("messages")) throw new Error("the server is gone")
+      return { data: asked.messages ?? [] }
+    },
+  },
+  tui: {
+    showToast: async ({ body }) => {
+      if (broken.has("toast")) throw new Error("there is no window")
+      if (broken.has("toast hangs")) await new Promise(() => {})
+      toasts.push(body)
+    },
+  },
+}
+const module = await import(pathToFileURL(asked.plugin))
+const kinds = Object.values(module).map((value) => typeof value)
+const [plugin] = Object.values(module)
+const hooks = await plugin({ client, directory: asked.directory, worktree: asked.directory })
+const results = []
+for (const [name, input, output] of asked.steps) {
+  const began = Date.now()
+  const result = { input, output }
+  try {
+    await hooks[name](input, output)
+  } catch (error) {
+    result.error = error.message
+  }
+  results.push({ ...result, ms: Date.now() - began })
+}
+console.log(JSON.stringify({ kinds, hooks: Object.keys(hooks), results, toasts }))
+process.exit(0)

@@ -1,0 +1,273 @@
+"""opencode's plugin, run by node: it blocks on every kind of failure, and tells each event as the protocol says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from holdfast_agents import opencode_files
+
+NODE = shutil.which("node")
+pytestmark = [
+    pytest.mark.skipif(NODE is None, reason="needs node, to run the plugin as opencode does"),
+    pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for holdfast is a shell script"),
+]
+
+ID = "ses_1"
+COMPACT = ["experimental.session.compacting", {"sessionID": ID}, {"context": []}]
+SYSTEM = ["experimental.chat.system.transform", {"sessionID": ID}, {"system": []}]
+TURN = [
+    "chat.message",
+    {"sessionID": ID, "messageID": "msg_1"},
+    {
+        "message": {"id": "msg_1"},
+        "parts": [
+            {"type": "text", "id": "prt_1", "text": "Fix it"},
+            {"type": "text", "id": "prt_2", "text": "a file", "synthetic": True},
+            {"type": "file", "id": "prt_3"},
+        ],
+    },
+]
+MESSAGES = [
+    {"info": {"id": "msg_1", "role": "user"}, "parts": [{"type": "text", "id": "prt_1", "text": "Fix it"}]},
+    {
+        "info": {"id": "msg_2", "role": "assistant"},
+        "parts": [{"type": "step-start"}, {"type": "text", "id": "prt_9", "text": "It is fixed"}],
+    },
+]
+
+
+class Played(NamedTuple):
+    """What opencode saw, and what was started: ``(words, payload)`` each."""
+
+    results: list[dict[str, Any]]
+    toasts: list[dict[str, Any]]
+    started: list[tuple[list[str], dict[str, Any]]]
+    hooks: list[str]
+    kinds: list[str]
+
+    @property
+    def error(self) -> str:
+        """Of the last step; empty when there was none."""
+        text: str = self.results[-1].get("error", "")
+        return text
+
+    @property
+    def events(self) -> list[str]:
+        return [payload["event"] for _, payload in self.started]
+
+
+Play = Callable[..., Played]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """``play(*steps, script="exit 0")``: the plugin with a shell script in the place of holdfast; None for no program.
+
+    In the script ``$3`` is the event. Time-outs are a thousandth of what they are.
+    """
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    log = tmp_path / "log"
+    tool = tmp_path / "bin dir" / "holdfast"
+    tool.parent.mkdir()
+    source = (
+        opencode_files.plugin((str(tool),)).replace("60_000", "600").replace("25_000", "400").replace("12_000", "400")
+    )
+    plugin = tmp_path / "holdfast.mjs"
+    plugin.write_text(source, encoding="utf-8")
+
+    def run(*steps: list[Any], script: str | None = "exit 0", **more: Any) -> Played:
+        if script is not None:
+            tool.write_text(f'#!/bin/sh\npayload=$(cat)\nprintf "%s\\n%s\\n" "$*" "$payload" >> "{log}"\n{script}\n')
+            tool.chmod(0o755)
+        asked = {"plugin": str(plugin), "directory": str(folder), "steps": steps, "messages": MESSAGES, **more}
+        assert NODE
+        done = subprocess.run(
+            [NODE, str(Path(__file__).with_name("opencode_harness.mjs"))],
+            input=json.dumps(asked),
+            env={"PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        lines = log.read_text().splitlines() if log.exists() else []
+        started = [(words.split(), json.loads(payload)) for words, payload in zip(lines[::2], lines[1::2], strict=True)]
+        told = json.loads(done.stdout)
+        return Played(told["results"], told["toasts"], started, told["hooks"], told["kinds"])
+
+    return run
+
+
+def test_plugin__its_exports__are_one_function(play: Play) -> None:
+    assert play().kinds == ["function"]
+
+
+def test_plugin__its_imports__are_of_node_only() -> None:
+    lines = [line for line in opencode_files.plugin(("holdfast",)).splitlines() if line.startswith("import ")]
+    assert lines
+    assert all('from "node:' in line for line in lines)
+
+
+# the gate
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (None, "could not run (ENOENT)"),
+        ("echo 'The disk is full.' >&2; exit 2", "The disk is full."),
+        ("exit 1", "ended with exit code 1"),
+        ("kill -9 $$", "SIGKILL"),
+        ("sleep 30", "gave no answer in time"),
+        ("echo allowed; exit 3", "ended with exit code 3"),
+    ],
+)
+def test_compacting__anything_but_a_clean_exit__throws_and_says_why(play: Play, script: str | None, told: str) -> None:
+    played = play(COMPACT, script=script)
+    assert told in played.error
+    assert played.results[-1]["output"] == {"context": []}
+    assert told in played.toasts[-1]["message"]
+    assert played.toasts[-1]["variant"] == "error"
+    assert played.results[-1]["ms"] < 10_000
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize("broken", ["toast", "toast hangs"])
+def test_compacting__blocked_and_the_toast_fails__still_throws(play: Play, broken: str) -> None:
+    played = play(COMPACT, script="exit 2", broken=[broken])
+    assert "blocked the compaction" in played.error
+
+
+def test_compacting__clean_exit__goes_on_with_the_whole_conversation_told(play: Play) -> None:
+    played = play(COMPACT)
+    assert played.error == ""
+    assert played.results[0]["output"] == {"context": []}
+    words, payload = played.started[0]
+    assert words == ["hook", "opencode", "compacting"]
+    assert payload["sessionID"] == ID
+    assert payload["directory"].endswith("my project")
+    assert payload["messages"] == MESSAGES
+
+
+def test_compacting__text_of_the_program__goes_into_the_prompt_of_the_summary(play: Play) -> None:
+    assert play(COMPACT, script="echo keep the pointers").results[0]["output"]["context"] == ["keep the pointers"]
+
+
+def test_compacting__messages_cannot_be_read__the_program_decides_without_them(play: Play) -> None:
+    played = play(COMPACT, broken=["messages"])
+    assert played.error == ""
+    assert "messages" not in played.started[0][1]
+
+
+def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_that_goes_again(
+    play: Play, tmp_path: Path
+) -> None:
+    long = [{"info": {"role": "user"}, "parts": [{"type": "text", "id": "p", "text": "x" * 9_000_000}]}]
+    copy = tmp_path / "copy"
+    keep = f"""file=$(printf %s "$payload" | sed 's/.*"messages":"\\([^"]*\\)".*/\\1/'); ls -l "$file" > "{copy}.mode"; cp "$file" "{copy}" """
+    played = play(COMPACT, script=keep, messages=long)
+    assert played.error == ""
+    assert json.loads(copy.read_text()) == long
+    assert Path(f"{copy}.mode").read_text().startswith("-rw-------")
+    assert not Path(played.started[0][1]["messages"]).exists()
+
+
+def test_compacting__events_before_it__are_told_first(play: Play) -> None:
+    tool = ["tool.execute.after", {"tool": "bash", "sessionID": ID, "callID": "c1", "args": {}}, {"output": "ok"}]
+    played = play(TURN, tool, tool, COMPACT, script='[ "$3" = tool ] && sleep 0.1; exit 0')
+    assert played.events == ["start", "message", "tool", "tool", "compacting"]
+
+
+# the switch
+
+
+def test_config__compaction_switched_off_in_the_settings__is_switched_on(play: Play) -> None:
+    config = {"agent": {"compaction": {"disable": True, "model": "a/b"}, "build": {"disable": True}}}
+    played = play(["config", config, None], ["config", {}, None], ["config", {"agent": {}}, None])
+    assert [r.get("error") for r in played.results] == [None, None, None]
+    # The harness prints what it was given, and the hook changes its argument.
+    assert "config" in played.hooks
+
+
+# the brief
+
+
+def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: Play) -> None:
+    script = 'case "$3" in start) echo "Where to go on";; message) echo "You lost the next step";; esac'
+    played = play(SYSTEM, TURN, SYSTEM, SYSTEM, script=script)
+    assert [r["output"]["system"] for r in (played.results[0], *played.results[2:])] == [
+        [],
+        ["Where to go on", "You lost the next step"],
+        ["Where to go on", "You lost the next step"],
+    ]
+    assert played.started[0][1]["source"] == "resume"
+
+
+def test_chat_message__second_of_a_session__does_not_start_it_again(play: Play) -> None:
+    played = play(TURN, TURN, messages=[])
+    assert played.events == ["start", "message", "message"]
+    assert played.started[0][1]["source"] == "startup"
+    assert played.started[1][1]["parts"] == [{"id": "prt_1", "text": "Fix it"}]
+    assert played.started[1][1]["messageID"] == "msg_1"
+
+
+def test_system__while_the_summary_is_made__what_was_recalled_is_left_out(play: Play) -> None:
+    script = '[ "$3" = start ] && echo "brief of $(printf %s "$payload" | grep -c compact)"; exit 0'
+    compacted = ["event", {"event": {"type": "session.compacted", "properties": {"sessionID": ID}}}, None]
+    played = play(TURN, SYSTEM, COMPACT, SYSTEM, compacted, SYSTEM, script=script)
+    assert [played.results[n]["output"]["system"] for n in (1, 3, 5)] == [["brief of 0"], [], ["brief of 1"]]
+    assert played.events == ["start", "message", "compacting", "compacted", "start"]
+
+
+# what is journalled
+
+
+def test_events__idle_tool_and_dispose__are_told_as_the_protocol_says(play: Play) -> None:
+    played = play(
+        TURN,
+        ["tool.execute.after", {"tool": "bash", "sessionID": ID, "callID": "c1", "args": {"command": "ls"}},
+         {"title": "ls", "output": "a.py", "metadata": {}}],
+        ["event", {"event": {"type": "session.idle", "properties": {"sessionID": ID}}}, None],
+        ["event", {"event": {"type": "file.edited", "properties": {"file": "x"}}}, None],
+        ["dispose", None, None],
+    )  # fmt: skip
+    assert played.events == ["start", "message", "tool", "idle", "dispose"]
+    told = [payload for _, payload in played.started]
+    assert (told[2]["tool"], told[2]["callID"], told[2]["args"], told[2]["output"], told[2]["failed"]) == (
+        "bash", "c1", {"command": "ls"}, "a.py", False,
+    )  # fmt: skip
+    assert told[3]["parts"] == [{"id": "prt_9", "text": "It is fixed"}]
+    assert told[4]["messages"] == MESSAGES
+
+
+@pytest.mark.parametrize("script", [None, "exit 1", "sleep 30"])
+def test_events__the_program_fails__work_goes_on_and_the_user_is_told_once(play: Play, script: str | None) -> None:
+    idle = ["event", {"event": {"type": "session.idle", "properties": {"sessionID": ID}}}, None]
+    played = play(TURN, SYSTEM, idle, TURN, script=script)
+    assert [r.get("error") for r in played.results] == [None] * 4
+    assert played.results[1]["output"]["system"] == []
+    assert [t["title"] for t in played.toasts] == ["holdfast does not run"]
+
+
+def test_events__a_notice_of_the_program__is_shown(play: Play) -> None:
+    played = play(TURN, script='[ "$3" = message ] && echo "compaction is held back" >&2; exit 0')
+    assert [t["message"] for t in played.toasts] == ["compaction is held back"]
+
+
+def test_events__one_without_an_answer__the_next_ones_do_not_wait_but_the_gate_does(play: Play) -> None:
+    played = play(TURN, TURN, TURN, COMPACT, script='[ "$3" = compacting ] && exit 0; sleep 30')
+    assert played.events == ["start", "compacting"]
+    assert played.error == ""
+    assert sum(r["ms"] for r in played.results) < 5_000
