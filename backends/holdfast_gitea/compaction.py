@@ -53,6 +53,8 @@ def _document(log: Log, title: str) -> None:
         if not _has_past(chain):
             return _remove_older(log, chain)
         chain = log.step(chain)
+        if state_of(chain).text != text or chain.folded.accepted[-1].kind != NEXT:
+            continue  # somebody else wrote in between
         if text is None:
             return _remove_older(log, chain)
         chain, record_id = log.post(chain, VERSION, text, "The document, without its past.", root=1)

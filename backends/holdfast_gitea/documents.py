@@ -143,6 +143,8 @@ class Documents:
         """Write a new version; whether it is accepted."""
         full = chain.is_full
         chain = self._log.room(chain)
+        if full and state_of(chain) != state:
+            return False  # somebody else wrote while there was made room
         note = "This is the document now." if state.text is None else "A new version."
         chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
         if not chain.accepts(record_id):

@@ -141,6 +141,7 @@ def fold(segments: Sequence[Segment]) -> Folded:
     """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on."""
     found = records(segments)
     known = frozenset(record.id for record in found)
+    bases = known | {found[0].base} if found and found[0].root else known  # a root's base is in an issue before
     approved = {s.number: _approved(s) for s in segments}
     accepted: list[Record] = []
     late: list[Record] = []
@@ -149,7 +150,7 @@ def fold(segments: Sequence[Segment]) -> Folded:
     head = ""
     for place, record in enumerate(found):
         starts = place == 0 and record.root
-        broken = bool(record.base) and record.base not in known and not starts
+        broken = bool(record.base) and record.base not in bases
         if broken and record.comment >= approved[record.segment]:
             gaps.append(record)
         if record.segment in sealed or (

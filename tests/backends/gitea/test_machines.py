@@ -1,0 +1,213 @@
+"""Machines that share a store and no lock: what they write at once comes to the same for all of them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.gitea.faults import FAULTS, FaultProxy
+
+from holdfast.errors import Conflict, Unavailable
+from holdfast.models import AddOutcome
+from holdfast.storage import ABSENT
+from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import marker
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+
+
+@pytest.fixture
+def standin() -> Iterator[StandIn]:
+    with StandIn() as running:
+        running.make_repo(REPO)
+        yield running
+
+
+@pytest.fixture
+def machine(standin: StandIn, tmp_path: Path) -> Iterator[Callable[..., GiteaBackend]]:
+    """Make a machine: a backend with a folder of its own."""
+    made: list[GiteaBackend] = []
+
+    def make(server: str = "", patience_s: float = 5.0) -> GiteaBackend:
+        folder = tmp_path / f"machine{len(made)}"
+        folder.mkdir()
+        address = server or standin.url
+        made.append(GiteaBackend(folder, server=address, repository=REPO, token=standin.token, patience_s=patience_s))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()
+
+
+def at_once(*calls: Callable[[], object]) -> list[object]:
+    """Let them run in threads that start together; their answers, errors included, in order."""
+    answers: list[object] = [None] * len(calls)
+    barrier = threading.Barrier(len(calls))
+
+    def run(place: int) -> None:
+        barrier.wait()
+        try:
+            answers[place] = calls[place]()
+        except Exception as error:
+            answers[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def text_of(store: GiteaBackend, name: str) -> str:
+    document = store.read(name)
+    assert document is not None
+    return document.text
+
+
+def count_up(store: GiteaBackend, times: int) -> int:
+    """Add one to a number in a document, by compare-and-swap; how often somebody else was quicker."""
+    beaten = done = 0
+    while done < times:
+        document = store.read("count.md")
+        try:
+            if document is None:
+                store.write("count.md", "1", ABSENT)
+            else:
+                store.write("count.md", str(int(document.text) + 1), document.revision)
+            done += 1
+        except Conflict:
+            beaten += 1
+    return beaten
+
+
+@pytest.mark.req("R142")
+def test_write__three_machines_count_in_one_document__no_count_is_lost(
+    standin: StandIn, machine: Callable[..., GiteaBackend]
+) -> None:
+    stores = [machine() for _ in range(3)]
+    beaten = at_once(*(lambda s=s: count_up(s, 6) for s in stores))
+    assert all(isinstance(one, int) for one in beaten), beaten
+    assert {text_of(store, "count.md") for store in (*stores, machine())} == {"18"}
+
+
+def test_write__first_version_by_four_machines__one_succeeds(machine: Callable[..., GiteaBackend]) -> None:
+    stores = [machine() for _ in range(4)]
+    answers = at_once(*(lambda s=s, n=n: s.write("MEMORY.md", f"by {n}\n", ABSENT) for n, s in enumerate(stores)))
+    won = [n for n, answer in enumerate(answers) if isinstance(answer, str)]
+    assert len(won) == 1, answers
+    assert all(isinstance(answer, str | Conflict) for answer in answers)
+    assert {text_of(store, "MEMORY.md") for store in (*stores, machine())} == {f"by {won[0]}\n"}
+
+
+@pytest.mark.req("R015", "R016", "R096")
+def test_append__four_machines_begin_the_day__every_block_once_and_one_header(
+    machine: Callable[..., GiteaBackend],
+) -> None:
+    """Half of the blocks are sent by two machines each."""
+    stores = [machine() for _ in range(4)]
+
+    def write(number: int) -> None:
+        for n in range(6):
+            block_id = f"w{number // (1 + n % 2)}n{n}"
+            stores[number].append(DAY, make_block(block_id), HEADER, block_id)
+
+    answers = at_once(*(lambda n=n: write(n) for n in range(4)))
+    assert answers == [None] * 4
+    texts = {text_of(store, DAY) for store in (machine(), machine())}
+    assert len(texts) == 1
+    text = texts.pop()
+    assert text.startswith(HEADER)
+    assert text.count(HEADER) == 1
+    wanted = {f"w{w // (1 + n % 2)}n{n}" for w in range(4) for n in range(6)}
+    assert Counter(line for line in text.split("\n") if "holdfast:block" in line) == {
+        f"<!-- holdfast:block id={block_id} -->": 1 for block_id in wanted
+    }
+
+
+@pytest.mark.req("R052", "R058")
+def test_add_fact__three_machines_at_the_limit__equal_ones_once_and_all_agree(
+    machine: Callable[..., GiteaBackend],
+) -> None:
+    stores = [machine() for _ in range(3)]
+
+    def add(number: int) -> list[AddOutcome]:
+        facts = [make_fact(number * 100 + n, f"shared {n}" if n % 2 else "") for n in range(8)]
+        return [stores[number].add_fact(fact, 10).outcome for fact in facts]
+
+    answers = at_once(*(lambda n=n: add(n) for n in range(3)))
+    assert all(isinstance(answer, list) for answer in answers), answers
+    listings = [list(store.facts()) for store in (*stores, machine())]
+    assert all(listing == listings[0] for listing in listings)
+    assert len(listings[0]) == 10
+    assert len({fact.content for fact in listings[0]}) == 10
+
+
+def test_write__from_an_older_version__late_kept_and_reported(
+    standin: StandIn, machine: Callable[..., GiteaBackend], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a machine wrote without having seen the newest version never becomes the document."""
+    caplog.set_level(logging.WARNING)
+    store = machine()
+    store.write("MEMORY.md", "one\n")
+    number = next(n for n, title in standin.titles(REPO).items() if title.endswith("MEMORY.md"))
+    first = (marker.fields(standin.bodies(REPO, number)[0]) or {})["id"]
+    store.write("MEMORY.md", "two\n")
+    standin.make_comment(REPO, number, marker.frame("Late.", "other\n", id="late", kind="ver", base=first))
+    assert text_of(store, "MEMORY.md") == "two\n"
+    assert "somebody else was quicker" in caplog.text
+    store.write("MEMORY.md", "three\n")
+    assert text_of(machine(), "MEMORY.md") == "three\n"
+    assert any("other" in body for body in standin.bodies(REPO, number))
+
+
+def test_write__comes_through_after_somebody_elses__is_not_the_document(
+    standin: StandIn, machine: Callable[..., GiteaBackend]
+) -> None:
+    """The server answers 504, another machine writes, and only then the first write happens."""
+    with FaultProxy(standin.url) as proxy:
+        slow, quick = machine(proxy.url, patience_s=0.1), machine()
+        revision = quick.write("MEMORY.md", "one\n")
+        assert slow.read("MEMORY.md") is not None
+        proxy.spoil("POST", "/comments$", FAULTS["504, written three requests later"])
+        with pytest.raises(Unavailable):
+            slow.write("MEMORY.md", "slow\n", revision)
+        quick.write("MEMORY.md", "quick\n", revision)
+        proxy.heal()  # now it comes through
+        assert {text_of(store, "MEMORY.md") for store in (slow, quick, machine())} == {"quick\n"}
+        with pytest.raises(Conflict):
+            slow.write("MEMORY.md", "slow\n", revision)
+
+
+def test_append__after_another_machine_went_on_in_a_new_issue__follows(
+    standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 3)
+    one, two = machine(), machine()
+    for n in range(4):
+        one.append(DAY, make_block(f"a{n}"), HEADER, f"a{n}")
+        assert two.read(DAY) == one.read(DAY)
+        two.append(DAY, make_block(f"b{n}"), HEADER, f"b{n}")
+    text = text_of(machine(), DAY)
+    wanted = [f"{who}{n}" for n in range(4) for who in "ab"]
+    assert text == HEADER + "".join(make_block(block_id) for block_id in wanted)
+    assert len([title for title in standin.titles(REPO).values() if title.endswith(DAY)]) == 3
+
+
+def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
+    standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 2)
+    stores = [machine() for _ in range(3)]
+    answers = at_once(*(lambda s=s: count_up(s, 4) for s in stores))
+    assert all(isinstance(one, int) for one in answers), answers
+    assert {text_of(store, "count.md") for store in (*stores, machine())} == {"12"}
