@@ -47,8 +47,14 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
         pieces = [text.replace("`", "'")]  # nobody can tell where code begins
 
     def covered(found: re.Match[str]) -> str:
-        named = target_of(found[0], server=server, repository=repository)
-        return found[0] if named is not None and str(named) in keep else f"`{found[0]}`"
+        told = found[0].lstrip("\\")  # a backslash would spoil the code span, and is not needed in one
+        named = target_of(told, server=server, repository=repository)
+        if named is not None and str(named) in keep:
+            return told
+        # Two code spans side by side would be read as one of other borders.
+        before = " " if found.start() == 0 else ""
+        after = " " if found.end() == len(found.string) else ""
+        return f"{before}`{told}`{after}"
 
     pattern = _pattern(server)
     opened = ""
@@ -57,7 +63,7 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
             opened = piece if not opened else "" if piece == opened else opened
         elif not opened:
             pieces[at] = pattern.sub(covered, piece)
-    return "".join(pieces)
+    return "".join(pieces).strip()
 
 
 def code(text: str) -> str:
@@ -78,8 +84,6 @@ def _address(server: str) -> str:
 
 
 def _pattern(server: str) -> re.Pattern[str]:
-    """Wider than what the server looks for: what is covered in vain does no harm."""
-    return re.compile(
-        rf"{_address(server)}[^\s`]*|(?<![\w`\\])(?:(?:{_NAME}/{_NAME})?[#!][0-9]+\b|@[\w-]+(?:[./-][\w-]+)*)",
-        re.IGNORECASE,
-    )
+    """Wider than what the server looks for, up to the end of the word: what is covered in vain does no harm."""
+    reference = rf"{_address(server)}|(?<![\w`])(?:(?:{_NAME}/{_NAME})?[#!][0-9]|@[\w-])"
+    return re.compile(rf"\\*(?:{reference})(?:[^\s`]*[\w/])?", re.IGNORECASE)

@@ -61,7 +61,6 @@ class GiteaTrail(Forge):
             raise _bad("timeout_s is not a number above 0", "It is in seconds.")
         self._timeout_s = float(timeout_s)
         self._insecure_http = given.get("insecure_http") is True
-        self._client: Gitea | None = None
 
     @hookimpl
     def on_flush(self, payload: Payload, receipt: Receipt) -> Sequence[Evidence] | None:
@@ -98,7 +97,8 @@ class GiteaTrail(Forge):
                 f"{item.target!r} names no issue on {self._server}.", next_step="Drop it, or correct the settings."
             )
         try:
-            comment = self._gitea().repo(target.repository).publish(target.number, item.body, item.id)
+            with self._gitea() as gitea:
+                comment = gitea.repo(target.repository).publish(target.number, item.body, item.id)
         except (Absent, Closed) as error:  # another try changes nothing, and other targets may well be open
             raise StorageError(error.message, next_step=_for_the_plugin(error.next_step)) from error
         return Evidence(
@@ -114,8 +114,8 @@ class GiteaTrail(Forge):
 
         if not self._repositories:
             raise _bad("repository is missing, so nothing can be looked at", 'Set repository = "owner/name".')
-        gitea = self._gitea()
-        found = [one for name in self._repositories for one in happenings.of(gitea.repo(name), since, until)]
+        with self._gitea() as gitea:
+            found = [one for name in self._repositories for one in happenings.of(gitea.repo(name), since, until)]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
 
     @classmethod
@@ -150,25 +150,18 @@ class GiteaTrail(Forge):
         return f"{told}\n\n{by} {story}".rstrip() + f"\n\n{last}"
 
     def _gitea(self) -> Gitea:
-        """The client. Raises: ConfigError without a token."""
-        if self._client is None:
-            from holdfast import secrets
-            from holdfast_gitea.client import Gitea
+        """A client, to be closed: between two flushes no connection is held. Raises: ConfigError without a token."""
+        from holdfast import secrets
+        from holdfast_gitea.client import Gitea
 
-            token = secrets.get("gitea")
-            if token is None:
-                raise ConfigError(
-                    "There is no token for Gitea.",
-                    next_step="Run `holdfast auth set gitea`, or set HOLDFAST_GITEA_TOKEN.",
-                )
-            self._client = Gitea(
-                self._server,
-                token,
-                timeout_s=self._timeout_s,
-                patience_s=PATIENCE_S,
-                insecure_http=self._insecure_http,
+        token = secrets.get("gitea")
+        if token is None:
+            raise ConfigError(
+                "There is no token for Gitea.", next_step="Run `holdfast auth set gitea`, or set HOLDFAST_GITEA_TOKEN."
             )
-        return self._client
+        return Gitea(
+            self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
+        )
 
 
 def _text(given: Mapping[str, object], key: str) -> str:

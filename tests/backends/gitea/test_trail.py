@@ -1,0 +1,488 @@
+"""The execution trail on the stand-in: each change of state leaves one verified comment, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
+from tests.support.gitea.standin import StandIn
+
+from holdfast import Holdfast, Payload, notes
+from holdfast.cli import main
+from holdfast.config import Config, PluginConfig
+from holdfast.errors import HoldfastError, PluginError
+from holdfast.hooks import hookimpl
+from holdfast.models import MutationKind
+from holdfast.settings import DEFAULT_PLUGINS
+from holdfast_gitea import marker, trail
+from holdfast_gitea.references import quiet, target_of
+
+REPO = "acme/shop"
+WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
+REST: dict[str, Any] = {
+    "facts": [],
+    "decisions": [],
+    "blockers": [],
+    "next_step": "none",
+    "artifacts": [],
+    "follow_ups": [],
+    "work_open": False,
+    "curated": "none",
+}
+
+
+def changed(*mutations: tuple[str, str] | tuple[str, str, str], objective: str = "Ship it") -> Payload:
+    """A whole payload; a mutation is ``(target, summary)`` or ``(target, summary, kind)``."""
+    tables = [{"target": m[0], "summary": m[1], "kind": m[2] if len(m) == 3 else "status"} for m in mutations]
+    return Payload(objective=objective, state_mutations=tables, **REST)
+
+
+@pytest.fixture
+def gitea(clock: Any) -> Iterator[StandIn]:
+    with StandIn(clock=lambda: clock().timestamp()) as running:
+        running.make_repo(REPO)
+        running.make_issue(REPO, "Webhooks are delivered twice", poster="ana")
+        running.make_issue(REPO, "Another one", poster="ana")
+        yield running
+
+
+@pytest.fixture
+def opened(
+    gitea: StandIn, project: Path, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Holdfast]]:
+    """``opened(*plugins, url=, **settings)``: the project with the trail, as a new process would open it."""
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
+    made: list[Holdfast] = []
+
+    def open_project(*plugins: object, url: str = "", **settings: object) -> Holdfast:
+        table = {"server": url or gitea.url, "repository": REPO, **settings}
+        off = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+        config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
+        named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
+        made.append(Holdfast.open(project, config=config, clock=clock, plugins=named))
+        return made[-1]
+
+    yield open_project
+    for memory in made:
+        memory.close()
+
+
+def flushed(memory: Holdfast, payload: Payload, session: str = "s") -> Any:
+    one = memory.session(session)
+    one.add("user", "hello")
+    return one.flush(payload)
+
+
+def folded(gitea: StandIn, number: int = 1) -> list[str]:
+    """What stands on an issue as readers take it: of equal ids the first comment."""
+    first: dict[str, str] = {}
+    for body in gitea.bodies(REPO, number):
+        first.setdefault((marker.fields(body) or {})["id"], body)
+    return list(first.values())
+
+
+def summaries(bodies: list[str]) -> list[str]:
+    return [body.split("\n", 1)[0] for body in bodies]
+
+
+# the comment
+
+
+@pytest.mark.req("R077", "R095", "R141")
+@pytest.mark.parametrize("kind", MutationKind)
+def test_flush__each_kind_of_mutation__leaves_a_readable_verified_comment(gitea, opened, kind):
+    receipt = flushed(opened(), changed((WORK, "what happened", kind)))
+    [(number, body)] = gitea.comments(REPO, 1)
+    *told, last = body.split("\n")
+    assert told[0] == f"**{kind}**: what happened"
+    assert "`memory/2026-11-21.md`" in body
+    assert f"block `{receipt.flush_id}`" in body
+    assert marker.fields(last) == {"id": marker.fields(last)["id"], "kind": "trail", "flush": receipt.flush_id}
+    assert "<!--" not in "\n".join(told)
+    [proof] = receipt.evidence
+    assert (proof.target, proof.published, proof.read_back) == (WORK, body, body)
+    assert proof.pointer == f"{gitea.url}/{REPO}/issues/1#issuecomment-{number}"
+    assert (receipt.pending, receipt.warnings) == (0, ())
+
+
+def test_flush__several_mutations__one_comment_on_each_piece_of_work(gitea, opened):
+    url = f"{gitea.url}/{REPO}/issues/2"
+    receipt = flushed(opened(), changed(("#1", "in review"), (WORK, "ana", "assignment"), (url, "merged", "merge")))
+    [first], [second] = gitea.bodies(REPO, 1), gitea.bodies(REPO, 2)
+    assert first.startswith("- **status**: in review\n- **assignment**: ana\n\nSession `s`")
+    assert second.startswith("**merge**: merged\n")
+    assert [e.target for e in receipt.evidence] == [WORK, f"{REPO}#2"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_flush__requests__three_for_each_target_and_none_without(gitea, opened, count):
+    """List (is it there?), write, read back."""
+    memory = opened()
+    flushed(memory, changed(*((f"#{n + 1}", "in review") for n in range(count))))
+    kinds = [(seen.method, seen.path.rsplit("/", 1)[-1] == "comments") for seen in gitea.requests]
+    assert kinds == [("GET", True), ("POST", True), ("GET", False)] * count
+
+
+def test_flush__target_is_no_issue_there__the_summary_alone_tells_it_and_the_receipt_says_so(gitea, opened, project):
+    receipt = flushed(opened(), changed(("the staging queue", "drained"), ("https://other.test/a/b/issues/1", "x")))
+    assert (receipt.pending, gitea.requests, len(receipt.warnings)) == (0, [], 2)
+    assert receipt.warnings[0].startswith("the staging queue: It names no issue on")
+    assert "the staging queue: drained" in (project / ".holdfast/memory/summaries/2026-11-21.md").read_text()
+
+
+def test_flush__flush_failed_behind_the_comment__retry_finds_it_and_writes_no_second(gitea, opened):
+    class Fails:
+        left = 1
+
+        @hookimpl
+        def on_flush(self):
+            self.left -= 1
+            if self.left >= 0:
+                raise HoldfastError("not now")
+
+    memory = opened(Fails())
+    with pytest.raises(HoldfastError, match="not now"):
+        flushed(memory, changed((WORK, "in review")))
+    receipt = memory.session("s").flush(changed((WORK, "in review")))
+    assert (summaries(gitea.bodies(REPO, 1)), receipt.pending) == (["**status**: in review"], 0)
+    assert [seen.method for seen in gitea.requests] == ["GET", "POST", "GET", "GET"]
+
+
+def test_flush__retried_after_somebody_edited_the_comment__is_left_alone_and_told(gitea, opened):
+    class Fails:
+        @hookimpl
+        def on_flush(self):
+            raise HoldfastError("not now")
+
+    with pytest.raises(HoldfastError, match="not now"):
+        flushed(opened(Fails()), changed((WORK, "in review")))
+    [(number, body)] = gitea.comments(REPO, 1)
+    gitea.edit_comment(REPO, number, "Done!\n" + body)
+    receipt = opened().session("s").flush(changed((WORK, "in review")))
+    assert receipt.pending == 1
+    assert "reads back differently" in receipt.warnings[0]
+    assert gitea.bodies(REPO, 1) == ["Done!\n" + body]
+
+
+# references
+
+
+#: How the server looks for references, after taking out code. Source: gitea modules/references/references.go, 1.26.
+_REFERENCES = [
+    re.compile(r"(?:\s|^|\(|\[)(@[\w-][-.\w]*(?:/[-\w][-.\w]*)?)", re.ASCII),
+    re.compile(r"(?:\s|^|\(|\[|'|\")([#!][0-9]+)(?:\s|$|\)|\]|'|\"|[:;,.?!])", re.ASCII),
+    re.compile(r"(?:\s|^|\(|\[)([\w.-]+/[\w.-]+[#!][0-9]+)(?:\s|$|\)|\]|[:;,.?!])", re.ASCII),
+    re.compile(r"https://git\.test/[\w.-]+/[\w.-]+/(?:issues|pulls)/[0-9]+", re.ASCII),
+]
+
+
+def seen_by_the_server(text: str) -> list[str]:
+    """What would be made a reference: in plain text, never in code."""
+    plain = []
+    for block in MarkdownIt().parse(text):
+        for token in block.children or []:
+            plain.append("\ufffc" if token.type == "code_inline" else token.content)  # noqa: PERF401
+    return [found for pattern in _REFERENCES for found in pattern.findall(" ".join(plain) + " " + "".join(plain))]
+
+
+_WORDS = st.sampled_from(
+    (
+        *("#12", "!7", "@ana", "@acme/ops", "acme/shop#1", "a/b!2", "https://git.test/acme/shop/issues/3"),
+        *("`#4`", "``a``", "a@b.test", *"`\\()[],.'\"#@/é1   "),
+    )
+)
+
+
+@given(st.lists(_WORDS, max_size=12).map("".join))
+def test_quiet__any_text__makes_no_reference_and_is_stable(text):
+    text = " ".join(text.split())
+    assert seen_by_the_server("x " + quiet(text, server="https://git.test", repository="acme/shop")) == []
+
+
+def test_quiet__checked_against_plain_text__the_check_can_fail():
+    assert seen_by_the_server("see #12 and `#13`, @ana") == ["@ana", "@ana", "#12", "#12"]
+
+
+def test_quiet__target_that_is_meant__stays_a_reference():
+    told = quiet("with #2, (#3), acme/shop#2: @ana. `x`!4", server="https://git.test", repository=REPO, keep={WORK2})
+    assert told == "with #2, (`#3`), acme/shop#2: `@ana`. `x` `!4`"
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("#12", "acme/shop#12"),
+        ("!12", "acme/shop#12"),
+        ("x/y.z#3", "x/y.z#3"),
+        ("https://git.test/x/y/pulls/3#issuecomment-4", "x/y#3"),
+        ("https://git.test/x/y", "None"),
+        ("https://git.test.evil/x/y/issues/3", "None"),
+        ("#0", "None"),
+        ("acme/shop#12 and more", "None"),
+        ("../..#1", "../..#1"),
+    ],
+)
+def test_target_of__what_people_write__is_the_work_or_nothing(text, target):
+    assert str(target_of(text, server="https://git.test", repository=REPO)) == target
+
+
+# what goes wrong
+
+
+@pytest.mark.req("R141", "R149", "R174")
+def test_flush__server_down_then_back__degraded_then_published_once_by_the_next_flush(gitea, opened, clock, project):
+    gitea.down()
+    memory = opened()
+    receipt = flushed(memory, changed((WORK, "in review")))
+    assert (receipt.pending, receipt.degraded, memory.session("s").unsafe) == (1, True, False)
+    assert "cannot be reached" in receipt.warnings[0]
+    assert f"{WORK}: in review" in (project / ".holdfast/memory/summaries/2026-11-21.md").read_text()
+    gitea.up()
+    clock.tick(minutes=1)
+    assert flushed(memory, changed(objective="Another")).pending == 0
+    assert summaries(gitea.bodies(REPO, 1)) == ["**status**: in review"]
+
+
+def _archived(gitea: StandIn) -> None:
+    gitea.archive(REPO)
+
+
+def _locked(gitea: StandIn) -> None:
+    gitea.lock(REPO, 1)
+    gitea.world.repo(REPO).rights[gitea.user] = "read"
+
+
+def _no_scope(gitea: StandIn) -> str:
+    return gitea.make_token(gitea.user, ["read:issue"])
+
+
+@pytest.mark.req("R149")
+@pytest.mark.parametrize(
+    ("spoil", "next_step"),
+    [
+        (lambda g: "0123456789abcdef", "holdfast auth set gitea"),
+        (_no_scope, "write:issue"),
+        (_archived, "Unarchive it"),
+        (_locked, "Unlock the conversation"),
+        (lambda g: g.rename(REPO, "store"), 'repository = "acme/store"` in `[plugins.gitea_trail]`'),
+        (lambda g: g.delete_repo(REPO), "repository's name"),
+        (lambda g: g.delete_issue(REPO, 1), "It was deleted on the server"),
+        (lambda g: "", "holdfast auth set gitea"),
+    ],
+    ids=["wrong token", "no scope", "archived", "locked", "renamed", "deleted", "issue deleted", "no token"],
+)
+def test_flush__a_person_has_to_do_something__not_blocked_and_told_what_everywhere(
+    gitea, opened, spoil, next_step, monkeypatch, project, capsys
+):
+    token = spoil(gitea)
+    if isinstance(token, str):
+        monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", token)
+    memory = opened()
+    receipt = flushed(memory, changed((WORK, "in review")))
+    assert (receipt.pending, memory.session("s").unsafe) == (1, False)
+    assert next_step in receipt.warnings[0]
+    for command in ("status", "doctor", "outbox", "report"):
+        main(["--root", str(project), command])
+        assert next_step.split("`")[0] in " ".join(capsys.readouterr().out.split()), command
+
+
+def test_flush__one_target_cannot_be_written__the_other_is(gitea, opened):
+    gitea.delete_issue(REPO, 1)
+    receipt = flushed(opened(), changed(("#1", "in review"), ("#2", "merged", "merge")))
+    assert ([bool(e.pending) for e in receipt.evidence], summaries(gitea.bodies(REPO, 2))) == (
+        [True, False],
+        ["**merge**: merged"],
+    )
+
+
+@pytest.mark.req("R149")
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("request_", [("POST", 1), ("GET", 1), ("GET", 2)], ids=["write", "list", "read back"])
+def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_order(
+    gitea, opened, clock, monkeypatch, name, request_
+):
+    monkeypatch.setattr(trail, "PATIENCE_S", 0.1)  # no second try within the call: all the harder
+    method, nth = request_
+    with FaultProxy(gitea.url) as proxy:
+        memory = opened(url=proxy.url, timeout_s=SLOW_S / 2)
+        proxy.spoil(method, "/comments", FAULTS[name], nth=nth)
+        for number in range(2):
+            flushed(memory, changed((WORK, f"step {number}"), objective=str(number)))
+        assert proxy.spoilt == [name]
+        proxy.heal()
+        assert all(one.evidence for one in memory.outbox.send())
+    assert memory.outbox.items() == []
+    assert summaries(folded(gitea)) == [f"**status**: step {n}" for n in range(2)]
+
+
+def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
+    monkeypatch.setattr("holdfast.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.delivery.FLUSH_LIMIT_S", 0.1)
+    with gitea.world.lock:  # the stand-in accepts and does not answer
+        began = datetime.now(UTC)
+        receipt = flushed(opened(), changed((WORK, "in review")))
+        assert (datetime.now(UTC) - began).total_seconds() < 3
+    assert receipt.pending == 1
+
+
+def test_send__by_command__prints_each_result(gitea, opened, project, capsys):
+    gitea.down()
+    flushed(opened(), changed(("#1", "in review"), ("#2", "merged", "merge")))
+    gitea.up()
+    gitea.delete_issue(REPO, 2)
+    (project / "holdfast.toml").write_text(
+        f'[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
+    )
+    assert main(["--root", str(project), "outbox", "send", "--json"]) == 1
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [(r["target"], r["sent"]) for r in results] == [(WORK, True), (f"{REPO}#2", False)]
+    assert "There is no issue #2" in results[1]["error"]
+    assert main(["--root", str(project), "outbox", "drop", results[1]["id"], "--reason", "it is gone"]) == 0
+    assert main(["--root", str(project), "outbox", "send"]) == 0
+
+
+def test_token__whatever_fails__is_in_no_file_and_no_message(gitea, opened, project, capsys):
+    secret = gitea.token
+    gitea.archive(REPO)
+    memory = opened()
+    receipt = flushed(memory, changed((WORK, "in review")))
+    main(["--root", str(project), "--debug", "outbox", "send"])
+    told = capsys.readouterr()
+    assert secret not in told.out + told.err + repr(receipt)
+    assert [p for p in project.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"server": "git.example.org"}, "server is missing or no address"),
+        ({"server": 3}, "server is not a text"),
+        ({"repository": "shop"}, "'shop' is not a repository"),
+        ({"repositories": "a/b"}, "repositories is not a list"),
+        ({"timeout_s": 0}, "timeout_s is not a number above 0"),
+        ({"tokn": "x"}, "tokn is not known"),
+    ],
+)
+def test_settings__not_usable__the_plugin_is_not_loaded_and_says_why(opened, settings, problem):
+    memory = opened(**settings)
+    [status] = [s for s in memory.plugin_statuses() if s.name == "gitea_trail"]
+    assert status.status == "failed"
+    assert problem in status.reason
+    with pytest.raises(PluginError):
+        memory.session("s").add("user", "hello")
+
+
+# looking back
+
+
+def test_activity__of_a_window__what_people_did_and_no_record_of_a_store(gitea, opened, clock):
+    memory = opened()
+    clock.tick(days=1)
+    since = clock()
+    clock.tick(minutes=1)
+    pull = gitea.make_issue(REPO, "Fix #1", pull=True)
+    clock.tick(minutes=1)
+    gitea.make_comment(REPO, 1, "I saw it, too\n\nmore", poster="ben")
+    gitea.make_issue(REPO, "holdfast:day:2026-11-21")
+    gitea.make_comment(REPO, 2, marker.frame("A record.", "text", id="0a", kind="day"))
+    flushed(memory, changed((WORK, "in review")))
+    twice = gitea.bodies(REPO, 1)[-1]
+    gitea.make_comment(REPO, 1, twice)  # the same record, written late
+    clock.tick(minutes=1)
+    gitea.merge(REPO, pull)
+    gitea.close_issue(REPO, 2)
+    [forge] = memory.services.dispatch.forges().values()
+    found = forge.activity(since, clock())
+    assert [(one.kind, one.target, one.text) for one in found] == [
+        ("pull", f"{REPO}#3", "opened: Fix #1"),
+        ("comment", WORK, "I saw it, too more"),
+        ("comment", WORK, "**status**: in review"),
+        ("issue", f"{REPO}#2", "closed: Another one"),
+        ("pull", f"{REPO}#3", "merged: Fix #1"),
+    ]
+    assert all(one.pointer.startswith(gitea.url) and since <= one.at <= clock() for one in found)
+
+
+@pytest.mark.req("R160", "R095", "R077")
+def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gitea, opened, clock, project):
+    """After compaction, without journals, handoff, summaries or any transcript."""
+    recorded = []
+    memory = opened()
+    session = memory.session("s")
+    for number, kind in enumerate(MutationKind):
+        session.add("user", f"please do {number}")
+        target = f"{REPO}#{number % 2 + 1}"
+        session.compact(0, changed((target, f"event {number}", kind), objective=f"Step {number}"))
+        recorded.append((clock().astimezone(UTC), f"Step {number}", kind, target, f"event {number}"))
+        clock.tick(hours=7)
+    kept = {*(project / ".holdfast/memory").glob("*.md")}
+    for path in [p for p in project.rglob("*") if p.is_file() and p not in kept]:
+        path.unlink()
+    memory = opened()
+    told = {}
+    for path in sorted(kept):
+        for block in notes.blocks(path.read_text()):
+            told[block.id] = (block.at, block.objective)
+    [forge] = memory.services.dispatch.forges().values()
+    seen = [a for a in forge.activity(recorded[0][0], clock()) if a.kind == "comment"]
+    rebuilt = []
+    for one in seen:
+        comment = int(one.pointer.rsplit("-", 1)[1])
+        fields = marker.fields(dict(gitea.comments(REPO, int(one.target.split("#")[1])))[comment])
+        kind, text = re.fullmatch(r"\*\*(\w+)\*\*: (.*)", one.text).groups()
+        rebuilt.append((*told[fields["flush"]], kind, one.target, text))
+    assert rebuilt == recorded
+
+
+@pytest.mark.req("R094", "R163", "R164", "R170", "R183")
+def test_morning__with_the_forge__tells_both_points_to_both_and_is_the_same_again(gitea, opened, clock):
+    memory = opened()
+    session = memory.session("s")
+    session.add("user", "a secret of the transcript")
+    session.flush(changed((WORK, "in review"), objective="Fix the webhook"))
+    gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
+    clock.tick(hours=16)
+    text = str(opened().morning())
+    assert text.startswith("# Morning report: 2026-11-21 and the night\n")
+    assert "- Fix the webhook  (.holdfast/memory/2026-11-21.md, Session Notes (14:30))" in text
+    assert f"{WORK} comment by ben: I saw it, too  ({gitea.url}/{REPO}/issues/1#issuecomment-2)" in text
+    assert "2026-11-21 14:30 acme/shop#1 comment by agent: **status**: in review" in text
+    assert "transcript" not in text
+    assert all(line.endswith(")") for line in text.splitlines() if line.startswith("- "))
+    clock.tick(seconds=5)
+    for path in (Path(memory.services.state) / "sessions").iterdir():
+        path.unlink()
+    assert str(opened().morning()) == text
+
+
+def test_morning__forge_down__is_made_from_files_and_says_so(gitea, opened, project):
+    memory = opened()
+    flushed(memory, changed((WORK, "in review"), objective="Fix the webhook"))
+    gitea.down()
+    morning = opened().morning()
+    assert "Fix the webhook" in str(morning)
+    [remark] = morning.remarks
+    assert remark.startswith(
+        "Gitea could not be asked, so this is from files alone: The Gitea server cannot be reached"
+    )
+
+
+@pytest.mark.req("R165")
+def test_morning__summary_alone_says_it_but_the_forge_does__is_no_finding(gitea, opened, project):
+    memory = opened()
+    flushed(memory, changed((WORK, "in review")))
+    summary = project / ".holdfast/memory/summaries/2026-11-21.md"
+    summary.write_text(summary.read_text() + "\n- **decision** Roll back on Friday\n")
+    assert "stands in no daily note" in str(memory.morning())
+    gitea.make_comment(REPO, 1, "Roll back on Friday", poster="ana")
+    assert "stands in no daily note" not in str(memory.morning())
