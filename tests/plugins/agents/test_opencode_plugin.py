@@ -178,7 +178,7 @@ def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_
 ) -> None:
     long = [{"info": {"role": "user"}, "parts": [{"type": "text", "id": "p", "text": "x" * 9_000_000}]}]
     copy = tmp_path / "copy"
-    find = """file=$(printf %s "$payload" | sed 's/.*"messages":"\\([^"]*\\)".*/\1/')"""
+    find = """file=$(printf %s "$payload" | sed 's/.*"messages":"\\([^"]*\\)".*/\\1/')"""
     keep = f'{find}; ls -l "$file" > "{copy}.mode"; cp "$file" "{copy}"'
     played = play(COMPACT, script=keep, messages=long)
     assert played.error == ""
