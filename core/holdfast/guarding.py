@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from attrs import define, field
+from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
-from holdfast.mirror import Mirror, parse
+from holdfast.mirror import parse
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast
     from holdfast.models import Message
+    from holdfast.session import Session
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 _ROUNDS = 5
 
 
-@define(kw_only=True)
+@frozen(kw_only=True)
 class Guard:
     """What is asked around each call of the guarded function.
 
@@ -44,7 +45,6 @@ class Guard:
     session: str | Callable[..., str]
     messages: Callable[..., Iterable[object]] | None
     kept: Callable[[Any], Iterable[object]] | None
-    _mirrors: dict[str, Mirror] = field(factory=dict, init=False)
 
     def wrap(self, compact: Callable[P, R]) -> Callable[P, R]:
         """``compact`` behind the gate. Raises: TypeError for a generator function: calling it runs nothing, and when it
@@ -57,10 +57,10 @@ class Guard:
 
         @functools.wraps(compact)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-            mirror = self._mirror(args, kwargs)
+            session = self._opened(args, kwargs)
             for _ in range(_ROUNDS):
                 said = self._said(args, kwargs)
-                if self._pass_gate(mirror, said) and self._said(args, kwargs) == said:
+                if self._pass_gate(session, said) and self._said(args, kwargs) == said:
                     break
             else:
                 raise _restless()
@@ -68,7 +68,7 @@ class Guard:
             if inspect.iscoroutine(result):
                 result.close()  # nothing of it has run
                 raise TypeError("the guarded function returned a coroutine: declare it `async def`")
-            self._follow(mirror, self._left(result, args, kwargs))
+            self._follow(session, self._left(result, args, kwargs))
             return result
 
         return guarded
@@ -78,33 +78,30 @@ class Guard:
 
         @functools.wraps(compact)
         async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
-            mirror = await asyncio.to_thread(self._mirror, args, kwargs)
+            session = await asyncio.to_thread(self._opened, args, kwargs)
             for _ in range(_ROUNDS):
                 said = self._said(args, kwargs)
-                if await asyncio.to_thread(self._pass_gate, mirror, said) and self._said(args, kwargs) == said:
+                if await asyncio.to_thread(self._pass_gate, session, said) and self._said(args, kwargs) == said:
                     break
             else:
                 raise _restless()
             result = await compact(*args, **kwargs)
-            await asyncio.to_thread(self._follow, mirror, self._left(result, args, kwargs))
+            await asyncio.to_thread(self._follow, session, self._left(result, args, kwargs))
             return result
 
         return guarded
 
-    def _mirror(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Mirror:
+    def _opened(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Session:
         session_id = self.session if isinstance(self.session, str) else self.session(*args, **kwargs)
-        if session_id not in self._mirrors:
-            with _refusing("The session cannot be opened"):
-                self._mirrors[session_id] = Mirror(self.memory.services, self.memory.session(session_id))
-        return self._mirrors[session_id]
+        with _refusing("The session cannot be opened"):
+            return self.memory.session(session_id)
 
     def _said(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
         """What is in context; None when only the session can tell."""
         return None if self.messages is None else parse(self.messages(*args, **kwargs))
 
-    def _pass_gate(self, mirror: Mirror, said: list[Message] | None) -> bool:
+    def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
         """Journal what the session does not hold and pass the gate. False when more was said meanwhile."""
-        session = mirror.session
         if said is None and not session.messages and session.last_receipt is None:
             raise FlushRefused(
                 f"Session {session.id!r} holds nothing, so nothing of what would be dropped was saved.",
@@ -112,7 +109,7 @@ class Guard:
                 target="journal",
             )
         with _refusing("What is in context cannot be journalled"):
-            mirror.add(said or [])
+            session.mirror.add(said or [])
         receipt = session.pass_gate(reason="compaction")
         return not session.unflushed or (receipt is not None and bool(receipt.overridden))
 
@@ -130,14 +127,14 @@ class Guard:
             logger.warning("what the compaction kept cannot be told: %s", type(error).__name__)
             return None
 
-    def _follow(self, mirror: Mirror, left: list[Message] | None) -> None:
+    def _follow(self, session: Session, left: list[Message] | None) -> None:
         """Let the session drop what was dropped. When it cannot, it only holds more than the context does."""
         if left is None:
             return
         try:
-            mirror.follow(left)
+            session.mirror.follow(left)
         except HoldfastError as error:
-            logger.warning("session %s still holds what was dropped: %s", mirror.session.id, error.message)
+            logger.warning("session %s still holds what was dropped: %s", session.id, error.message)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""A session in step with the list of messages that a loop keeps itself.
+"""A session in step with the list of messages that a loop keeps itself: ``session.mirror``.
 
-Before a compaction the session gets what it does not hold yet; after it, it lets go what the list let go. Messages are
-known again by what they say, as it was stored: lists have no ids, and positions move when the list gets shorter.
+The session gets what it does not hold yet, and after a compaction lets go what the list let go. Messages are known
+again by what they say, as it was stored: lists have no ids, and positions move when the list gets shorter.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def parse(rows: Iterable[object]) -> list[Message]:
         if table.get("role") not in _INSTRUCTIONS and not plain.take(table, number, reading):
             raise FlushRefused(
                 f"Message {number} of the context is of no known form, so it cannot be kept. Nothing was dropped.",
-                next_step='Let `messages=` return rows like {"role": "user", "content": "..."}.',
+                next_step='Give rows like {"role": "user", "content": "..."}.',
                 target="journal",
             )
     return reading.messages
@@ -51,39 +51,47 @@ class Mirror:
 
     def __init__(self, services: Services, session: Session) -> None:
         self._services = services
-        self.session = session
+        self._session = session
         self._carried: Counter[Key] = Counter()  # in the list and not in the session: what a compaction made or pinned
+        self._stored: dict[Key, Key] = {}  # as it was said -> as it is stored, of what is in the list
         self._lock = threading.Lock()
 
-    def missing(self, said: Sequence[Message]) -> list[Message]:
-        """What of ``said`` the session does not hold, in order. Raises: Refused and PluginError from the gate."""
-        held = Counter(_key(m) for m in self.session.messages) + self._carried
-        new = []
-        for message in said:
-            key = self._stored_key(message)
-            if held[key] > 0:
-                held[key] -= 1
-            else:
-                new.append(message)
-        return new
+    def keep(self, rows: Iterable[object]) -> list[Message]:
+        """Journal what of ``rows``, the whole list, the session does not hold; returns it as stored. Cheap to call
+        after each turn. Raises: FlushRefused for a row of no known form; Refused, PluginError; Unavailable."""
+        return self.add(parse(rows))
 
-    def add(self, said: Sequence[Message]) -> None:
-        """Journal what is missing. Raises: Refused and PluginError from the gate; Unavailable."""
+    def add(self, said: Sequence[Message]) -> list[Message]:
+        """:meth:`keep` for rows that are parsed."""
         with self._lock:
-            for m in self.missing(said):
-                self.session.add(m.role, m.text, at=m.at if m.at.timestamp() else None, tool=m.tool, failed=m.failed)
+            held = Counter(_key(m) for m in self._session.messages) + self._carried
+            new = []
+            for m, key in zip(said, self._keys(said), strict=True):
+                if held[key] > 0:
+                    held[key] -= 1
+                    continue
+                at = m.at if m.at.timestamp() else None  # the epoch stands for a row without a time
+                new.append(self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed))
+            return new
 
     def follow(self, left: Sequence[Message]) -> None:
         """Let go what stands before the stretch that ``left`` ends with; through the gate once more, which costs little
         when nothing was said since. Raises: FlushRefused; then all of it stays in the session."""
         with self._lock:
-            held = [_key(m) for m in self.session.messages]
-            keys = [self._stored_key(m) for m in left]
-            kept = self.session.compact(keep_last=len(held) - _kept_from(held, keys))
+            held = [_key(m) for m in self._session.messages]
+            keys = self._keys(left)
+            kept = self._session.compact(keep_last=len(held) - _kept_from(held, keys))
             self._carried = Counter(keys) - Counter(_key(m) for m in kept)
 
-    def _stored_key(self, message: Message) -> Key:
-        """By which the message is known once it is stored: redacted, without this machine's paths."""
+    def _keys(self, said: Sequence[Message]) -> list[Key]:
+        """By which each message is known once it is stored: redacted, without this machine's paths."""
+        known, self._stored = self._stored, {}
+        for m in said:
+            raw = _key(m)
+            self._stored[raw] = known.get(raw) or self._as_stored(m)
+        return [self._stored[_key(m)] for m in said]
+
+    def _as_stored(self, message: Message) -> Key:
         record: Mapping[str, Any] = capture.message_record(
             self._services.gate, self._services.root, message.role, message.text, at=message.at, tool=message.tool
         )

@@ -18,6 +18,7 @@ from holdfast.safety import State
 from holdfast.serde import moment, receipt_from, stamp, unstructure
 
 if TYPE_CHECKING:
+    from holdfast.mirror import Mirror
     from holdfast.services import Services
 
 OnSummary = Callable[[str], object]
@@ -38,6 +39,7 @@ class Session:
         self.journal = Journal(services.state, session_id)
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
+        self._mirror: Mirror | None = None
         self._lock = threading.RLock()  # over what follows; never held while a hook runs
         self._begin()
         self._load()
@@ -139,6 +141,15 @@ class Session:
                 self.journal.append(*capture.message_records(services.gate, services.root, new))
                 self.catch_up()
             return len(new)
+
+    @property
+    def mirror(self) -> Mirror:
+        """Keeps this session in step with the list of messages that a loop holds itself."""
+        from holdfast.mirror import Mirror
+
+        with self._lock:
+            self._mirror = self._mirror or Mirror(self._services, self)
+            return self._mirror
 
     # the flush gate
 

@@ -448,3 +448,25 @@ def test_mirror__result_that_cannot_be_read__still_reaches_the_caller(opened, ca
         assert len(compact(says("a", "b"))) == 1
     assert "what the compaction kept cannot be told" in caplog.text
     assert len(memory.session("s").messages) == 2
+
+
+@pytest.mark.req("R002")
+def test_mirror__kept_after_each_turn__journals_what_is_new_and_asks_the_gate_only_for_that(opened) -> None:
+    asked: list[str] = []
+
+    class Listens:
+        @hookimpl
+        def on_validate(self, subject: Any) -> list[Finding]:
+            asked.append(subject.text)
+            return []
+
+    session = opened(Listens()).session("s")
+    rows: list[Row] = []
+    for number in range(20):
+        rows += says(f"question {number}", f"answer {number}")
+        assert [m.text for m in session.mirror.keep(rows)] == [f"question {number}", f"answer {number}"]
+    assert len(asked) == 2 * 2 * 20, "each text once to know it again, once to store it"
+    assert session.mirror.keep(rows) == []
+    assert len(session.messages) == 40
+    with pytest.raises(FlushRefused, match="of no known form"):
+        session.mirror.keep(["a text"])
