@@ -1,0 +1,333 @@
+"""What people do to a store in their browsers: it is missed, reported, and stays as it is until somebody decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import Corrupt, Refused, Unsupported
+from holdfast.storage import ABSENT
+from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import folding, marker
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+
+
+@pytest.fixture
+def standin() -> Iterator[StandIn]:
+    with StandIn() as running:
+        running.make_repo(REPO)
+        yield running
+
+
+@pytest.fixture
+def machine(standin: StandIn, tmp_path: Path) -> Iterator[Callable[[], GiteaBackend]]:
+    """Make a machine that has never seen the store."""
+    made: list[GiteaBackend] = []
+
+    def make() -> GiteaBackend:
+        folder = tmp_path / f"machine{len(made)}"
+        folder.mkdir()
+        made.append(GiteaBackend(folder, server=standin.url, repository=REPO, token=standin.token, patience_s=1.0))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()
+
+
+@pytest.fixture
+def store(machine: Callable[[], GiteaBackend]) -> GiteaBackend:
+    return machine()
+
+
+def issue_of(standin: StandIn, name: str) -> int:
+    return next(number for number, title in standin.titles(REPO).items() if title == f"holdfast:{name}")
+
+
+def text_of(store: GiteaBackend, name: str) -> str:
+    document = store.read(name)
+    assert document is not None
+    return document.text
+
+
+def three_blocks(store: GiteaBackend) -> None:
+    for block_id in ("one", "two", "three"):
+        store.append(DAY, make_block(block_id, f"- step {block_id}"), HEADER, block_id)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int
+) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    comment, body = standin.comments(REPO, number)[place]
+    standin.edit_comment(REPO, comment, body.replace("- step", "- the step"))
+    before = standin.bodies(REPO, number)
+    for view in (store, machine()):
+        for touch in (lambda v=view: v.read(DAY), lambda v=view: v.append(DAY, make_block("four"), HEADER, "four")):
+            with pytest.raises(Corrupt, match="edited by hand") as caught:
+                touch()
+            assert f"issuecomment-{comment}" in caught.value.message
+            assert folding.ACCEPT in caught.value.next_step
+    assert standin.bodies(REPO, number) == before
+    standin.make_comment(REPO, number, "Holdfast: accept\n")
+    store.append(DAY, make_block("four"), HEADER, "four")
+    for view in (store, machine()):
+        text = text_of(view, DAY)
+        assert text.count("- the step") == 1
+        assert [line[-9:-4] for line in text.split("\n") if "block id" in line] == ["d=one", "d=two", "three", "=four"]
+
+
+def test_block__edited_after_the_state_was_accepted__corrupt_again(standin: StandIn, store: GiteaBackend) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    store.append(DAY, make_block("four", "- step four"), HEADER, "four")
+    comment, body = standin.comments(REPO, number)[-1]
+    standin.edit_comment(REPO, comment, body.replace("- step", "- the step"))
+    with pytest.raises(Corrupt):
+        store.read(DAY)
+
+
+@pytest.mark.parametrize("how", ["deleted", "marker removed"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int, how: str
+) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    comment, body = standin.comments(REPO, number)[place]
+    if how == "deleted":
+        standin.delete_comment(REPO, comment)
+    else:
+        standin.edit_comment(REPO, comment, body.rsplit("\n", 1)[0])
+    for view in (store, machine()):
+        with pytest.raises(Corrupt, match="gone from the server"):
+            view.read(DAY)
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    assert text_of(machine(), DAY).count("- step") == 2
+
+
+def test_block__last_one_deleted__missed_by_the_machine_that_saw_it(standin: StandIn, store: GiteaBackend) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("four"), HEADER, "four")):
+        with pytest.raises(Corrupt, match="newest entry"):
+            touch()
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    store.append(DAY, make_block("four", "- step four"), HEADER, "four")
+    assert text_of(store, DAY).count("- step") == 3
+
+
+def test_version__newest_one_deleted__never_an_older_one_in_its_place(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend]
+) -> None:
+    """The copy in the body tells a machine that has never seen it."""
+    store.write("MEMORY.md", "one\n")
+    revision = store.write("MEMORY.md", "two\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    for view in (store, machine()):
+        for touch in (
+            lambda v=view: v.read("MEMORY.md"),
+            lambda v=view: v.write("MEMORY.md", "three\n"),
+            lambda v=view: v.write("MEMORY.md", "three\n", revision),
+            lambda v=view: v.delete("MEMORY.md"),
+        ):
+            with pytest.raises(Corrupt):
+                touch()
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    assert text_of(machine(), "MEMORY.md") == "one\n"
+
+
+def test_version__one_that_was_replaced_is_edited__the_document_reads(standin: StandIn, store: GiteaBackend) -> None:
+    store.write("MEMORY.md", "one\n")
+    store.write("MEMORY.md", "two\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    comment, body = standin.comments(REPO, number)[0]
+    standin.edit_comment(REPO, comment, body.replace("one", "eins"))
+    assert text_of(store, "MEMORY.md") == "two\n"
+
+
+def test_version__saved_again_by_a_browser__is_intact(standin: StandIn, store: GiteaBackend) -> None:
+    """A form sends CRLF, whatever was in it."""
+    store.write("MEMORY.md", "one\n\n- two\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    comment, body = standin.comments(REPO, number)[0]
+    standin.edit_comment(REPO, comment, body.replace("\n", "\r\n") + "\r\n")
+    assert text_of(store, "MEMORY.md") == "one\n\n- two\n"
+
+
+def test_version__fence_removed__corrupt_even_when_accepted(standin: StandIn, store: GiteaBackend) -> None:
+    """There is nothing left that could be taken for the text."""
+    store.write("MEMORY.md", "one\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    comment, body = standin.comments(REPO, number)[0]
+    standin.edit_comment(REPO, comment, body.replace("```", ""))
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    with pytest.raises(Corrupt):
+        store.read("MEMORY.md")
+
+
+def test_copy__edited_by_a_person__means_nothing_and_is_replaced(standin: StandIn, store: GiteaBackend) -> None:
+    revision = store.write("MEMORY.md", "one\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    standin.edit_issue(REPO, number, body="my own words")
+    assert text_of(store, "MEMORY.md") == "one\n"
+    store.write("MEMORY.md", "two\n", revision)
+    assert "two" in standin.body(REPO, number)
+
+
+def test_fact__edited_or_deleted__corrupt_until_accepted(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend]
+) -> None:
+    for n in range(3):
+        store.add_fact(make_fact(n), 10)
+    number = issue_of(standin, "facts")
+    comment, body = standin.comments(REPO, number)[1]
+    standin.edit_comment(REPO, comment, body.replace("step 1", "stage 1"))
+    with pytest.raises(Corrupt, match="edited"):
+        store.count_facts()
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    assert [fact.content[-7:] for fact in machine().facts()] == [" step 0", "stage 1", " step 2"]
+    store.add_fact(make_fact(3), 10)
+    standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    with pytest.raises(Corrupt, match="newest entry"):
+        store.count_facts()
+
+
+@pytest.mark.parametrize("line", ["{}", "null", "[1]", '{"op": "put"}', '{"op": "set", "id": 3}', '{"op": "fly"}', "{"])
+def test_fact__accepted_and_still_no_operation__corrupt(standin: StandIn, store: GiteaBackend, line: str) -> None:
+    store.add_fact(make_fact(1), 10)
+    number = issue_of(standin, "facts")
+    comment, body = standin.comments(REPO, number)[0]
+    head, _, rest = body.partition("```json\n")
+    standin.edit_comment(REPO, comment, f"{head}```json\n{line}\n```\n{rest.rsplit(chr(10), 1)[1]}")
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    with pytest.raises(Corrupt, match="cannot be read"):
+        list(store.facts())
+
+
+def test_issue__deleted__is_a_document_deleted(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend]
+) -> None:
+    """Whoever may delete an issue has decided."""
+    three_blocks(store)
+    standin.delete_issue(REPO, issue_of(standin, f"doc:{DAY}"))
+    for view in (store, machine()):
+        assert view.read(DAY) is None
+        assert view.names() == []
+    store.append(DAY, make_block("four"), HEADER, "four")
+    assert text_of(machine(), DAY) == HEADER + make_block("four")
+
+
+def test_issue__newer_part_deleted__corrupt_and_not_the_older_part(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 2)
+    three_blocks(store)
+    standin.delete_issue(REPO, max(standin.titles(REPO)))
+    for view in (store, machine()):
+        with pytest.raises(Corrupt, match="gone from the server"):
+            view.read(DAY)
+
+
+def test_issue__closed_locked_and_labels_removed__reads_and_writes(standin: StandIn, store: GiteaBackend) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    standin.close_issue(REPO, number)
+    standin.lock(REPO, number)
+    standin.remove_labels(REPO)
+    store.append(DAY, make_block("four"), HEADER, "four")
+    assert store.names() == [DAY]
+    assert text_of(store, DAY).endswith(make_block("four"))
+
+
+def test_issue__comments_of_people_between__are_nothing(standin: StandIn, store: GiteaBackend) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    before = text_of(store, DAY)
+    for body in ("Nice!", "", "<!-- hf:rec -->", "<!-- hf:rec id=x -->\nno", "```\ntext\n```"):
+        standin.make_comment(REPO, number, body or " ")
+    assert text_of(store, DAY) == before
+
+
+def test_record__of_a_newer_holdfast__unsupported_and_nothing_written(standin: StandIn, store: GiteaBackend) -> None:
+    store.write("MEMORY.md", "one\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    standin.make_comment(REPO, number, marker.frame("New.", "x", id="n1", kind="patch"))
+    before = standin.bodies(REPO, number)
+    for touch in (lambda: store.read("MEMORY.md"), lambda: store.write("MEMORY.md", "two\n")):
+        with pytest.raises(Unsupported, match="does not know"):
+            touch()
+    assert standin.bodies(REPO, number) == before
+
+
+@pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
+def test_store__of_a_newer_form__unsupported(
+    standin: StandIn, machine: Callable[[], GiteaBackend], said: dict[str, object]
+) -> None:
+    body = marker.frame("A store.", json.dumps(said), language="json", kind="store")
+    standin.make_issue(REPO, "holdfast:store", body)
+    store = machine()
+    for touch in (lambda: store.read("MEMORY.md"), store.names, lambda: store.write("MEMORY.md", "x", ABSENT)):
+        with pytest.raises(Unsupported):
+            touch()
+    assert len(standin.titles(REPO)) == 1
+
+
+@pytest.mark.parametrize(
+    "spoilt", [b"", b"{", b"[]", b'{"format": 1}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
+)
+def test_index__file_of_no_use__made_anew(
+    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
+) -> None:
+    three_blocks(store)
+    path = tmp_path / "machine0" / ".holdfast" / "state" / "gitea-index.json"
+    assert b"step" not in path.read_bytes()
+    path.write_bytes(spoilt)
+    again = GiteaBackend(tmp_path / "machine0", server=standin.url, repository=REPO, token=standin.token)
+    assert text_of(again, DAY) == text_of(store, DAY)
+    again.append(DAY, make_block("four"), HEADER, "four")
+    again.close()
+    assert json.loads(path.read_bytes())["format"] == 1
+
+
+def test_index__of_another_repository__is_not_used(standin: StandIn, store: GiteaBackend, tmp_path: Path) -> None:
+    store.write("MEMORY.md", "one\n")
+    standin.make_repo("agent/other")
+    other = GiteaBackend(tmp_path / "machine0", server=standin.url, repository="agent/other", token=standin.token)
+    assert other.read("MEMORY.md") is None
+    assert other.names() == []
+    other.close()
+
+
+@pytest.mark.parametrize(("name", "text"), [("MEMORY.md", "x" * (512 * 1024 + 1)), ("é" * 130 + ".md", "x")])
+def test_write__more_than_an_issue_takes__refused_unsent(
+    standin: StandIn, store: GiteaBackend, name: str, text: str
+) -> None:
+    with pytest.raises(Refused) as caught:
+        store.write(name, text)
+    assert caught.value.next_step
+    assert standin.requests == []
+
+
+def test_append__record_or_document_over_the_limit__refused(standin: StandIn, store: GiteaBackend) -> None:
+    with pytest.raises(Refused, match="64 KiB"):
+        store.append(DAY, make_block("one", "x" * (64 << 10)), HEADER, "one")
+    store.write(DAY, "x" * (480 << 10))
+    with pytest.raises(Refused, match="512 KiB"):
+        store.append(DAY, make_block("one", "x" * (40 << 10)), HEADER, "one")
+    with pytest.raises(Refused, match="64 KiB"):
+        store.add_fact(make_fact(1, "x" * (64 << 10)), 10)
+    assert len(text_of(store, DAY)) == 480 << 10
