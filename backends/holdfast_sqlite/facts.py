@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -18,7 +19,7 @@ from holdfast.storage import FactOrder
 from holdfast_sqlite import schema
 from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.faults import RESTORE
-from holdfast_sqlite.search import SearchIndex
+from holdfast_sqlite.search import BATCH, SearchIndex
 
 #: A listing of no more facts than this is read at once; a longer one as it is used, from a connection of its own.
 AT_ONCE: Final = 500
@@ -30,6 +31,14 @@ _SELECT_TWIN: Final = f"{_SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+#: The same as one statement, with the same seq, for a fact that changes nothing else: while there is room for it, and
+#: while the search index need not hear of it. Else, and when its id or its digest is taken, it does nothing.
+_INSERT_ALONE: Final = """
+    INSERT OR IGNORE INTO facts (id, duplicate, content, category, confidence, created_us, source)
+    VALUES (
+        (SELECT ?1 FROM state WHERE indexed >= 0
+         AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?8, indexed + ?9)),
+        ?2, ?3, ?4, ?5, ?6, ?7)"""
 _WEAKEST: Final = "SELECT seq, id, content FROM facts WHERE seq <> ? ORDER BY confidence, created_us, seq LIMIT ?"
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
 
@@ -48,9 +57,13 @@ class Facts:
             # A duplicate needs no write lock; when another process is quicker, the unique index decides.
             twin = None if sql is None else _twin(sql, digest)
             if twin is None:
+                row = _row_of(fact, digest)
+                room = (min(limit - 1, sys.maxsize), BATCH - 2)
+                if self._index.enabled and self._database.alone(sql, _INSERT_ALONE, row + room):
+                    return AddResult(outcome=AddOutcome.ADDED, fact=fact)
                 with self._database.transaction(sql) as change:
                     self._index.prepare(change)
-                    result = self._insert(change, fact, digest, limit)
+                    result = self._insert(change, fact, row, limit)
                 if result.outcome is AddOutcome.ADDED:
                     return result
             else:
@@ -114,7 +127,7 @@ class Facts:
             if sql is None:
                 return iter(())
             if 0 <= wanted <= AT_ONCE or schema.count_facts(sql) <= AT_ONCE:
-                return iter([_fact(row) for row in sql.execute(query, (wanted,))])
+                return map(_fact, sql.execute(query, (wanted,)).fetchall())
         return self._lazily(query, wanted)
 
     def count(self) -> int:
@@ -125,7 +138,7 @@ class Facts:
         snapshot = self._database.snapshot()
         if snapshot is None:
             with self._database.reading() as sql:
-                return iter([] if sql is None else [_fact(row) for row in sql.execute(query, (wanted,))])
+                return map(_fact, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
         rows = self._rows(snapshot, query, wanted)
         next(rows)  # from here on its end closes the snapshot, also when nobody takes a fact from it
         return (_fact(row) for row in rows if row is not None)
@@ -139,23 +152,13 @@ class Facts:
         finally:
             snapshot.close()
 
-    def _insert(self, change: Change, fact: Fact, digest: bytes, limit: int) -> AddResult:
+    def _insert(self, change: Change, fact: Fact, row: tuple[Any, ...], limit: int) -> AddResult:
         # Never a seq that the index may still know, even if its fact was evicted.
         seq = max(change.last, change.indexed) + 1
-        row = (
-            seq,
-            fact.id,
-            digest,
-            fact.content,
-            fact.category,
-            fact.confidence,
-            (fact.created_at - _EPOCH) // _MICROSECOND,
-            fact.source,
-        )
         try:
-            change.sql.execute(_INSERT, row)
+            change.sql.execute(_INSERT, (seq, *row))
         except sqlite3.IntegrityError as error:
-            twin = _twin(change.sql, digest)
+            twin = _twin(change.sql, row[1])
             if twin:
                 return _duplicate(twin)
             raise Conflict(
@@ -201,6 +204,12 @@ def _digest(content: str) -> bytes:
     return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
 
 
+def _row_of(fact: Fact, digest: bytes) -> tuple[Any, ...]:
+    """The values of a row, but for its seq."""
+    created_us = (fact.created_at - _EPOCH) // _MICROSECOND
+    return fact.id, digest, fact.content, fact.category, fact.confidence, created_us, fact.source
+
+
 def _twin(sql: sqlite3.Connection, digest: bytes) -> Fact | None:
     row = sql.execute(_SELECT_TWIN, (digest,)).fetchone()
     return None if row is None else _fact(row)
@@ -231,6 +240,6 @@ def _fact(row: Sequence[Any]) -> Fact:
         content=content,
         category=category,
         confidence=confidence,
-        created_at=_EPOCH + timedelta(microseconds=created_us),
+        created_at=_EPOCH + timedelta(0, 0, created_us),
         source=source,
     )
