@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
-_NAME: Final = r"[A-Za-z0-9._-]+"
+_NAME: Final = r"(?!\.+[/#!])[A-Za-z0-9._-]+"  # no name is made of dots alone
 _TARGET: Final = re.compile(rf"(?:({_NAME}/{_NAME}))?[#!]([1-9][0-9]{{0,8}})")
 _TICKS: Final = re.compile(r"(`+)")
 

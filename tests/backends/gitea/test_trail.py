@@ -177,11 +177,9 @@ def test_flush__retried_after_somebody_edited_the_comment__is_left_alone_and_tol
 # references
 
 
-#: How the server looks for references, after taking out code. Source: gitea modules/references/references.go, 1.26.
+#: What may be a reference, a good deal wider than what the server takes for one: it wants certain characters behind it.
 _REFERENCES = [
-    re.compile(r"(?:\s|^|\(|\[)(@[\w-][-.\w]*(?:/[-\w][-.\w]*)?)", re.ASCII),
-    re.compile(r"(?:\s|^|\(|\[|'|\")([#!][0-9]+)(?:\s|$|\)|\]|'|\"|[:;,.?!])", re.ASCII),
-    re.compile(r"(?:\s|^|\(|\[)([\w.-]+/[\w.-]+[#!][0-9]+)(?:\s|$|\)|\]|[:;,.?!])", re.ASCII),
+    re.compile(r"(?:^|[\s(\['\"])((?:[\w.-]+/[\w.-]+)?[#!][0-9]+|@[\w-]+)", re.ASCII),
     re.compile(r"https://git\.test/[\w.-]+/[\w.-]+/(?:issues|pulls)/[0-9]+", re.ASCII),
 ]
 
@@ -206,11 +204,13 @@ _WORDS = st.sampled_from(
 @given(st.lists(_WORDS, max_size=12).map("".join))
 def test_quiet__any_text__makes_no_reference_and_is_stable(text):
     text = " ".join(text.split())
-    assert seen_by_the_server("x " + quiet(text, server="https://git.test", repository="acme/shop")) == []
+    once = quiet(text, server="https://git.test", repository=REPO)
+    assert seen_by_the_server("x " + once) == []
+    assert quiet(once, server="https://git.test", repository=REPO) == once
 
 
 def test_quiet__checked_against_plain_text__the_check_can_fail():
-    assert seen_by_the_server("see #12 and `#13`, @ana") == ["@ana", "@ana", "#12", "#12"]
+    assert seen_by_the_server("see #12 and `#13`, @ana") == ["#12", "@ana", "#12", "@ana"]
 
 
 def test_quiet__target_that_is_meant__stays_a_reference():
@@ -229,7 +229,8 @@ def test_quiet__target_that_is_meant__stays_a_reference():
         ("https://git.test.evil/x/y/issues/3", "None"),
         ("#0", "None"),
         ("acme/shop#12 and more", "None"),
-        ("../..#1", "../..#1"),
+        ("../..#1", "None"),
+        ("a/..#1", "None"),
     ],
 )
 def test_target_of__what_people_write__is_the_work_or_nothing(text, target):
