@@ -1,0 +1,83 @@
+"""Checks that installed distributions bring to ``holdfast doctor``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Bring = Callable[[str, str], None]
+
+
+@pytest.fixture
+def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:
+    """``bring("acme", "def checks(memory): ...")``: a distribution of that name with such a check."""
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+
+    def install(name: str, source: str) -> None:
+        info = tmp_path / "site" / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "entry_points.txt").write_text(f"[holdfast.checks]\n{name} = {name}_checks:checks\n")
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        (info.parent / f"{name}_checks.py").write_text(source)
+        monkeypatch.delitem(sys.modules, f"{name}_checks", raising=False)
+
+    return install
+
+
+GOOD = """from holdfast.doctor import Check, Outcome
+def checks(memory):
+    yield Check(name="acme", outcome=Outcome.WARN, message=f"looked at {memory.services.root}", next_step="Look.")
+"""
+
+
+def of(result, name: str) -> list[dict[str, str]]:
+    return [check for check in result.json["checks"] if check["name"] == name]
+
+
+def enable(project: Path, name: str) -> None:
+    (project / "holdfast.toml").write_text(f"[plugins.{name}]\n")
+
+
+def test_doctor__check_of_an_enabled_plugin__is_asked(run, project, bring):
+    bring("acme", GOOD)
+    enable(project, "acme")
+    (check,) = of(run("doctor", "--json"), "acme")
+    assert check["message"] == f"looked at {project}"
+    assert check["outcome"] == "warn"
+
+
+def test_doctor__check_of_a_distribution_that_is_only_installed__is_not_imported(run, project, bring):
+    bring("acme", "raise SystemExit")
+    assert of(run("doctor", "--json"), "acme") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def checks(memory):\n    raise KeyError('gone')\n", "KeyError"),
+        ("def checks(memory):\n    return ['text']\n", "str is no Check"),
+        ("def checks():\n    return []\n", "TypeError"),
+        ("checks = None\n", "TypeError"),
+        ("import nowhere_to_be_found\n", "nowhere_to_be_found"),
+        ("def checks(memory):\n    open('/nowhere/at/all')\n", "Could not look at"),
+    ],
+)
+def test_doctor__check_that_breaks__is_one_failed_line_and_the_others_are_there(run, project, bring, source, told):
+    bring("acme", source)
+    enable(project, "acme")
+    result = run("doctor", "--json")
+    (check,) = of(result, "acme")
+    assert check["outcome"] == "fail"
+    assert told in check["message"]
+    assert check["next_step"]
+    assert of(result, "leftovers")
+    assert result.code == 1
+
+
+def test_doctor__check_that_breaks_half_way__what_it_found_stays(run, project, bring):
+    bring("acme", GOOD + "    raise ValueError('half')\n")
+    enable(project, "acme")
+    assert [check["outcome"] for check in of(run("doctor", "--json"), "acme")] == ["warn", "fail"]

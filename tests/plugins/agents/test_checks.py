@@ -1,0 +1,267 @@
+"""What ``holdfast doctor`` says of the clients: installed, trusted, running, and what goes around the hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.conftest import Said
+
+from holdfast import heartbeat
+from holdfast_agents.clients import CLIENTS
+
+Command = Callable[..., Said]
+HOUR_S = 3600.0
+
+
+def lines(command: Command, client: str) -> list[tuple[str, str]]:
+    """Outcome and message of each line about a client."""
+    return [(c["outcome"], c["message"]) for c in command("doctor", "--json").json["checks"] if c["name"] == client]
+
+
+def outcome(told: list[tuple[str, str]], words: str) -> str:
+    """Of the one line with these words."""
+    found = [result for result, message in told if words in message]
+    assert len(found) == 1, told
+    return found[0]
+
+
+def trust(home: Path, project: Path, key: str = "pre_compact:0:0") -> None:
+    """What Codex writes when its user trusts a folder and its hooks."""
+    path = home / ".codex/config.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        f'[projects."{project}"]\ntrust_level = "trusted"\n'
+        f'[hooks.state."{project}/.codex/hooks.json:{key}"]\ntrusted_hash = "sha256:aa"\n'
+    )
+
+
+@pytest.fixture
+def guarded(command: Command, project: Path, home: Path) -> Command:
+    """All three clients, installed, trusted and seen to run."""
+    for client in CLIENTS:
+        assert command("install", client).code == 0
+        heartbeat.beat(str(project / ".holdfast/state"), client, "Stop", "s1")
+    trust(home, project)
+    return command
+
+
+def edit(path: Path, change: Callable[[Any], None]) -> None:
+    settings = json.loads(path.read_text())
+    change(settings)
+    path.write_text(json.dumps(settings))
+
+
+def test_checks__no_client__one_line_that_says_how(command: Command) -> None:
+    (told,) = lines(command, "agents")
+    assert told[0] == "ok"
+    assert "holdfast install CLIENT" in told[1]
+    assert not any(lines(command, client) for client in CLIENTS)
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize("client", CLIENTS)
+def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(guarded: Command, client: str) -> None:
+    told = lines(guarded, client)
+    assert {result for result, _ in told} == {"ok"}
+    assert outcome(told, "installed") == outcome(told, "its hooks run: Stop, just now") == "ok"
+    around = next(message for _, message in told if "goes around" in message)
+    wanted = {
+        "claude-code": ("/clear", "--bare", "--safe-mode", "disableAllHooks", "not trusted", "DISABLE_COMPACT=1"),
+        "codex": ("does not trust", "cannot be switched off"),
+        "opencode": ("--pure",),
+    }
+    assert [word for word in wanted[client] if word not in around] == []
+    assert guarded("doctor").code == 0
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_checks__installed_and_never_seen_to_run__is_a_remark(command: Command, client: str) -> None:
+    command("install", client)
+    assert outcome(lines(command, client), "has run yet") == "warn"
+
+
+def transcript(client: str, home: Path, project: Path) -> Path:
+    if client == "claude-code":
+        path = home / ".claude/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / "s1.jsonl"
+    else:
+        path = home / ".codex/sessions/2026/11/22/rollout-s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"type": "session_meta", "payload": {"cwd": str(project)}}) + "\n")
+    return path
+
+
+@pytest.mark.req("R172")
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_checks__the_client_went_on_without_its_hooks__fails(
+    guarded: Command, home: Path, project: Path, client: str
+) -> None:
+    path = transcript(client, home, project)
+    assert outcome(lines(guarded, client), "its hooks run") == "ok"
+    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
+    assert outcome(lines(guarded, client), "its hooks ran last") == "fail"
+    assert guarded("doctor").code == 1
+
+
+def test_checks__codex_was_used_in_another_folder__says_nothing_of_this_one(
+    guarded: Command, home: Path, project: Path
+) -> None:
+    path = transcript("codex", home, project / "elsewhere" / "..")
+    path.write_text(json.dumps({"payload": {"cwd": "/somewhere/else"}}) + "\nnot JSON\n")
+    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
+    assert outcome(lines(guarded, "codex"), "its hooks run") == "ok"
+
+
+# what is wrong with settings
+
+CLAUDE, CODEX = ".claude/settings.json", ".codex/hooks.json"
+
+
+@pytest.mark.parametrize(("client", "name"), [("claude-code", CLAUDE), ("codex", CODEX)])
+def test_checks__hook_at_compaction_is_gone__fails(guarded: Command, project: Path, client: str, name: str) -> None:
+    edit(project / name, lambda settings: settings["hooks"].pop("PreCompact"))
+    assert outcome(lines(guarded, client), "lacks the hook for PreCompact") == "fail"
+
+
+@pytest.mark.parametrize(("client", "name"), [("claude-code", CLAUDE), ("codex", CODEX)])
+def test_checks__another_hook_is_gone__is_a_remark(guarded: Command, project: Path, client: str, name: str) -> None:
+    edit(project / name, lambda settings: settings["hooks"].pop("Stop"))
+    assert outcome(lines(guarded, client), "lacks the hook for Stop") == "warn"
+
+
+@pytest.mark.parametrize(
+    ("change", "fatal"),
+    [
+        (lambda h: h["PreCompact"][0]["hooks"][0].update(command="holdfast hook claude-code"), True),
+        (lambda h: h["PreCompact"][0].update(matcher="manual"), True),
+        (lambda h: h["PreCompact"][0]["hooks"][0].pop("onFailure"), True),
+        (lambda h: h["Stop"][0]["hooks"][0].update(timeout=1), False),
+    ],
+)
+def test_checks__hook_was_changed__told(
+    guarded: Command, project: Path, change: Callable[[Any], None], fatal: bool
+) -> None:
+    edit(project / CLAUDE, lambda settings: change(settings["hooks"]))
+    assert outcome(lines(guarded, "claude-code"), "another hook for") == ("fail" if fatal else "warn")
+
+
+@pytest.mark.parametrize("name", [CLAUDE, ".claude/settings.local.json", "HOME"])
+def test_checks__hooks_are_switched_off__fails(guarded: Command, project: Path, home: Path, name: str) -> None:
+    path = home / ".claude/settings.json" if name == "HOME" else project / name
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists():
+        path.write_text("{}")
+    edit(path, lambda settings: settings.update(disableAllHooks=True))
+    assert outcome(lines(guarded, "claude-code"), "disableAllHooks` in") == "fail"
+
+
+def test_checks__settings_are_no_json__fails_with_the_place(guarded: Command, project: Path) -> None:
+    (project / CLAUDE).write_text('{"hooks": {}, // holdfast\n}')
+    assert outcome(lines(guarded, "claude-code"), "has a comment (line 1, column 15)") == "fail"
+
+
+def test_checks__holdfast_is_not_on_path__told(guarded: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for client in CLIENTS:
+        assert outcome(lines(guarded, client), "cannot be found here") == "fail"
+
+
+def test_checks__guarded_twice__is_a_remark(guarded: Command) -> None:
+    guarded("install", "opencode", "--scope", "user")
+    assert outcome(lines(guarded, "opencode"), "each hook runs twice") == "warn"
+
+
+def test_checks__hooks_of_a_program_with_its_full_path__are_as_good(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for client in CLIENTS:
+        command("install", client, "--scope", "user")
+        told = lines(command, client)
+        assert not [message for _, message in told if "another" in message or "found here" in message], told
+
+
+def test_checks__hooks_come_from_nowhere_known__is_a_remark(command: Command, project: Path) -> None:
+    command("init")
+    heartbeat.beat(str(project / ".holdfast/state"), "claude-code", "Stop", "s1")
+    assert outcome(lines(command, "claude-code"), "in no settings") == "warn"
+
+
+# Codex: trust
+
+
+@pytest.mark.parametrize(
+    ("config", "told", "result"),
+    [
+        ("", "not trusted", "fail"),
+        ('[projects."{project}"]\ntrust_level = "untrusted"\n', "does not trust this folder", "fail"),
+        ('[hooks.state."{project}/.codex/hooks.json:pre_compact:1:0"]\ntrusted_hash = "x"\n', "not trusted:", "fail"),
+        (
+            '[hooks.state."{project}/.codex/hooks.json:pre_compact:0:0"]\ntrusted_hash = "x"\nenabled = false\n',
+            "not trusted:",
+            "fail",
+        ),
+        ("nonsense", "cannot be read", "fail"),
+        (None, "not trusted:", "warn"),
+    ],
+)
+def test_checks__codex_hooks_that_are_not_trusted__fail_unless_codex_is_not_used(
+    command: Command, project: Path, home: Path, config: str | None, told: str, result: str
+) -> None:
+    command("install", "codex")
+    if config is not None:
+        (home / ".codex").mkdir()
+        (home / ".codex/config.toml").write_text(config.replace("{project}", str(project)))
+    assert outcome(lines(command, "codex"), told) == result
+
+
+def test_checks__codex_hook_behind_another__the_place_of_ours_counts(
+    command: Command, project: Path, home: Path
+) -> None:
+    (project / ".codex").mkdir()
+    (project / CODEX).write_text('{"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "mine"}]}]}}')
+    command("install", "codex")
+    trust(home, project)
+    assert outcome(lines(command, "codex"), "not trusted") == "fail"
+    trust(home, project, "pre_compact:1:0")
+    assert outcome(lines(command, "codex"), "installed and trusted") == "ok"
+
+
+def test_checks__codex_trusts_a_folder_above__counts(command: Command, project: Path, home: Path) -> None:
+    command("install", "codex")
+    trust(home, project)
+    path = home / ".codex/config.toml"
+    path.write_text(path.read_text().replace(f'projects."{project}"', f'projects."{project.parent}"'))
+    assert outcome(lines(command, "codex"), "installed and trusted") == "ok"
+
+
+# opencode: the switch and the plugin
+
+
+def test_checks__opencode_without_the_switch__fails(guarded: Command, project: Path) -> None:
+    edit(project / "opencode.json", lambda settings: settings.pop("agent"))
+    assert outcome(lines(guarded, "opencode"), "does not set agent.compaction.disable") == "fail"
+
+
+def test_checks__opencode_without_the_plugin__fails(guarded: Command, project: Path) -> None:
+    (project / ".opencode/plugins/holdfast.js").unlink()
+    assert outcome(lines(guarded, "opencode"), "compaction is off altogether") == "fail"
+
+
+def test_checks__opencode_with_another_plugin__is_a_remark(guarded: Command, project: Path) -> None:
+    path = project / ".opencode/plugins/holdfast.js"
+    path.write_text(path.read_text() + "// changed\n")
+    assert outcome(lines(guarded, "opencode"), "not what this version installs") == "warn"
+
+
+def test_checks__status__is_not_affected(guarded: Command, project: Path) -> None:
+    (project / CLAUDE).write_text("broken")
+    said = guarded("status", "--json")
+    assert said.code == 0
+    assert "checks" not in said.json
