@@ -49,7 +49,11 @@ class Derived:
         return list(self._note(name)) if surface is Surface.DAILY else []
 
     def _summary(self, name: str) -> Iterator[Finding]:
-        """A daily summary: each block's note is there, and each line stands in a source."""
+        """A daily summary: each block's note is there, and each line stands in a source. Not of one that is older than
+        notes are kept."""
+        day = self._services.layout.day_of(Surface.TRAIL, name)
+        if day is None or self._is_old(day, self._services.config.retention.daily):
+            return
         for number, line in enumerate((self._text(name) or "").splitlines(), 1):
             told = _SOURCE.fullmatch(line.strip())
             if told is not None:
@@ -86,9 +90,6 @@ class Derived:
 
     def _lost(self, note: str, block: str) -> str:
         """Why a summary's source is not there, or nothing."""
-        day = self._services.layout.day_of(Surface.DAILY, note)
-        if day is not None and self._is_old(day, self._services.config.retention.daily):
-            return ""
         text = self._text(note)
         if text is None:
             return f"tells of {note}, which is missing"
