@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
 from holdfast_gitea.client import Repo
-from holdfast_gitea.folding import NEXT, Folded, Record, Segment
+from holdfast_gitea.folding import NEXT, SNAPSHOT, Folded, Record, Segment
 from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, entry_of, numbers
 from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
@@ -56,7 +56,7 @@ class Chain:
     @property
     def is_full(self) -> bool:
         """Whether the next record should go to a new issue."""
-        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root]
+        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
         return len(here) >= MOST_RECORDS or sum(r.size for r in here) >= MOST_BYTES
 
     def accepts(self, record_id: str) -> bool:

@@ -1,0 +1,422 @@
+"""The store on the stand-in: what calls cost, faults on the way, issues that are full, compaction, and its settings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
+
+import holdfast_gitea
+from holdfast.config import StorageConfig
+from holdfast.errors import ConfigError, Unavailable
+from holdfast.models import AddOutcome
+from holdfast.storage import ABSENT
+from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import token
+from holdfast_gitea.backend import GiteaBackend, from_options
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+
+Machine = Callable[..., GiteaBackend]
+
+
+@pytest.fixture
+def standin() -> Iterator[StandIn]:
+    with StandIn() as running:
+        running.make_repo(REPO)
+        yield running
+
+
+@pytest.fixture
+def machine(standin: StandIn, tmp_path: Path) -> Iterator[Machine]:
+    made: list[GiteaBackend] = []
+
+    def make(server: str = "", *, name: str = "", **more: float) -> GiteaBackend:
+        folder = tmp_path / (name or f"machine{len(made)}")
+        folder.mkdir(exist_ok=True)
+        address = server or standin.url
+        made.append(GiteaBackend(folder, server=address, repository=REPO, token=standin.token, **more))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()
+
+
+@pytest.fixture
+def store(machine: Machine) -> GiteaBackend:
+    return machine()
+
+
+def text_of(store: GiteaBackend, name: str) -> str:
+    document = store.read(name)
+    assert document is not None
+    return document.text
+
+
+def numbers(standin: StandIn, title: str) -> list[int]:
+    return [number for number, found in standin.titles(REPO).items() if found == title]
+
+
+# --- what it costs --------------------------------------------------------------------------------------------
+
+
+def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_says(
+    standin: StandIn, machine: Machine
+) -> None:
+    """docs/gitea.md has this table."""
+    store = machine()
+    revision = store.write("MEMORY.md", "one\n")
+    store.append(DAY, make_block("one"), HEADER, "one")
+    store.add_fact(make_fact(1), 10)
+    store.names()
+
+    def cost(call: Callable[[], object]) -> str:
+        standin.requests.clear()
+        call()
+        return " ".join(seen.method for seen in standin.requests)
+
+    assert cost(lambda: store.read("MEMORY.md")) == "GET"
+    assert cost(lambda: store.write("MEMORY.md", "two\n", revision)) == "GET POST GET PATCH"
+    assert cost(lambda: store.write("MEMORY.md", "two\n")) == "GET"
+    assert cost(lambda: store.append(DAY, make_block("two"), HEADER, "two")) == "GET POST GET"
+    assert cost(lambda: store.append(DAY, make_block("two"), HEADER, "two")) == "GET"
+    assert cost(lambda: store.add_fact(make_fact(2), 10)) == "GET POST GET"
+    assert cost(lambda: store.add_fact(make_fact(2), 10)) == "GET"
+    assert cost(lambda: store.update_fact("fact_00000001", confidence=0.2)) == "GET POST GET"
+    assert cost(lambda: store.delete_fact("fact_00000001")) == "GET POST GET"
+    assert cost(lambda: list(store.facts())) == "GET"
+    assert cost(store.names) == "GET"
+    assert cost(lambda: store.read("new.md")) == "GET"
+    assert cost(lambda: store.write("new.md", "new\n", ABSENT)) == "GET POST GET POST GET PATCH"
+    assert cost(lambda: store.delete("new.md")) == "GET PATCH POST GET"
+    later = machine(name="machine0")  # another process on the same machine asks once which issues are new
+    assert cost(lambda: later.append(DAY, make_block("three"), HEADER, "three")) == "GET GET POST GET"
+
+
+def test_batch__a_hundred_facts__one_write(standin: StandIn, store: GiteaBackend) -> None:
+    store.add_fact(make_fact(0), 500)
+    standin.requests.clear()
+    with store.batch():
+        for number in range(1, 101):
+            store.add_fact(make_fact(number), 500)
+        assert store.count_facts() == 101
+    assert [seen.method for seen in standin.requests] == ["GET", "GET", "POST", "GET"]
+    assert store.count_facts() == 101
+
+
+# --- faults ---------------------------------------------------------------------------------------------------
+
+
+def do_everything(store: GiteaBackend, spoil: Callable[[], None]) -> None:
+    """Every kind of call, each of them spoilt once."""
+    spoil()
+    revision = store.write("MEMORY.md", "one\n", ABSENT)  # makes the issue, too
+    spoil()
+    assert store.write("MEMORY.md", "two\n", revision) == store.read("MEMORY.md").revision  # type: ignore[union-attr]
+    for block_id in ("one", "two"):
+        spoil()
+        store.append(DAY, make_block(block_id), HEADER, block_id)
+    for number in (1, 2, 3):
+        spoil()
+        assert store.add_fact(make_fact(number), 2).outcome is AddOutcome.ADDED
+    spoil()
+    assert store.update_fact("fact_00000002", content="changed").content == "changed"
+    spoil()
+    store.delete_fact("fact_00000003")
+    store.write("gone.md", "x")
+    spoil()
+    store.delete("gone.md")
+
+
+@pytest.mark.req("R142")
+@pytest.mark.parametrize("method", ["POST", "GET", "PATCH"])
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+def test_store__every_call_hit_by_a_fault__nothing_lost_and_nothing_twice(
+    standin: StandIn, machine: Machine, fault: Fault, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast_gitea.transport._FIRST_PAUSE_S", 0.02)
+    with FaultProxy(standin.url) as proxy:
+        store = machine(proxy.url, timeout_s=SLOW_S / 5)
+        do_everything(store, lambda: proxy.spoil(method, "/issues", fault))
+        proxy.heal()
+        assert proxy.spoilt
+        for view in (store, machine()):
+            assert view.names() == ["MEMORY.md", DAY]
+            assert text_of(view, "MEMORY.md") == "two\n"
+            assert text_of(view, DAY) == HEADER + make_block("one") + make_block("two")
+            assert [fact.content for fact in view.facts()] == ["changed"]
+
+
+@pytest.mark.req("R142")
+def test_write__server_dies_before_the_answer_and_comes_back__the_same_call_settles_it(
+    standin: StandIn, machine: Machine
+) -> None:
+    with FaultProxy(standin.url) as proxy:
+        store = machine(proxy.url, patience_s=0.1)
+        revision = store.write("MEMORY.md", "one\n")
+        proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
+        proxy.spoil("GET", "/comments$", FAULTS["502 before the write"], nth=2, times=99)
+        with pytest.raises(Unavailable) as caught:
+            store.write("MEMORY.md", "two\n", revision)
+        assert caught.value.next_step
+        proxy.heal()
+        assert text_of(store, "MEMORY.md") == "two\n"
+        assert store.write("MEMORY.md", "two\n") == store.read("MEMORY.md").revision  # type: ignore[union-attr]
+        assert len(standin.bodies(REPO, numbers(standin, "holdfast:doc:MEMORY.md")[0])) == 2
+
+
+def test_store__server_down__unavailable_soon_and_nothing_made(standin: StandIn, machine: Machine) -> None:
+    store = machine(patience_s=0.2)
+    standin.down()
+    began = time.monotonic()
+    for touch in (
+        lambda: store.read("MEMORY.md"),
+        lambda: store.append(DAY, make_block("one"), HEADER, "one"),
+        lambda: store.add_fact(make_fact(1), 10),
+        store.names,
+        store.compact,
+    ):
+        with pytest.raises(Unavailable):
+            touch()
+    assert time.monotonic() - began < 3
+    standin.up()
+    assert store.names() == []
+    assert standin.titles(REPO) == {}
+
+
+def test_copy__cannot_be_made__the_write_counts(standin: StandIn, machine: Machine) -> None:
+    with FaultProxy(standin.url) as proxy:
+        store = machine(proxy.url)
+        proxy.spoil("PATCH", "/issues/", FAULTS["502 before the write"], times=99)
+        store.write("MEMORY.md", "one\n")
+        assert text_of(machine(), "MEMORY.md") == "one\n"
+
+
+@pytest.mark.parametrize("version", ["1.25", "forgejo"])
+def test_store__server_without_content_version__works_the_same(version: str, tmp_path: Path) -> None:
+    with StandIn(version=version) as standin:  # type: ignore[arg-type]
+        standin.make_repo(REPO)
+        store = GiteaBackend(tmp_path, server=standin.url, repository=REPO, token=standin.token)
+        do_everything(store, lambda: None)
+        assert "two" in standin.body(REPO, numbers(standin, "holdfast:doc:MEMORY.md")[0])
+        standin.delete_issue(REPO, numbers(standin, f"holdfast:doc:{DAY}")[0])
+        assert store.read(DAY) is None
+        store.close()
+
+
+# --- issues that are full -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 4)
+
+
+@pytest.mark.usefixtures("small")
+def test_document__many_versions__read_from_the_newest_issue_alone(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    for number in range(15):
+        revision = store.write("MEMORY.md", f"version {number}\n")
+    assert len(numbers(standin, "holdfast:doc:MEMORY.md")) == 4
+    view = machine()
+    view.names()
+    standin.requests.clear()
+    document = view.read("MEMORY.md")
+    assert document is not None
+    assert (document.text, document.revision) == ("version 14\n", revision)
+    assert len(standin.requests) == 1
+    assert view.names() == ["MEMORY.md"]
+    view.delete("MEMORY.md")
+    assert (store.read("MEMORY.md"), store.names()) == (None, [])
+
+
+@pytest.mark.req("R096")
+@pytest.mark.usefixtures("small")
+def test_journal__many_blocks__whole_over_all_its_issues(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    ids = [f"b{number}" for number in range(11)]
+    for block_id in ids:
+        store.append(DAY, make_block(block_id), HEADER, block_id)
+    assert len(numbers(standin, f"holdfast:doc:{DAY}")) == 3
+    for view in (store, machine()):
+        assert text_of(view, DAY) == HEADER + "".join(map(make_block, ids))
+        view.append(DAY, make_block("b2", "- again"), HEADER, "b2")
+    view.write(DAY, "short\n")
+    assert text_of(store, DAY) == "short\n"
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("part", [1 << 18, 300])
+def test_facts__many_operations__a_new_issue_begins_with_all_of_them(
+    standin: StandIn, machine: Machine, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    """With small parts a snapshot takes several comments."""
+    monkeypatch.setattr("holdfast_gitea.facts._PART", part)
+    store = machine()
+    for number in range(14):
+        store.add_fact(make_fact(number), 8)
+    for view in (store, machine()):
+        assert [int(fact.id[5:], 16) for fact in view.facts()] == list(range(6, 14))
+        standin.requests.clear()
+        assert view.count_facts() == 8
+        assert len(standin.requests) == 1
+    assert len(numbers(standin, "holdfast:facts")) == 4
+
+
+@pytest.mark.usefixtures("small")
+def test_step__killed_after_making_the_issue__the_next_write_goes_on_in_it(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    for number in range(4):
+        store.write("MEMORY.md", f"version {number}\n")
+    spare = standin.make_issue(REPO, "holdfast:doc:MEMORY.md")
+    for view in (machine(), store):
+        view.write("MEMORY.md", f"by {id(view)}\n")
+        assert {text_of(one, "MEMORY.md") for one in (view, machine())} == {f"by {id(view)}\n"}
+    assert numbers(standin, "holdfast:doc:MEMORY.md")[-1] == spare
+
+
+@pytest.mark.usefixtures("small")
+def test_snapshot__killed_between_its_parts__facts_come_from_the_older_issue(
+    standin: StandIn, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast_gitea.facts._PART", 300)
+    store = machine()
+    for number in range(5):
+        store.add_fact(make_fact(number), 9)
+    newest = numbers(standin, "holdfast:facts")[-1]
+    for comment, body in standin.comments(REPO, newest)[1:]:  # as if they had never been written
+        assert "kind=" in body
+        standin.delete_comment(REPO, comment)
+    view = machine()
+    assert [int(fact.id[5:], 16) for fact in view.facts()] == [0, 1, 2, 3]
+    view.add_fact(make_fact(5), 9)
+    assert machine().count_facts() == 5
+
+
+# --- compaction -----------------------------------------------------------------------------------------------
+
+
+def fill(store: GiteaBackend) -> None:
+    store.write("MEMORY.md", "- Zaubernuss\n")
+    store.write("MEMORY.md", "- kept\n")
+    store.append(DAY, make_block("one", "- Zaubernuss"), HEADER, "one")
+    store.delete(DAY)
+    store.append("memory/kept.md", make_block("one", "- stays"), HEADER, "one")
+    store.add_fact(make_fact(1, "Zaubernuss"), 10)
+    store.add_fact(make_fact(2, "stays"), 10)
+    store.delete_fact("fact_00000001")
+
+
+def everything(standin: StandIn) -> str:
+    texts = [standin.body(REPO, n) + "".join(standin.bodies(REPO, n)) for n in standin.titles(REPO)]
+    return "\n".join(texts).lower()
+
+
+def test_compact__as_an_administrator__nothing_of_it_on_the_server_and_the_rest_reads(
+    standin: StandIn, machine: Machine
+) -> None:
+    """The issues are removed, and with them what the server keeps of their edits."""
+    store, other = machine(), machine()
+    fill(store)
+    assert other.names() == ["MEMORY.md", "memory/kept.md"]
+    before = set(standin.titles(REPO))
+    journal = numbers(standin, "holdfast:doc:memory/kept.md")
+    store.compact()
+    standin.requests.clear()
+    store.compact()
+    assert {seen.method for seen in standin.requests} == {"GET"}
+    assert "zaubernuss" not in everything(standin)
+    assert not set(numbers(standin, "holdfast:doc:MEMORY.md")) & before
+    assert numbers(standin, "holdfast:doc:memory/kept.md") == journal
+    for view in (store, other, machine()):
+        assert text_of(view, "MEMORY.md") == "- kept\n"
+        assert text_of(view, "memory/kept.md") == HEADER + make_block("one", "- stays")
+        assert (view.read(DAY), view.names()) == (None, ["MEMORY.md", "memory/kept.md"])
+        assert [fact.content for fact in view.facts()] == ["stays"]
+    other.append(DAY, make_block("one"), HEADER, "one")
+    assert text_of(store, DAY) == HEADER + make_block("one")
+
+
+def test_compact__without_administrator_rights__emptied_and_says_which_issues_are_left(
+    tmp_path: Path,
+) -> None:
+    with StandIn() as standin:
+        standin.make_repo("owner/memory", rights={"agent": "write"})
+        store = GiteaBackend(tmp_path, server=standin.url, repository="owner/memory", token=standin.token)
+        fill(store)
+        for _ in range(2):
+            with pytest.raises(Unavailable, match=r"#\d") as caught:
+                store.compact()
+        assert "administrator" in caught.value.next_step
+        left = [n for n, title in standin.titles("owner/memory").items() if "to be removed" in title]
+        assert left
+        for number in standin.titles("owner/memory"):
+            texts = [standin.body("owner/memory", number), *standin.bodies("owner/memory", number)]
+            assert not any("zaubernuss" in text.lower() for text in texts)
+        assert text_of(store, "MEMORY.md") == "- kept\n"
+        for number in left:
+            standin.delete_issue("owner/memory", number)
+        store.compact()
+        store.close()
+
+
+# --- settings -------------------------------------------------------------------------------------------------
+
+
+def test_from_options__complete__opens_what_it_names(standin: StandIn, tmp_path: Path) -> None:
+    options = {"server": standin.url, "repository": REPO, "timeout_s": 5, "lock_timeout_s": 1.5, "file": "x.db"}
+    store = from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": standin.token})
+    store.write("MEMORY.md", "one\n")
+    assert store.where("MEMORY.md") == f"{standin.url}/{REPO}/issues/2"
+    assert store.where("other.md") == f"{standin.url}/{REPO}/issues"
+    assert standin.token not in repr(store)
+    assert (tmp_path / ".holdfast" / "state" / ".gitignore").exists()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"repository": REPO}, "storage.server"),
+        ({"server": "https://x.org"}, "storage.repository"),
+        ({"server": 3, "repository": REPO}, "storage.server"),
+        ({"server": "https://x.org", "repository": "memory"}, "storage.repository"),
+        ({"server": "http://x.org", "repository": REPO}, "storage.server"),
+        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "storage.timeout_s"),
+        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "storage.insecure_http"),
+    ],
+)
+def test_from_options__not_usable__config_error_names_the_key(
+    tmp_path: Path, options: dict[str, object], named: str
+) -> None:
+    with pytest.raises(ConfigError, match=named):
+        from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
+
+
+def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.secrets.has_keyring", lambda: False)
+    both = {"HOLDFAST_GITEA_TOKEN": "own", "GITEA_TOKEN": "usual"}
+    assert token.find(both) == "own"
+    assert token.find({"GITEA_TOKEN": "usual"}) == "usual"
+    with pytest.raises(ConfigError, match="no token") as caught:
+        token.find({"HOLDFAST_GITEA_TOKEN": " "})
+    assert "holdfast auth set gitea" in caught.value.next_step
+
+
+def test_hook__another_backend__left_alone(tmp_path: Path) -> None:
+    assert holdfast_gitea.storage_backend(StorageConfig(backend="file"), tmp_path) is None
+
+
+def test_hook__gitea__the_backend(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITEA_TOKEN", standin.token)
+    config = StorageConfig(backend="gitea", options={"server": standin.url, "repository": REPO})
+    store = holdfast_gitea.storage_backend(config, tmp_path)
+    assert isinstance(store, GiteaBackend)
+    store.close()
