@@ -20,10 +20,11 @@ end, and only then the text ends with a newline and three dots. Source: R062-R06
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from attrs import field, frozen
+from attrs import define, field
 
 from holdfast import profile, recall
 from holdfast.errors import BadValue, Refused
@@ -43,6 +44,8 @@ _FACTS: Final = "Facts:"
 #: What a line with a fact costs about, and how many lines are read beyond what that says.
 _LINE_TOKENS: Final = 24
 _SPARE: Final = 4
+#: Lines that tell how many will fit.
+_SAMPLE: Final = 16
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
@@ -58,9 +61,9 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     limit = max_tokens // _LINE_TOKENS + _SPARE
     while True:
         # A listing of a known length costs the store one look; one that was too short is read again, longer.
-        facts = list(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
+        facts = iter(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
-        if not block.fill(lambda part, lines: _admit_facts(services, part, lines), facts) or len(facts) < limit:
+        if not block.fill(lambda part, lines: _admit_facts(services, part, lines), facts) or block.taken < limit:
             return block.text()
         limit *= 3
 
@@ -75,7 +78,7 @@ def _one_line(text: str) -> str:
     return text if text.isprintable() else " ".join(text.split())
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class _Block:
     """The text under construction: the head, and as many lines as fit."""
 
@@ -84,23 +87,24 @@ class _Block:
     fenced: bool
     head: str
     lines: list[str] = field(factory=list)
+    taken: int = 0  # facts, of which some may have been refused
 
-    def fill(self, admit: Callable[[Sequence[Fact], list[str]], list[str]], facts: Sequence[Fact]) -> bool:
-        """Put in as many lines as fit. Returns whether all did."""
-        waiting = list(map(fact_line, facts))
-        while waiting:
-            room = self.budget - self.count(self._render(len(self.lines)))
-            if room < 0:
+    def fill(self, admit: Callable[[Sequence[Fact], list[str]], list[str]], facts: Iterator[Fact]) -> bool:
+        """Put in as many lines as fit, taking few facts more. Returns whether all did."""
+        while (room := self.budget - self.count(self._render(len(self.lines)))) >= 0:
+            part = list(islice(facts, _SAMPLE))
+            if not part:
                 break
-            cost = self.count("\n".join(waiting))
-            # So many as the mean says, and a few more, since what is taken here still passes the gate.
-            share = len(waiting) if cost <= room else len(waiting) * room * 51 // (cost * 50) + _SPARE
-            self.lines.extend(admit(facts[-len(waiting) :][:share], waiting[:share]))
-            del waiting[:share]
-        if self._fits(len(self.lines)):
-            return True
-        del self.lines[_largest(len(self.lines), self._fits) :]
-        return False
+            lines = list(map(fact_line, part))
+            # So many as the mean of these says, and a few more, since what is taken here still passes the gate.
+            share = len(part) * room * 51 // (max(1, self.count("\n".join(lines))) * 50) + _SPARE
+            part.extend(islice(facts, max(0, share - len(part))))
+            lines.extend(map(fact_line, part[len(lines) :]))
+            self.lines.extend(admit(part, lines))
+            self.taken += len(part)
+        if room < 0:
+            del self.lines[_largest(len(self.lines) - 1, self._fits) :]
+        return room >= 0
 
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
@@ -163,7 +167,10 @@ def _admitted(services: Services, head: str) -> str:
 
 def _admit_facts(services: Services, facts: Sequence[Fact], lines: list[str]) -> list[str]:
     """The lines of ``facts`` as they pass the gate now."""
+    whole = "\n".join(lines)
     try:
+        if services.gate.admit(whole, surface=Surface.FACT) == whole:
+            return lines  # as mostly; to put borders between them and to part them again takes as long as to write them
         return services.gate.admit_all(lines, surface=Surface.FACT)
     except Refused:
         if len(lines) > 1:

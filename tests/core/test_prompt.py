@@ -187,6 +187,38 @@ def test_prompt__rule_newer_than_the_facts__masked_or_left_out(project: Path) ->
         )
 
 
+class AcrossLines:
+    """A rule whose findings reach from one line to the next."""
+
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        return [
+            Finding(rule="pair", message="a pair", span=m.span(), replacement="[PAIR]")
+            for m in re.finditer(r"first.*\n.*second", subject.text)
+        ]
+
+
+def test_prompt__finding_that_two_facts_only_make_together__each_stays_as_it_is(project: Path) -> None:
+    with Holdfast.open(project, plugins=[("across", AcrossLines())]) as memory:
+        memory.facts.create("first", "goal", 0.9)
+        memory.facts.create("second", "goal", 0.8)
+        assert memory.prompt() == "Facts:\n- [goal | 0.90] first\n- [goal | 0.80] second"
+
+
+@pytest.mark.req("R067")
+def test_prompt__many_refused__the_next_ones_take_their_place(project: Path) -> None:
+    rule = LateRule()
+    with Holdfast.open(project, plugins=[("late", rule)]) as memory:
+        memory.facts.import_(
+            {"content": f"forbidden {n}" if n % 4 else f"fine {n}", "category": "goal", "confidence": 1 - n / 1000}
+            for n in range(400)
+        )
+        rule.on = True
+        rows = _rows(memory.prompt(400))
+        assert [row.partition("] ")[2] for row in rows] == [f"fine {n}" for n in range(0, 4 * len(rows), 4)]
+        assert len(rows) > 45
+
+
 _profiles = st.builds(dict, **{name: st.just("") | strategies.texts(max_size=200) for name in SECTIONS})
 
 
