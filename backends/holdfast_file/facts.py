@@ -11,7 +11,8 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from stat import S_ISREG
 from typing import Final, NamedTuple
 
@@ -34,6 +35,10 @@ _BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
 #: Follow no symbolic link, and wait for nobody at the other end of a pipe.
 _AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
+#: The fields of an :class:`_Identity`.
+_of_stat: Callable[[os.stat_result], tuple[int, int, int, int]] = attrgetter(
+    "st_dev", "st_ino", "st_size", "st_mtime_ns"
+)
 
 
 class _Identity(NamedTuple):
@@ -46,7 +51,7 @@ class _Identity(NamedTuple):
 
     @classmethod
     def of(cls, stat: os.stat_result) -> _Identity:
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        return cls._make(_of_stat(stat))
 
 
 class FactFile:
@@ -96,7 +101,8 @@ class FactFile:
                         if fd is not None:
                             os.close(fd)
                     if twin is None:
-                        self._shrink()
+                        if evicted:  # else there is no dead line more
+                            self._shrink()
                         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
@@ -182,7 +188,8 @@ class FactFile:
         """The ids that left."""
         if self._index.get(fact.id):
             raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
-        evicted = self._index.weakest(len(self._index) - (limit - 1))
+        surplus = len(self._index) - (limit - 1)
+        evicted = self._index.weakest(surplus) if surplus > 0 else ()
         self._append(Operation(fact=fact, leaves=evicted), key, fd)
         return evicted
 
@@ -328,7 +335,7 @@ class FactFile:
             return None
         as_left = False
         try:
-            as_left = _Identity.of(os.fstat(fd)) == key and self._ends_as_known(fd)
+            as_left = _of_stat(os.fstat(fd)) == key and self._ends_as_known(fd)
         except OSError:
             return None
         finally:

@@ -8,12 +8,32 @@ import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 from holdfast import durable
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.storage import check_name
 
 _MOVE = "Move it away or restore the file from a copy, then try again."
+
+
+class _StoreLock(durable.Lock):
+    """The lock in the private folder of ``place``. That the folder is missing shows when the lock cannot be taken: to
+    look first would cost every change a call for what hardly ever happens."""
+
+    def __init__(self, path: str, timeout_s: float, place: Place) -> None:
+        super().__init__(path, timeout_s)
+        self._place = place
+
+    def __enter__(self) -> Self:
+        if self._place.private_is_known:
+            try:
+                return super().__enter__()
+            except Unavailable as error:
+                if not isinstance(error.__cause__, FileNotFoundError):
+                    raise
+        self._place.make_private()
+        return super().__enter__()
 
 
 class Place:
@@ -33,7 +53,7 @@ class Place:
         self._lock = os.path.join(self.private, "store.lock")
         self._timeout_s = timeout_s
         self._holder: tuple[int, int] | None = None  # process and thread of the batch that holds the lock
-        self._known = False  # whether the way to the private folder was looked at
+        self.private_is_known = False  # whether the private folder was found, or made, where it has to be
         if os.path.commonpath((self.root, self.folder)) != self.root:
             raise Refused(
                 f"The store's folder {path!r} is outside of the project.",
@@ -99,18 +119,19 @@ class Place:
         """The store's lock, as a context manager: one writer at a time, over all threads and processes."""
         if self._holder and self._holder == (os.getpid(), threading.get_ident()):
             return contextlib.nullcontext()
-        there = os.path.isdir(self.private)
-        if not (self._known and there):
-            if not self.holds(os.path.realpath(self.private)):
-                raise Refused(
-                    "A symbolic link takes the store's folder out of the project.",
-                    next_step="Replace the link by a real folder.",
-                )
-            self._known = True
-        if not there:
+        return _StoreLock(self._lock, self._timeout_s, self)
+
+    def make_private(self) -> None:
+        """Make the private folder if it is missing. Raises: Refused when a symbolic link takes it elsewhere."""
+        if not self.holds(os.path.realpath(self.private)):
+            raise Refused(
+                "A symbolic link takes the store's folder out of the project.",
+                next_step="Replace the link by a real folder.",
+            )
+        if not os.path.isdir(self.private):
             self.make_folder(self.private)
             durable.replace(os.path.join(self.private, ".gitignore"), b"*\n")
-        return durable.lock(self._lock, timeout_s=self._timeout_s)
+        self.private_is_known = True
 
     def make_folder(self, folder: str) -> None:
         """Make ``folder`` and see to it that the whole way to it from the root is durable.
