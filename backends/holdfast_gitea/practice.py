@@ -7,16 +7,19 @@ from contextlib import contextmanager
 from typing import Final
 
 from holdfast.forge import Practice
+from holdfast_gitea.client import Gitea
 from holdfast_gitea.standin import StandIn
 
 _REPOSITORY: Final = "shop/payments"
+_NUMBER: Final = 218  # what the demo's session is about
 
 
 class _OnLoopback(Practice):
     def __init__(self, server: StandIn) -> None:
         self._server = server
         server.make_repo(_REPOSITORY)
-        self._number = server.make_issue(_REPOSITORY, "Webhooks are delivered twice", poster="ana")
+        server.world.repo(_REPOSITORY).last_number = _NUMBER - 1
+        self._number = server.make_issue(_REPOSITORY, "Nobody is charged twice for one order", poster="ines", pull=True)
         self.target = f"{_REPOSITORY}#{self._number}"
         self.settings = {"server": server.url, "repository": _REPOSITORY}
         self.environment = {"HOLDFAST_GITEA_TOKEN": server.token}
@@ -33,6 +36,8 @@ class _OnLoopback(Practice):
 
 @contextmanager
 def stand_in() -> Iterator[Practice]:
-    """Running while the block lasts, on a free port of this machine."""
+    """Running while the block lasts, on a free port of this machine. Raises: PluginLoadFailed without the library that
+    the client needs: better before anything is played."""
     with StandIn() as server:
+        Gitea(server.url, server.token).close()
         yield _OnLoopback(server)

@@ -1,0 +1,116 @@
+"""Where the acts of ``holdfast demo`` are played, and what all of them do: capture, compact, look from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from holdfast.cli import receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.cli.term import Term
+    from holdfast.engine import Holdfast
+    from holdfast.models import Message, Payload
+    from holdfast.session import Session
+
+#: So many messages stay after each compaction.
+KEEP = 4
+
+
+class Stage:
+    """One terminal, one project, one session."""
+
+    def __init__(self, out: Term, memory: Holdfast, session: Session) -> None:
+        self.out = out
+        self.memory = memory
+        self.session = session
+
+    def capture(self, messages: Sequence[Message]) -> None:
+        """Journal what was said, one message after the other."""
+        start = time.perf_counter()
+        for number, message in enumerate(messages, 1):
+            self.session.add(
+                message.role,
+                message.text,
+                message_id=message.id,
+                at=message.at,
+                tool=message.tool,
+                failed=message.failed,
+            )
+            if self.out.is_tty:
+                self._progress(f"{number} of {len(messages)} messages")
+        each_ms = (time.perf_counter() - start) * 1000 / len(messages)
+        if self.out.is_tty:
+            self._progress("")
+        self.step(
+            f"{len(messages)} messages captured, each on disk before the next ({each_ms:.1f} ms each). "
+            f"In context: {len(self.session.messages)} messages, about {self.session.token_usage} tokens."
+        )
+
+    def show_masks(self) -> None:
+        """The lines in which something was masked."""
+        lines = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
+        if lines:
+            self.step("The user pasted credentials. What reached the disk, and what any model is shown:")
+            self.quote("\n".join(lines))
+
+    def compact(self, payload: Payload | None = None) -> None:
+        """Compact, and show the receipt. Raises: FlushRefused."""
+        before = len(self.session.messages)
+        kept = self.session.compact(KEEP, payload)
+        self.out.say()
+        if self.session.last_receipt is not None:
+            receipt.show(self.out, self.session.last_receipt, now=self.memory.services.now())
+        self.out.say()
+        self.step(f"Only now the context is dropped: {before} messages became {len(kept)}.")
+
+    def resume(self) -> None:
+        """The resume point as a new agent is given it, without the notes that follow it."""
+        text = self.another_process("load", "--max-chars", "9000")
+        self.quote(text.split("\n<!-- ", 1)[0].removeprefix("<recalled-memory>\n"))
+
+    def another_process(self, *words: str) -> str:
+        """What ``holdfast WORDS`` prints in a process of its own."""
+        command = [sys.executable, "-m", "holdfast", "--root", self.memory.services.root, *words]
+        env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
+        return done.stdout + done.stderr
+
+    def state(self) -> str:
+        """The session's state, as it is shown."""
+        return self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
+
+    def title(self, number: str, text: str) -> None:
+        """The heading of an act."""
+        self.out.say()
+        self.out.say(self.out.bold(f"{number}. {text}"))
+        self.out.say()
+
+    def step(self, text: str) -> None:
+        """What happens now."""
+        self.out.say(f"  {self.out.mark('dot')} {text}")
+
+    def quote(self, text: str) -> None:
+        """What somebody else said: a file, another process, a server."""
+        bar = self.out.dim("│" if self.out.unicode else "|")
+        for line in text.strip("\n").splitlines():
+            long = len(line) > self.out.width - 6  # what was printed as a table stays one
+            quoted = self.out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}"
+            self.out.say(quoted.rstrip())
+
+    def look_yourself(self, *rows: tuple[str, str]) -> None:
+        """What to try next: commands, and what they are for."""
+        folder = self.memory.services.root
+        self.out.say()
+        self.out.say(self.out.bold("Look yourself"))
+        first = (f'cd "{folder}"' if " " in folder else f"cd {folder}", "plain files and nothing else")
+        self.out.say(self.out.table([first, *rows]))
+
+    def _progress(self, text: str) -> None:
+        self.out.stream.write(f"\r\x1b[K  {text}" if text else "\r\x1b[K")
+        self.out.stream.flush()
