@@ -88,10 +88,12 @@ def plugin(words: tuple[str, ...]) -> dict[str, str]:
         "version": version() if version()[:1].isdigit() else "0.0.0",
         "description": "Memory that survives compaction: nothing is dropped until it is durable.",
         "author": {"name": "holdfast"},
+        "license": "MIT",
     }
     server = {"mcpServers": {"holdfast": {"command": words[0], "args": [*words[1:], "mcp"]}}}
     return {
         ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
+        "README.md": texts.data("plugin-readme.md"),
         "hooks/hooks.json": hooks(words).show(),
         "commands/memory-update.md": command(),
         "skills/holdfast/SKILL.md": texts.skill(),

@@ -65,7 +65,7 @@ def needed(where: Where) -> Needed:
             place(_instructions(), "the protocol", "AGENTS.md", below=base),
             place(Whole(body=texts.skill()), "the skill", ".agents", "skills", "holdfast", "SKILL.md", below=agents),
             place(
-                Whole(body=texts.memory_update(name="memory-update")),
+                Whole(body=texts.memory_update("what stands behind this name", name="memory-update")),
                 "$memory-update",
                 *(".agents", "skills", "memory-update", "SKILL.md"),
                 below=agents,

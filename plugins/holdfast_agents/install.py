@@ -129,7 +129,9 @@ def _by_hand(where: Where, wanted: Needed) -> list[str]:
     if find_spec("mcp") is None:
         steps.append("For the MCP tools, which are optional: `pip install 'holdfast[mcp]'`.")
     if not where.in_project:
-        steps.append("Run `holdfast init` in each project that is to have a memory of its own.")
+        steps.append(
+            "Each project in which you start it gets a memory of its own; `holdfast init` there makes its settings."
+        )
     return [*steps, "After the first turn, `holdfast doctor` shows whether the hooks really run."]
 
 

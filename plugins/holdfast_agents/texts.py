@@ -30,7 +30,8 @@ def skill() -> str:
     return data("skill.md")
 
 
-def memory_update(**front_matter: str) -> str:
-    """The command, with the front matter of a client."""
+def memory_update(wish: str = "$ARGUMENTS", **front_matter: str) -> str:
+    """The command, with the front matter of a client; ``wish`` stands where its user's words are put in."""
     head = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in front_matter.items())
-    return f"---\ndescription: {_DESCRIPTION}\n{head}---\n{_COMMENT}\n\n{data('memory-update.md')}"
+    body = data("memory-update.md").replace("WISH", wish)
+    return f"---\ndescription: {_DESCRIPTION}\n{head}---\n{_COMMENT}\n\n{body}"

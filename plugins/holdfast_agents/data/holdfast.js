@@ -41,9 +41,14 @@ export const Holdfast = async ({ client, directory }) => {
     return result
   }
 
-  const toast = (title, message, variant) =>
-    within(TOAST_LIMIT_MS, Promise.resolve().then(() =>
-      client.tui.showToast({ body: { title, message, variant, duration: 15_000 } }))).catch(() => {})
+  // Tells the person. `opencode run` has no window and hides what an error says, so there it goes to the terminal.
+  const toast = (title, message, variant) => {
+    if (process.argv[2] === "run") process.stderr.write(`holdfast: ${title}: ${message}\n`)
+    const shown = Promise.resolve().then(() =>
+      client.tui.showToast({ body: { title, message, variant, duration: 15_000 } }),
+    )
+    return within(TOAST_LIMIT_MS, shown).catch(() => {})
+  }
 
   const messagesOf = async (id, query) => {
     try {
@@ -76,11 +81,11 @@ export const Holdfast = async ({ client, directory }) => {
     if (answer.code !== 0) {
       if (!warned) {
         warned = true
-        await toast("holdfast does not run", `${problem(answer)} Compaction is blocked until it does.`, "warning")
+        await toast("hooks do not run", `${problem(answer)} Compaction is blocked until it does.`, "warning")
       }
       return ""
     }
-    if (answer.stderr.trim()) await toast("holdfast", answer.stderr.trim(), "warning")
+    if (answer.stderr.trim()) await toast("notice", answer.stderr.trim(), "warning")
     return answer.stdout.trim()
   }
 

@@ -92,3 +92,4 @@ def test_memory_update__front_matter__is_what_each_client_reads() -> None:
     assert all("description: " in head for head in heads.values())
     assert "allowed-tools: Bash(holdfast flush:*)" in heads["claude-code"]
     assert "name: memory-update" in heads["codex"]
+    assert ["$ARGUMENTS" in shown[name] for name in MEMORY_UPDATE.values()] == [True, True, False]

@@ -260,7 +260,7 @@ def test_events__the_program_fails__work_goes_on_and_the_user_is_told_once(play:
     played = play(TURN, SYSTEM, idle, TURN, script=script)
     assert [r.get("error") for r in played.results] == [None] * 4
     assert played.results[1]["output"]["system"] == []
-    assert [t["title"] for t in played.toasts] == ["holdfast does not run"]
+    assert [t["title"] for t in played.toasts] == ["hooks do not run"]
 
 
 def test_events__a_notice_of_the_program__is_shown(play: Play) -> None:
