@@ -15,7 +15,8 @@ from attrs import define, field, frozen
 @frozen(kw_only=True)
 class Reply:
     """One answer. ``status`` other than 200 is an error; ``cut`` sends half of the body and hangs up; ``delay_s`` waits
-    first. ``blocks`` are Anthropic content blocks sent as they are; ``refusal`` is OpenAI's field of that name."""
+    first. ``blocks`` are Anthropic content blocks sent as they are; ``refusal`` is OpenAI's field of that name, and
+    ``calls`` are its tool calls, each a name and arguments."""
 
     text: str = ""
     status: int = 200
@@ -25,6 +26,7 @@ class Reply:
     stop: str = ""
     blocks: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
+    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
 
 @frozen(kw_only=True)
@@ -100,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
             }
         elif self.path.endswith("/chat/completions"):
             answer = _chat(body, reply)
-        elif self.path.endswith("/messages"):
+        elif self.path.partition("?")[0].endswith("/messages"):
             answer = _message(body, reply)
         else:
             answer, reply = {"error": {"type": "not_found_error", "message": "no such path"}}, Reply(status=404)
@@ -116,13 +118,26 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _chat(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    message = {"role": "assistant", "content": reply.text if reply.refusal is None else None, "refusal": reply.refusal}
+    content = reply.text if reply.refusal is None and not reply.calls else None
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": reply.refusal}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+            for n, (name, arguments) in enumerate(reply.calls)
+        ]
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
         "model": body["model"],
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reply.stop or "stop"}],
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "logprobs": None,
+                "finish_reason": reply.stop or ("tool_calls" if reply.calls else "stop"),
+            }
+        ],
         "usage": {"prompt_tokens": 120, "completion_tokens": 30, "total_tokens": 150},
     }
 
