@@ -33,6 +33,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "demo": "see the promise kept, in a few seconds, in a folder of its own",
         "init": "set up holdfast in this project",
     },
+    "Guard a client": {
+        "install": "put holdfast's hooks into Claude Code, opencode or Codex",
+        "uninstall": "take them out again",
+        "hook": "what the hooks run: answers one event of a client",
+        "mcp": "serve tools and documents to an MCP client, on stdin and stdout",
+    },
     "Keep what must survive": {
         "add": "journal one message of a session",
         "flush": "make a session durable, verify it and print the receipt",
@@ -80,7 +86,7 @@ COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name,
 
 
 #: Commands of the table that a plugin of ours brings.
-PROVIDED: frozenset[str] = frozenset()
+PROVIDED = frozenset(GROUPS["Guard a client"])
 
 
 def known() -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import cli
-from holdfast.cli.commands import COMMANDS
+from holdfast.cli.commands import COMMANDS, PROVIDED
 
 #: A plain call of each command that prints data.
 CALLS = {
@@ -31,6 +31,8 @@ CALLS = {
     "status": ["status"],
     "outbox": ["outbox"],
     "sessions": ["sessions"],
+    "install": ["install", "claude-code"],
+    "uninstall": ["uninstall", "claude-code"],
     "doctor": ["doctor"],
     "config": ["config"],
     "plugins": ["plugins"],
@@ -179,7 +181,7 @@ def test_interrupt__exit_130(run, monkeypatch):
 
 def test_every_command__has_a_module(tmp_path):
     folder = Path(cli.__file__).parent
-    assert all((folder / f"{command}.py").is_file() for command in COMMANDS)
+    assert all((folder / f"{command}.py").is_file() != (command in PROVIDED) for command in COMMANDS)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
