@@ -104,7 +104,7 @@ def prepare(folder: Path, size: int, *, journalled: bool) -> dict[str, bytes]:
             file.writelines(json.dumps(row) + "\n" for row in rows)
             for event in events if journalled else ():
                 turns.journal(claude_code.parse({**common, **event}), str(project))
-    payloads = {
+    payloads: dict[str, dict[str, object]] = {
         "UserPromptSubmit": {"prompt": "Go on with the parser, please.", "prompt_id": "p"},
         "PostToolUse": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "ok"}},
         "Stop": {"last_assistant_message": "The parser is done; the tests pass.", "prompt_id": "p"},

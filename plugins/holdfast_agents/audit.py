@@ -40,7 +40,7 @@ _SHORT = 3
 def lost(work: Work, summary: str) -> tuple[str, ...]:
     """Names of the fields of ``work`` that ``summary`` does not tell of, in the order of :data:`LABELS`."""
     told = summary.casefold()
-    words = set(_words(told))
+    words = set(_WORD.findall(told))
     return tuple(name for name in LABELS if any(not _is_kept(text, told, words) for text in _texts(work, name)))
 
 
@@ -91,8 +91,8 @@ def _is_kept(text: str, told: str, words: set[str]) -> bool:
     exact = [w.casefold() for w in _WORD.findall(text) if _EXACT.search(w)]
     if any(w not in told for w in exact):
         return False
-    wanted = set(_words(text.casefold()))
-    return not wanted or len(wanted & words) >= _ENOUGH * len(wanted)
+    wanted = set(_words(text.casefold()) or _WORD.findall(text.casefold()))
+    return len(wanted & words) >= _ENOUGH * len(wanted)
 
 
 def _words(text: str) -> list[str]:

@@ -35,7 +35,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     except HoldfastError as error:
         failure = error  # the flush will most likely fail as well, and knows of overrides
     try:
-        receipt = session.pass_gate(_payload(event), "compaction")
+        receipt = session.pass_gate(_payload(event, session), "compaction")
     except FlushRefused as refused:
         return _blocked(refused, session.id)
     if receipt is not None and receipt.overridden:
@@ -57,13 +57,18 @@ def compacted(memory: Holdfast, event: Event) -> None:
     """The context is gone: drop it here, too, and look what the summary lost. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
-    session.compact(0, _payload(event))
+    session.compact(0, _payload(event, session))
     summary = event.text or last_summary(event)
     work = work_of(services, session.id)
     if summary and work is not None:
         names = audit.lost(work, summary)
         if names:
             audit.keep(services.state, session.id, names)
+
+
+def told(memory: Holdfast, event: Event) -> None:
+    """Journal what the transcript tells of a turn whose end came without its text. Raises: HoldfastError."""
+    follow(memory.services, Session(memory.services, event.session), event, patience_s=0.1)
 
 
 def ending(memory: Holdfast, event: Event) -> None:
@@ -88,9 +93,11 @@ def _blocked(error: HoldfastError, session: str) -> Reply:
     return Reply(block=refusal(error.message, error.next_step, session))
 
 
-def _payload(event: Event) -> Payload | None:
+def _payload(event: Event, session: Session) -> Payload | None:
     """What a sub-agent was given is its parent's work, which has a handoff of its own: nothing is left open for it."""
-    return Payload(work_open=False, curated=CuratedDecision()) if event.agent else None
+    if not event.agent or not session.unflushed:
+        return None
+    return Payload(work_open=False, curated=CuratedDecision())
 
 
 def _mark(services: Services, session: str, error: HoldfastError) -> None:

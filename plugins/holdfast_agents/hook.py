@@ -152,7 +152,10 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return SILENCE  # what a sub-agent does comes back to its parent as the result of a tool
         root = _root(event, self.root)
-        if event.kind in _HEAVY:
+        silent = event.kind == events.STOP and not (
+            event.text or event.parts
+        )  # only the transcript tells what was said
+        if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
             return self._with_store(event, root)
         if event.kind == events.CONFIG:
             return self._config(event, root)
@@ -162,7 +165,7 @@ class _Call:
         if event.kind == events.TOOL:
             return SILENCE
         self._beat(event)
-        notice = self._held_back(event) if turns.is_unsafe(self.state, event.session) else ""
+        notice = self._held_back(event)
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
             from holdfast import Holdfast
@@ -186,6 +189,9 @@ class _Call:
 
             if event.kind == events.COMPACTING:
                 return gated.compacting(memory, event)
+            if event.kind == events.STOP:
+                gated.told(memory, event)
+                return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
                 gated.compacted(memory, event)
             else:
@@ -200,6 +206,10 @@ class _Call:
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
+        from holdfast_agents import turns
+
+        if not turns.is_unsafe(self.state, event.session):
+            return ""
         from holdfast import safety
         from holdfast_agents.events import refusal
 
@@ -221,7 +231,8 @@ class _Call:
             return Reply(block=f"holdfast keeps the context: {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
             notice = f"holdfast: {error.message} {error.next_step} Until then compaction is held back."
-            return Reply(notice=notice)
+            cannot = f"holdfast cannot read this project's memory now: {error.message} Do not take it for empty."
+            return Reply(notice=notice, context=cannot if self.kind == events.START else "")
         return SILENCE
 
     def _beat(self, event: Event) -> None:

@@ -43,13 +43,20 @@ def start(memory: Holdfast, event: Event) -> Reply:
     unsafe = _unsafe(memory)
     head = [unsafe.partition("\n")[0], _session_line(event), _lost(services, event.session)]
     text = "\n\n".join(filter(None, head))
-    room = MAX_CHARS - len(text) - 2
-    whole = f"{text}\n\n{memory.load(max_chars=room)}"
-    size = len(whole.encode())
-    if event.client in _IN_BYTES and size > MAX_CHARS:
-        whole = f"{text}\n\n{memory.load(max_chars=max(500, room * MAX_CHARS // size))}"
+    whole = _fitted(memory, text, in_bytes=event.client in _IN_BYTES)
     audit.forget(services.state, event.session)
     return Reply(context=whole, notice=unsafe)
+
+
+def _fitted(memory: Holdfast, head: str, *, in_bytes: bool) -> str:
+    """``head`` and as much of the brief as the client takes."""
+    room = MAX_CHARS - len(head) - 2
+    while True:
+        whole = f"{head}\n\n{memory.load(max_chars=max(1, room))}"
+        size = len(whole.encode()) if in_bytes else len(whole)
+        if size <= MAX_CHARS or room <= 1:
+            return whole
+        room = room * MAX_CHARS // size - 16
 
 
 def remind(memory: Holdfast, event: Event) -> str:

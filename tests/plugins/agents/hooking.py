@@ -1,0 +1,155 @@
+"""Starts ``holdfast hook`` as a client does: a process, JSON on stdin, an answer on both streams."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.journal import Journal
+from holdfast_agents import events
+
+DATA = Path(__file__).parents[2] / "data" / "clients"
+SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
+
+
+class Answered(NamedTuple):
+    """What the client sees."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one JSON object that stdout holds."""
+        told = json.loads(self.stdout)
+        assert isinstance(told, dict)
+        return told
+
+    @property
+    def context(self) -> str:
+        """What is put before the model."""
+        return str(self.json["hookSpecificOutput"]["additionalContext"]) if self.stdout.startswith("{") else self.stdout
+
+    @property
+    def notice(self) -> str:
+        """What is shown to the person."""
+        return str(self.json.get("systemMessage", "")) if self.stdout else ""
+
+
+NOTHING = Answered(0, "", "")
+
+
+class Client:
+    """A client with one conversation in ``project``. Its transcript is a file beside the project."""
+
+    def __init__(self, project: Path, name: str = "claude-code", native: str = SESSION) -> None:
+        self.project = project
+        self.name = name
+        self.native = native
+        self.session = events.session_of(name, native)
+        self.transcript = project.parent / f"{native}.jsonl"
+        self.state = project / ".holdfast" / "state"
+
+    def payload(self, event: str, **more: Any) -> dict[str, Any]:
+        """A payload as Claude Code sends it; ``None`` leaves a key out."""
+        whole = {
+            "session_id": self.native,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.project),
+            "hook_event_name": event,
+            **more,
+        }
+        return {k: v for k, v in whole.items() if v is not None}
+
+    def start(self, payload: Mapping[str, Any] | bytes, *words: str, **env: str) -> subprocess.Popen[bytes]:
+        """The process, with its input given and closed."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "hook", self.name, *words],
+            cwd=self.project,
+            env={**_environment(), **env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin
+        process.stdin.write(payload if isinstance(payload, bytes) else json.dumps(payload).encode())
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def send(self, payload: Mapping[str, Any] | bytes, *words: str, **env: str) -> Answered:
+        """The answer to a payload."""
+        process = self.start(payload, *words, **env)
+        stdout, stderr = process.communicate(timeout=60)
+        return Answered(process.returncode, stdout.decode(), stderr.decode())
+
+    def hook(self, event: str, *words: str, **more: Any) -> Answered:
+        """The answer to an event of this conversation."""
+        return self.send(self.payload(event, **more), *words)
+
+    def say(self, prompt: str, answer: str = "") -> None:
+        """A turn as hooks hear of it."""
+        assert self.hook("UserPromptSubmit", prompt=prompt, prompt_id=f"p-{prompt}") == NOTHING
+        if answer:
+            assert self.hook("Stop", last_assistant_message=answer, prompt_id=f"p-{prompt}") == NOTHING
+
+    def compact(self, *words: str) -> Answered:
+        """The answer before a compaction."""
+        return self.hook("PreCompact", *words, trigger="auto", custom_instructions=None)
+
+    def write(self, *rows: Mapping[str, Any], append: bool = True) -> None:
+        """Rows into the transcript."""
+        with self.transcript.open("a" if append else "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+
+    def said(self) -> list[tuple[str, str]]:
+        """Role and text of every message in the journal, in order."""
+        return [(r["role"], r["text"]) for r in self.records() if r["kind"] == "message"]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The journal."""
+        return [e.record for e in Journal(str(self.state), self.session).entries()]
+
+    def notes(self) -> str:
+        """All daily notes."""
+        return "".join(p.read_text(encoding="utf-8") for p in sorted(self.project.glob(".holdfast/memory/*.md")))
+
+    def break_store(self) -> None:
+        """No daily note can be written from now on."""
+        folder = self.project / ".holdfast" / "memory"
+        if folder.is_dir():
+            folder.rename(folder.with_name("memory.away"))
+        folder.parent.mkdir(exist_ok=True)
+        folder.write_text("in the way", encoding="utf-8")
+
+    def repair_store(self) -> None:
+        folder = self.project / ".holdfast" / "memory"
+        folder.unlink()
+        if folder.with_name("memory.away").exists():
+            folder.with_name("memory.away").rename(folder)
+
+
+def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more: Any) -> dict[str, Any]:
+    """A row of Claude Code's transcript."""
+    told = content if isinstance(content, str) else list(content)
+    return {
+        "type": role,
+        "message": {"role": role, "content": told},
+        "uuid": uuid,
+        "sessionId": SESSION,
+        "isSidechain": False,
+        "timestamp": "2026-11-21T21:02:07.989Z",
+        **more,
+    }
+
+
+def _environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX", "HOLDFAST_"))}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start compiles anew
+    return kept

@@ -1,0 +1,145 @@
+"""A hook that hangs or is killed: the client gets its answer in time, and what was said is neither lost nor doubled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.hooking import NOTHING, Client, row
+
+SLEEPER = """
+import time
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction
+
+@hookimpl
+def on_extract(turns):
+    {act}
+    return Extraction()
+"""
+#: Holds the interpreter's lock: no thread of Python's runs until it is over.
+STUCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> dict[str, str]:
+    """The environment in which a plugin is installed that sleeps while it should extract."""
+    return install(tmp_path, "time.sleep(600)")
+
+
+def enable(project: Path) -> None:
+    (project / "holdfast.toml").write_text("[plugins.sleeper]\ndeadline_s = 300\n", encoding="utf-8")
+
+
+def install(tmp_path: Path, act: str) -> dict[str, str]:
+    folder = tmp_path / "installed"
+    metadata = folder / "sleeper-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (folder / "sleeper.py").write_text(SLEEPER.format(act=act), encoding="utf-8")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sleeper\nVersion: 1.0\n", encoding="utf-8")
+    (metadata / "entry_points.txt").write_text("[holdfast.plugins]\nsleeper = sleeper\n", encoding="utf-8")
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
+    return {"PYTHONPATH": path}
+
+
+@pytest.mark.req("R087", "R166")
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_without_the_plugin(
+    name: str, project: Path, hanging: dict[str, str]
+) -> None:
+    client = Client(project, name)
+    client.write(row("user", "Fix the flaky login test", "u1"))
+    client.say("Fix the flaky login test")
+    enable(project)
+    began = time.monotonic()
+
+    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "2", **hanging)
+
+    assert time.monotonic() - began < 20
+    told = answer.json["stopReason"] if name == "codex" else answer.stderr
+    assert "did not answer in time" in told
+    assert answer.code == (0 if name == "codex" else 2)
+    (project / "holdfast.toml").unlink()
+    assert client.compact() == NOTHING
+    assert client.notes().count("**Objective:** Fix the flaky login test") == 1
+
+
+@pytest.mark.req("R166")
+def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_client_takes_for_success(
+    project: Path, tmp_path: Path
+) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    env = install(tmp_path, STUCK)
+    enable(project)
+    began = time.monotonic()
+
+    answer = client.send(client.payload("PreCompact", trigger="auto"), "--deadline", "2", **env)
+
+    assert time.monotonic() - began < 20
+    assert answer.code != 0  # `|| exit 2` makes a block of it
+    assert answer.stdout == ""
+
+
+def test_end__a_plugin_hangs__ends_quietly_in_time(project: Path, hanging: dict[str, str]) -> None:
+    client = Client(project, "codex")
+    client.say("Fix the flaky login test")
+    enable(project)
+    began = time.monotonic()
+
+    assert client.send(client.payload("SessionEnd", reason="other"), **hanging) == NOTHING
+    assert time.monotonic() - began < 15
+    assert "Fix the flaky login test" in str(client.said())
+
+
+def test_input__client_never_closes_stdin__is_blocked_at_the_deadline(project: Path) -> None:
+    command = [sys.executable, "-m", "holdfast", "hook", "claude-code", "--deadline", "1"]
+    with subprocess.Popen(command, cwd=project, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(timeout=30) == 2
+        assert process.stderr
+        assert b"did not answer in time" in process.stderr.read()
+
+
+@pytest.mark.req("R083", "R087")
+def test_compaction__killed_at_any_moment__the_next_one_completes_it_and_doubles_nothing(project: Path) -> None:
+    client = Client(project)
+    client.write(*(row(role, f"{role} says {n}", f"u{n}{role}") for n in range(40) for role in ("user", "assistant")))
+    for n in range(3):
+        client.say(f"user says {n}", f"assistant says {n}")
+    whole = time.monotonic()
+    finished = client.start(client.payload("PreCompact", trigger="auto", session_id="to-measure"))
+    finished.communicate(timeout=60)
+    took = time.monotonic() - whole
+    for part in range(1, 13):
+        process = client.start(client.payload("PreCompact", trigger="auto"))
+        time.sleep(took * part / 10)
+        process.kill()
+        process.communicate(timeout=60)
+
+    assert client.compact() == NOTHING
+    assert client.compact() == NOTHING
+    assert sorted(client.said()) == sorted(
+        (role, f"{role} says {n}") for n in range(40) for role in ("user", "assistant")
+    )
+    assert client.notes().count(f"session={client.session} reason=compaction") == 1
+
+
+def test_start__the_session_before_was_killed__what_it_said_is_saved_and_told(project: Path) -> None:
+    killed = Client(project, native="killed")
+    killed.hook("SessionStart", source="startup")
+    killed.say("Fix the flaky login test")
+    killed.write(
+        row("user", "Fix the flaky login test", "u1"),
+        row("assistant", "It is the clock: tests/test_login.py line 40.", "u2"),
+    )
+    fresh = Client(project, native="fresh")
+
+    started = fresh.hook("SessionStart", source="startup")
+
+    assert "Fix the flaky login test" in started.context
+    assert ("assistant", "It is the clock: tests/test_login.py line 40.") in killed.said()
+    assert killed.notes().count("<!-- holdfast:block") == 1

@@ -1,0 +1,354 @@
+"""Before a compaction: what lets it pass, what holds it back, and how that is told to each client."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
+
+from holdfast import Holdfast, durable
+from holdfast.safety import read
+
+CLIENTS = ("claude-code", "codex", "opencode")
+
+
+def blocked(answer: Answered, client: Client) -> str:
+    """The reason, after checking that the answer is that client's way of blocking and nothing else."""
+    if client.name == "codex":
+        assert (answer.code, answer.stderr) == (0, "")
+        assert set(answer.json) == {"continue", "stopReason"}
+        assert answer.json["continue"] is False
+        return str(answer.json["stopReason"])
+    assert (answer.code, answer.stdout) == (2, "")
+    return answer.stderr
+
+
+def unsafe(client: Client) -> bool:
+    return read(str(client.state), client.session) is not None
+
+
+@pytest.mark.req("R083", "R087", "R166", "R167", "R184")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_compaction__store_broken_then_repaired__is_blocked_with_what_to_do_and_then_allowed(
+    name: str, project: Path
+) -> None:
+    client = Client(project, name)
+    client.say("Fix the flaky login test", "The token expires after 60 s.")
+    client.break_store()
+
+    reason = blocked(client.compact(), client)
+    again = blocked(client.compact(), client)
+
+    assert "memory/" in reason
+    assert f"holdfast override --session {client.session}" in reason
+    assert unsafe(client)
+    assert again.split("next_step")[0] == reason
+    client.repair_store()
+    assert client.compact() == NOTHING
+    assert not unsafe(client)
+    assert client.notes().count("**Objective:** Fix the flaky login test") == 1
+
+
+@pytest.mark.req("R083")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_compaction__asked_several_times__writes_one_block_and_allows_each_time(name: str, project: Path) -> None:
+    client = Client(project, name)
+    client.say("Choose a database", "SQLite.")
+
+    assert [client.compact() for _ in range(3)] == [NOTHING] * 3
+    assert client.notes().count("<!-- holdfast:block") == 1
+
+
+@pytest.mark.req("R166")
+def test_compaction__operator_overrides__passes_once_and_the_next_note_tells_it(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    client.break_store()
+    blocked(client.compact(), client)
+    with Holdfast.open(project) as memory:
+        memory.session(client.session).override("the disk is being replaced")
+
+    assert client.compact() == NOTHING
+    blocked(client.compact(), client)
+    client.repair_store()
+    assert client.compact() == NOTHING
+    assert "the disk is being replaced" in client.notes()
+
+
+@pytest.mark.req("R166", "R172")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name: str, project: Path) -> None:
+    client = Client(project, name)
+
+    reason = blocked(client.compact(), client)
+
+    assert "Nothing of this conversation is journalled" in reason
+    assert str(project.parent) not in reason or "cannot be read" in reason
+    with Holdfast.open(project) as memory:
+        memory.session(client.session).override("it had only begun")
+    assert client.compact() == NOTHING
+    blocked(client.compact(), client)
+
+
+@pytest.mark.req("R083")
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda p: None, id="missing"),
+        pytest.param(lambda p: p.mkdir(), id="a folder"),
+        pytest.param(lambda p: p.write_bytes(b""), id="empty"),
+        pytest.param(lambda p: p.write_bytes(b"\xff\x00" * 5_000), id="no text"),
+        pytest.param(lambda p: p.write_text("[" * 100_000), id="nested"),
+        pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
+    ],
+)
+def test_compaction__transcript_is_no_transcript__the_journal_alone_is_flushed(spoil: Any, project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done, see the lock.")
+    spoil(client.transcript)
+
+    assert client.compact() == NOTHING
+    assert "Fix the flaky login test" in client.notes()
+
+
+@pytest.mark.parametrize("path", [None, "", 7, ["x"], "C:\\Users\\ann\\session.jsonl", "a\0b", "x" * 5_000])
+def test_compaction__transcript_path_of_any_kind__the_journal_alone_is_flushed(path: object, project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    payload = {**client.payload("PreCompact", trigger="auto"), "transcript_path": path}
+
+    assert client.send(payload) == NOTHING
+    assert "Fix the flaky login test" in client.notes()
+
+
+@pytest.mark.req("R083")
+def test_compaction__hooks_were_not_there_before__the_transcript_is_journalled_and_flushed(project: Path) -> None:
+    client = Client(project)
+    client.write(
+        row("user", "Fix the flaky login test", "u1"),
+        row("assistant", [{"type": "text", "text": "The password is hunter2hunter2, token=ghp_" + "a1B2" * 9}], "u2"),
+    )
+
+    assert client.compact() == NOTHING
+
+    assert client.said()[0] == ("user", "Fix the flaky login test")
+    assert "ghp_a1B2" not in json.dumps(client.records()) + client.notes()
+
+
+def test_compaction__transcript_grew_twice_and_was_replaced__each_row_is_journalled_once(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "one", "u1"))
+    client.compact()
+    client.write(row("assistant", "two", "u2"))
+    client.compact()
+    client.write(row("user", "one", "u3"), append=False)  # shorter than what was read, other rows
+    client.compact()
+
+    assert client.said() == [("user", "one"), ("assistant", "two"), ("user", "one")]
+
+
+def test_compaction__same_words_said_twice__both_are_journalled(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "continue", "u1"))
+    client.say("continue")
+    client.compact()
+    client.write(row("user", "continue", "u2"))  # no hook heard of this one
+    client.compact()
+
+    assert client.said() == [("user", "continue"), ("user", "continue")]
+
+
+def test_compaction__what_was_said_holds_a_secret__is_recognised_although_it_is_masked(project: Path) -> None:
+    client = Client(project)
+    prompt = "deploy with token ghp_" + "a1B2" * 9
+    client.hook("UserPromptSubmit", prompt=prompt, prompt_id="p")
+    client.write(row("user", prompt, "u1"))
+
+    assert client.compact() == NOTHING
+    assert len(client.said()) == 1
+
+
+def test_compaction__result_of_a_call_comes_late__is_waited_for(project: Path) -> None:
+    client = Client(project)
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
+    client.write(row("user", "build it", "u1"), row("assistant", [call], "u2"))
+    process = client.start(client.payload("PreCompact", trigger="auto"))
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "it is built"}
+    client.write(row("user", [result], "u3"))
+    stdout, _ = process.communicate(timeout=60)
+
+    assert (process.returncode, stdout) == (0, b"")
+    assert ("tool", "it is built") in client.said()
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b'{"hook_event_name": "PreCompact", "event": "compacting", "session', id="cut"),
+        pytest.param(b'["PreCompact", "compacting"]', id="no object"),
+        pytest.param(b'{"x": "PreCompact", "compacting": ' + b"[" * 200_000, id="nested"),
+        pytest.param(b'{"x": "PreCompact", "y": "compacting", "z": ' + b"9" * 10_000 + b"}", id="a huge number"),
+    ],
+)
+def test_input__cannot_be_read_and_may_be_a_compaction__is_blocked(name: str, raw: bytes, project: Path) -> None:
+    client = Client(project, name)
+    assert "cannot be read" in blocked(client.send(raw), client)
+
+
+@pytest.mark.parametrize("raw", [b"", b"null", b"\xff\xfe", b"{", b'{"hook_event_name": "Stop", "last'])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_input__cannot_be_read__is_blocked_if_the_command_line_says_compaction_and_else_passed_over(
+    name: str, raw: bytes, project: Path
+) -> None:
+    client = Client(project, name)
+    word = "compacting" if name == "opencode" else "PreCompact"
+
+    assert client.send(raw) == NOTHING
+    assert "cannot be read" in blocked(client.send(raw, word), client)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"hook_event_name": "Frobnicate", "session_id": "s"},
+        {"hook_event_name": 7},
+        {"event": None, "session_id": []},
+        {},
+    ],
+)
+@pytest.mark.parametrize("name", CLIENTS)
+def test_event__is_not_known__nothing_is_answered_and_nothing_written(
+    name: str, payload: dict[str, object], project: Path
+) -> None:
+    assert Client(project, name).send(payload) == NOTHING
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_compaction__every_field_of_a_wrong_type__is_answered(name: str, project: Path) -> None:
+    client = Client(project, name)
+    fields = ("session_id", "transcript_path", "cwd", "agent_id", "prompt_id", "messages", "parts", "trigger")
+    for value in (None, 7, [], {}, True, "\ud800", "../../../etc/passwd"):
+        answer = client.send({"hook_event_name": "PreCompact", **dict.fromkeys(fields, value)})
+        blocked(answer, client)
+    assert not (project.parent / "etc").exists()
+
+
+@pytest.mark.req("R166")
+def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_person_is_told(project: Path) -> None:
+    client = Client(project)
+    (project / "holdfast.toml").write_text("[storage\n", encoding="utf-8")
+
+    assert "holdfast.toml" in blocked(client.compact(), client)
+    assert "holdfast.toml" in client.hook("UserPromptSubmit", prompt="hello").notice
+    started = client.hook("SessionStart", source="startup")
+    assert "holdfast.toml" in started.notice
+    assert "Do not take it for empty" in started.context
+    assert client.hook("PostToolUse", tool_name="Bash", tool_use_id="t") == NOTHING
+    assert client.hook("SessionEnd", reason="other") == NOTHING
+
+
+@pytest.mark.req("R166")
+def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_through_hooks(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "Fix the flaky login test", "u1"))
+    (project / "holdfast.toml").write_text("[plugins.gone]\n", encoding="utf-8")
+
+    assert "gone" in blocked(client.compact(), client)
+    (project / "holdfast.toml").unlink()
+    assert client.compact() == NOTHING
+
+
+def test_clients__two_in_one_project_at_once__each_has_its_own_session(project: Path) -> None:
+    clients = [Client(project, name) for name in CLIENTS]
+    for client in clients:
+        client.say(f"work of {client.name}")
+    running = [client.start(client.payload("PreCompact", trigger="auto", transcript_path=None)) for client in clients]
+    for process in running:
+        process.communicate(timeout=60)
+
+    assert [p.returncode for p in running] == [0, 0, 0]
+    notes = clients[0].notes()
+    assert all(notes.count(f"**Objective:** work of {c.name}\n") == 1 for c in clients)
+
+
+@pytest.mark.req("R083", "R127")
+def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_work_open(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    client.compact()
+    own = project.parent / SESSION / "subagents" / "agent-a1.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps(row("user", "Look for the token", "s1", isSidechain=True, agentId="a1")) + "\n")
+    client.write(row("user", "Fix the flaky login test", "u1"))
+
+    asked = client.hook("PreCompact", trigger="auto", agent_id="a1", agent_type="Explore")
+
+    assert asked == NOTHING
+    assert f"session={client.session}-agent-a1" in client.notes()
+    assert "Look for the token" in client.notes()
+    with Holdfast.open(project) as memory:
+        assert [w.session for w in memory.load().work] == [client.session]
+    shutil.rmtree(own.parent)
+    client.transcript.unlink()
+    unknown = client.hook("PreCompact", trigger="auto", agent_id="a2", agent_type="Explore")
+    assert "Nothing of this conversation" in blocked(unknown, client)
+
+
+def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:
+    client = Client(project)
+    (project / ".git").mkdir()
+    (project / "src" / "a b 'c'").mkdir(parents=True)
+    client.hook("UserPromptSubmit", prompt="one", prompt_id="1", cwd=str(project / "src" / "a b 'c'"))
+    client.hook("UserPromptSubmit", prompt="two", prompt_id="2", cwd="C:\\gone\\project")
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    client.send(client.payload("UserPromptSubmit", prompt="three", cwd=str(other)), CLAUDE_PROJECT_DIR=str(project))
+
+    assert [text for _, text in client.said()] == ["one", "two", "three"]
+
+
+def test_journal__same_event_is_delivered_twice__is_there_once_for_the_session(project: Path) -> None:
+    client = Client(project)
+    for _ in range(2):
+        client.hook("UserPromptSubmit", prompt="one", prompt_id="1")
+        client.hook("PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, tool_response="a", tool_use_id="t1")
+    with Holdfast.open(project) as memory:
+        assert [m.text for m in memory.session(client.session).messages] == ["one", "Bash: ls", "a"]
+
+
+def test_journal__tool_gave_much_and_of_any_shape__a_bounded_part_is_kept(project: Path) -> None:
+    client = Client(project)
+    shapes = [
+        "x" * 2_000_000,
+        {"content": [{"type": "text", "text": "y" * 9_000}]},
+        {"file": 1},
+        None,
+        3,
+        [[[[[["z"]]]]]],
+    ]
+    for number, shape in enumerate(shapes):
+        sent = client.hook(
+            "PostToolUse", tool_name="Read", tool_input=None, tool_response=shape, tool_use_id=f"t{number}"
+        )
+        assert sent == NOTHING
+
+    results = [text for role, text in client.said() if role == "tool"]
+    assert len(results) == len(shapes)
+    assert max(map(len, results)) <= 4_000
+    assert "characters left out" in results[0]
+
+
+def test_lock__of_the_flush_is_held_by_another__is_blocked_in_time(project: Path) -> None:
+    client = Client(project)
+    client.say("one")
+    lock = client.state / "sessions" / f"{client.session}.flush.lock"
+    with durable.lock(lock):
+        reason = blocked(client.compact("--deadline", "1.5"), client)
+    assert "did not answer in time" in reason
+    assert client.compact() == NOTHING

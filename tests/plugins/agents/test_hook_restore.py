@@ -1,0 +1,221 @@
+"""What comes back into the model's sight: at a session's start, and after a summary that lost something."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.hooking import NOTHING, Client, row
+
+from holdfast import Holdfast, Payload
+from holdfast.heartbeat import beats
+from holdfast.models import CuratedDecision, HandoffFields
+
+STATED = Payload(
+    objective="Move the billing service to PostgreSQL 17",
+    facts=(),
+    decisions=("Keep the old schema until Friday",),
+    blockers=("The staging database has no replica",),
+    next_step="Run migrations/0042_invoices.sql on staging",
+    artifacts=("owner/repo#312", "docs/billing.md"),
+    follow_ups=("Tell Ana when it is done",),
+    state_mutations=(),
+    handoff=HandoffFields(
+        active_task="owner/repo#312",
+        branch="billing-pg17",
+        blocker="The staging database has no replica",
+        next_action="Run migrations/0042_invoices.sql on staging",
+    ),
+    curated=CuratedDecision(),
+)
+GOOD = (
+    "We move the billing service to PostgreSQL 17. Blocked: staging database has no replica. Next: run "
+    "migrations/0042_invoices.sql on staging. See owner/repo#312 and docs/billing.md; tell Ana when done."
+)
+BAD = "We talked about databases and made good progress; PostgreSQL was mentioned."
+
+
+def stated(client: Client) -> None:
+    """The agent has flushed a payload of its own."""
+    client.say("Move the billing service", "I will.")
+    with Holdfast.open(client.project) as memory:
+        memory.session(client.session).flush(STATED)
+
+
+@pytest.mark.req("R171", "R175")
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
+def test_start__work_is_open__the_brief_is_put_before_the_model_as_data(name: str, source: str, project: Path) -> None:
+    before = Client(project, name, "before")
+    stated(before)
+    client = Client(project, name)
+
+    context = client.hook("SessionStart", source=source).context
+
+    assert "Run migrations/0042_invoices.sql on staging" in context
+    assert context.index("<recalled-memory>") < context.index("Run migrations")
+    assert client.session in context
+    beat = beats(str(client.state))[0]
+    assert (beat.client, beat.session) == (name, client.session)
+
+
+@pytest.mark.req("R171")
+@pytest.mark.parametrize(("name", "text"), [("claude-code", "word "), ("codex", "wörter ")])
+def test_start__memory_is_large__stays_below_what_the_client_takes_whole(name: str, text: str, project: Path) -> None:
+    client = Client(project, name)
+    stated(client)
+    (project / ".holdfast" / "MEMORY.md").write_text(f"- {text * 9_000}\n", encoding="utf-8")
+
+    context = client.hook("SessionStart", source="startup").context
+
+    size = len(context.encode()) if name == "codex" else len(context)
+    assert 6_000 < size <= 9_000
+    assert context.endswith("</recalled-memory>")
+    assert "Run migrations" in context
+
+
+@pytest.mark.req("R088")
+def test_start__a_session_is_unsafe__is_told_first_and_to_the_person(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    client.break_store()
+    client.compact()
+    client.repair_store()
+
+    started = Client(project, native="next").hook("SessionStart", source="startup")
+
+    assert started.context.startswith("holdfast: UNSAFE")
+    assert client.session in started.notice
+
+
+@pytest.mark.req("R088", "R166")
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop"])
+def test_blocked__next_turns__the_person_is_told_why_and_what_to_do(event: str, project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    client.break_store()
+    client.compact()
+
+    told = client.hook(event, prompt="go on", last_assistant_message="done", prompt_id="2")
+
+    assert told.code == 0
+    assert set(told.json) == {"systemMessage"}
+    assert "memory/" in told.notice
+    assert "holdfast override" in told.notice
+    client.repair_store()
+    assert client.compact() == NOTHING
+    assert client.hook(event, prompt="go on", last_assistant_message="done", prompt_id="3") == NOTHING
+
+
+@pytest.mark.req("R127", "R170")
+@pytest.mark.parametrize("name", ["claude-code", "opencode"])
+def test_summary__lost_what_was_flushed__is_put_back_once_with_the_next_prompt(name: str, project: Path) -> None:
+    client = Client(project, name)
+    stated(client)
+    assert client.compact() == NOTHING
+    client.hook("SessionStart", source="compact")  # before PostCompact, as Claude Code does it
+
+    assert client.hook("PostCompact", trigger="auto", compact_summary=BAD) == NOTHING
+
+    back = client.hook("UserPromptSubmit", prompt="Where were we?", prompt_id="2").context
+    for lost in ("PostgreSQL 17", "migrations/0042_invoices.sql", "no replica", "owner/repo#312", "Tell Ana"):
+        assert lost in back
+    assert "<recalled-memory>" in back
+    assert client.hook("UserPromptSubmit", prompt="And now?", prompt_id="3") == NOTHING
+
+
+@pytest.mark.req("R127", "R170")
+def test_summary__lost_what_was_flushed__is_put_back_at_the_next_start(project: Path) -> None:
+    client = Client(project, "codex")
+    stated(client)
+    client.compact()
+    client.transcript.write_text(
+        json.dumps({"timestamp": "2026-11-21T21:02:40Z", "type": "compacted", "payload": {"message": BAD}}) + "\n"
+    )
+    client.hook("PostCompact", trigger="auto")
+
+    back = client.hook("SessionStart", source="compact").context
+
+    head, _, brief = back.partition("left out")
+    assert "no replica" in brief
+    assert "holdfast" in head
+
+
+def test_summary__tells_everything__nothing_is_put_back(project: Path) -> None:
+    client = Client(project)
+    stated(client)
+    client.compact()
+    client.hook("PostCompact", trigger="manual", compact_summary=GOOD)
+
+    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2") == NOTHING
+
+
+def test_compacted__context_is_dropped_here_too(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    client.compact()
+    client.hook("PostCompact", trigger="manual", compact_summary=GOOD)
+
+    with Holdfast.open(project) as memory:
+        session = memory.session(client.session)
+        assert session.messages == []
+        assert session.state == "safe"
+
+
+@pytest.mark.req("R084")
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+def test_end__something_was_said__is_flushed_with_the_rest_of_the_transcript(name: str, project: Path) -> None:
+    client = Client(project, name)
+    client.say("Fix the flaky login test")
+    if name == "claude-code":
+        client.write(row("user", "Fix the flaky login test", "u1"), row("assistant", "The clock was wrong.", "u2"))
+
+    assert client.hook("SessionEnd", reason="other") == NOTHING
+
+    assert "reason=end" in client.notes()
+    with Holdfast.open(project) as memory:
+        assert memory.session(client.session).ended
+    if name == "claude-code":
+        assert ("assistant", "The clock was wrong.") in client.said()
+
+
+# --- Claude Code's settings -----------------------------------------------------------------------------------------
+
+HOOKED = {"hooks": {"PreCompact": [{"hooks": [{"type": "command", "command": "holdfast hook claude-code || exit 2"}]}]}}
+
+
+@pytest.mark.req("R184")
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ({"hooks": {}}, "no longer has"),
+        ({**HOOKED, "disableAllHooks": True}, "switches all hooks off"),
+        ("{ not json", "cannot be read"),
+        ({**HOOKED, "model": "x"}, ""),
+    ],
+)
+def test_settings__change_while_a_session_runs__is_refused_when_it_takes_the_gate_away(
+    change: object, refused: str, project: Path
+) -> None:
+    client = Client(project)
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps(HOOKED), encoding="utf-8")
+    client.hook("SessionStart", source="startup")
+    settings.write_text(change if isinstance(change, str) else json.dumps(change), encoding="utf-8")
+
+    answer = client.hook("ConfigChange", source="project_settings", file_path=str(settings))
+
+    assert answer.stdout == ""
+    assert (answer.code, refused in answer.stderr) == ((2, True) if refused else (0, True))
+
+
+def test_settings__of_a_place_that_never_held_the_hook__may_change(project: Path) -> None:
+    client = Client(project)
+    client.hook("SessionStart", source="startup")
+    other = project / "settings.json"
+    other.write_text("{}", encoding="utf-8")
+
+    assert client.hook("ConfigChange", source="user_settings", file_path=str(other)) == NOTHING
+    assert client.hook("ConfigChange", source="user_settings") == NOTHING
