@@ -38,33 +38,37 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     root = memory.services.root
     beats = {beat.client: beat for beat in heartbeat.beats(memory.services.state)}
     none = True
+    now = memory.services.now()
+    scopes = [where(root, scope) for scope in SCOPES]
     for client in CLIENTS:
-        there = [w for w in (where(root, scope) for scope in SCOPES) if installed.is_there(client, w)]
-        if there or client in beats:
+        there = [one for one in scopes if installed.is_there(client, one)]
+        plugins = [one for one in scopes if client == "claude-code" and installed.as_plugin(one)]
+        if there or plugins or client in beats:
             none = False
-            now = memory.services.now()
-            yield from _client(client, there, beats.get(client), root, now)
+            yield from _installed(client, there, plugins)
+            yield _running(client, beats.get(client), root, now)
+            yield _good(client, f"what goes around the hooks: {_AROUND[client]}")
     if none:
         yield _good("agents", f"no client is guarded here; `holdfast install CLIENT` does it ({', '.join(CLIENTS)})")
 
 
-def _client(client: str, there: Sequence[Where], beat: Beat | None, root: str, now: datetime) -> Iterator[Check]:
-    if not there:
+def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
+    for one in there:
+        yield from _settings(client, one)
+    for one in plugins:
+        yield _good(client, f"installed as a plugin ({installed.guard_file(client, one)})")
+    if not there and not plugins:
         yield _warn(
             client,
             "Its hooks have run, and they are in no settings of this project or this user.",
-            f"Unless they come from a plugin: `holdfast install {client}`.",
+            f"Unless they were for one session: `holdfast install {client}`.",
         )
-    for one in there:
-        yield from _settings(client, one)
-    if len(there) > 1:
+    if len(there) + len(plugins) > 1:
         yield _warn(
             client,
-            "It is guarded by this project and by the user's own settings: each hook runs twice.",
+            "It is guarded more than once, by this project, this user or a plugin: each hook runs more than once.",
             f"`holdfast uninstall {client} --scope user` or `--scope project`.",
         )
-    yield _running(client, beat, root, now)
-    yield _good(client, f"what goes around the hooks: {_AROUND[client]}")
 
 
 def _settings(client: str, one: Where) -> Iterable[Check]:

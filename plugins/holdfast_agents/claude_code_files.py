@@ -18,6 +18,8 @@ from holdfast_agents.parts import Hooks, Part, Values, Whole
 from holdfast_agents.placing import Place
 
 CLIENT = "claude-code"
+#: The name of the plugin, and of the marketplace that holds nothing else.
+PLUGIN = "holdfast"
 #: Event -> what its hook says. Seconds.
 EVENTS: dict[str, dict[str, Any]] = {
     "PreCompact": {"command": "{program} hook claude-code || exit 2", "timeout": 60, "onFailure": "block"},
@@ -80,19 +82,27 @@ def rule(where: Where) -> str:
 
 
 def plugin(words: tuple[str, ...]) -> dict[str, str]:
-    """The same as a plugin directory: file -> text. ``claude --plugin-dir DIR`` takes it for one session."""
+    """The same as a plugin directory: file -> text. ``claude --plugin-dir DIR`` takes it for one session, and it is a
+    marketplace of that one plugin."""
     from holdfast.cli.usage import version
 
     manifest = {
-        "name": "holdfast",
+        "name": PLUGIN,
         "version": version() if version()[:1].isdigit() else "0.0.0",
         "description": "Memory that survives compaction: nothing is dropped until it is durable.",
         "author": {"name": "holdfast"},
         "license": "MIT",
     }
+    market = {
+        "name": PLUGIN,
+        "owner": {"name": "holdfast"},
+        "description": manifest["description"],
+        "plugins": [{"name": PLUGIN, "source": "./", "description": manifest["description"]}],
+    }
     server = {"mcpServers": {"holdfast": {"command": words[0], "args": [*words[1:], "mcp"]}}}
     return {
         ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
+        ".claude-plugin/marketplace.json": json.dumps(market, indent=2) + "\n",
         "README.md": texts.data("plugin-readme.md"),
         "hooks/hooks.json": hooks(words).show(),
         "commands/memory-update.md": command(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -170,9 +171,10 @@ def _plugin_dir(args: Namespace) -> int:
         except OSError as error:
             raise durable.unavailable(error, path, "make the folder of") from error
         durable.replace(path, text.encode("utf-8"), mode=0o644)
+    shown = shlex.quote(folder)
     steps = [
-        f"Try it for one session: `claude --plugin-dir {args.plugin_dir}`.",
-        "To install it, name it in a marketplace and run `claude plugin install`; see docs/agents.md.",
+        f"Try it for one session: `claude --plugin-dir {shown}`.",
+        f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
     ]
     if args.json:
         made = [{"path": name, "fate": "made", "backup": ""} for name in files]

@@ -30,8 +30,21 @@ class Problem(NamedTuple):
 
 def is_there(client: str, where: Where) -> bool:
     """Whether somebody installed holdfast there, be it half of it."""
-    places = needed(client, where).places[:2] if client == opencode_files.CLIENT else needed(client, where).places[:1]
-    return any(b"holdfast" in _bytes(place.path) for place in places)
+    first, second, *_ = needed(client, where).places
+    if client == opencode_files.CLIENT:
+        return any(b"holdfast" in _bytes(place.path) for place in (first, second))
+    events = at(_json(first.path), ("hooks",))
+    if isinstance(events, dict):
+        return any(True for event in events for _ in _ours({"hooks": events}, client, event))
+    return not _json(first.path) and b"holdfast" in _bytes(first.path)  # settings that cannot be read
+
+
+def as_plugin(where: Where) -> bool:
+    """Whether Claude Code has holdfast's plugin enabled there."""
+    path = needed(claude_code_files.CLIENT, where).places[0].path
+    enabled = at(_json(path), ("enabledPlugins",))
+    names = enabled if isinstance(enabled, dict) else {}
+    return any(name.startswith(f"{claude_code_files.PLUGIN}@") and on is True for name, on in names.items())
 
 
 def guard_file(client: str, where: Where) -> str:

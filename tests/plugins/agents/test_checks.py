@@ -174,7 +174,7 @@ def test_checks__holdfast_is_not_on_path__told(guarded: Command, monkeypatch: py
 
 def test_checks__guarded_twice__is_a_remark(guarded: Command) -> None:
     guarded("install", "opencode", "--scope", "user")
-    assert outcome(lines(guarded, "opencode"), "each hook runs twice") == "warn"
+    assert outcome(lines(guarded, "opencode"), "each hook runs more than once") == "warn"
 
 
 def test_checks__hooks_of_a_program_with_its_full_path__are_as_good(
@@ -185,6 +185,17 @@ def test_checks__hooks_of_a_program_with_its_full_path__are_as_good(
         command("install", client, "--scope", "user")
         told = lines(command, client)
         assert not [message for _, message in told if "another" in message or "found here" in message], told
+
+
+def test_checks__plugin_of_claude_code__counts_as_installed(command: Command, project: Path, home: Path) -> None:
+    command("init")
+    for path in (project / CLAUDE, home / ".claude/settings.json"):
+        path.parent.mkdir()
+        path.write_text('{"enabledPlugins": {"other@x": true, "holdfast@holdfast": true}}')
+        assert {m for _, m in lines(command, "claude-code") if "as a plugin" in m}
+    assert outcome(lines(command, "claude-code"), "more than once") == "warn"
+    edit(project / CLAUDE, lambda settings: settings.update(enabledPlugins={"holdfast@holdfast": False}))
+    assert not [m for _, m in lines(command, "claude-code") if "more than once" in m]
 
 
 def test_checks__hooks_come_from_nowhere_known__is_a_remark(command: Command, project: Path) -> None:

@@ -539,6 +539,8 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
         (project / ".claude/settings.json").read_text()
     )
     assert (plugin / "commands/memory-update.md").exists()
+    (entry,) = json.loads((plugin / ".claude-plugin/marketplace.json").read_text())["plugins"]
+    assert (entry["name"], entry["source"]) == ("holdfast", "./")
     assert command("install", "claude-code", "--plugin-dir", "made/plugin").code == 0
 
 
