@@ -193,7 +193,7 @@ class Holdfast:
         if not self._sessions:
             import atexit
 
-            delivery.work_off(self.services, limit_s=delivery.START_LIMIT_S)
+            self.outbox.send_due(limit_s=delivery.START_LIMIT_S)
             self.end_idle(but=session_id)
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
