@@ -1,0 +1,45 @@
+"""A store on a real server for the conformance suite: a repository a folder, made with the token that was given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.support.gitea.standin import Reply, call
+
+from holdfast_gitea.backend import GiteaBackend
+
+#: Read at import: the environment of a test has no HOLDFAST_ variables.
+URL, TOKEN, REPO = (os.environ.get(f"HOLDFAST_GITEA_{name}", "") for name in ("URL", "TOKEN", "REPO"))
+ADDRESS = "gitea.json"
+FACTORY = "tests.backends.gitea.live_kit:open_store"
+
+
+def ask(method: str, path: str, body: object = None) -> Reply:
+    """``path`` begins after ``/api/v1``."""
+    return call(URL, method, path, body, token=TOKEN, timeout_s=60)
+
+
+def may_make_repositories() -> bool:
+    """Whether the token may, which takes write:repository and write:user; asked with a name that cannot be one."""
+    return bool(URL) and ask("POST", "/user/repos", {"name": ""}).status == 422
+
+
+def address(root: Path) -> dict[str, Any]:
+    """Where the store of that folder is; the repository is made when the folder has none yet."""
+    path = root / ADDRESS
+    if not path.exists():
+        name = f"holdfast-{hashlib.sha256(os.fspath(root).encode() + os.urandom(8)).hexdigest()[:16]}"
+        made = ask("POST", "/user/repos", {"name": name, "private": True})
+        assert made.status == 201, made
+        path.write_text(json.dumps({"server": URL, "token": TOKEN, "repository": made.json["full_name"]}))
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def open_store(root: Path) -> GiteaBackend:
+    """The factory of the suite, for this process and for others that find the address in the folder."""
+    return GiteaBackend(root, **address(Path(root)))

@@ -1,0 +1,275 @@
+"""The store behind a network that fails in every way there is: nothing lost, nothing twice, and never a false "done".
+
+What must be there afterwards is asked of the file backend, to which the same was done in peace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
+from tests.support.gitea.standin import Flavour, StandIn
+
+from holdfast.errors import NotFound, Unavailable
+from holdfast.storage import StorageBackend
+from holdfast.testing.base import make_block, make_fact
+from holdfast_file.backend import FileBackend
+from holdfast_gitea import transport
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.faults import Passing
+
+REPO = "agent/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+#: Shorter than a slow answer, and long enough for every other on a busy machine.
+TIMEOUT_S = SLOW_S / 2
+
+
+def append(block_id: str) -> Callable[[StorageBackend], object]:
+    return lambda store: store.append(DAY, make_block(block_id), HEADER, block_id)
+
+
+@frozen(kw_only=True)
+class Write:
+    """Something that is written, and what was there before."""
+
+    act: Callable[[StorageBackend], object]
+    before: tuple[Callable[[StorageBackend], object], ...] = ()
+
+
+FACT = make_fact(1)
+WRITES = {
+    "first block of a day": Write(act=append("a")),
+    "block": Write(act=append("b"), before=(append("a"),)),
+    "first version": Write(act=lambda s: s.write("MEMORY.md", "one\n")),
+    "version": Write(
+        act=lambda s: s.write("MEMORY.md", "two\n", _revision(s)), before=(lambda s: s.write("MEMORY.md", "one\n"),)
+    ),
+    "deletion": Write(act=lambda s: s.delete("MEMORY.md"), before=(lambda s: s.write("MEMORY.md", "one\n"),)),
+    "first fact": Write(act=lambda s: s.add_fact(FACT, 2)),
+    "fact at the limit": Write(
+        act=lambda s: s.add_fact(make_fact(3), 2),
+        before=(lambda s: s.add_fact(FACT, 2), lambda s: s.add_fact(make_fact(2), 2)),
+    ),
+    "change of a fact": Write(
+        act=lambda s: s.update_fact(FACT.id, content="changed"), before=(lambda s: s.add_fact(FACT, 2),)
+    ),
+    "removal of a fact": Write(act=lambda s: s.delete_fact(FACT.id), before=(lambda s: s.add_fact(FACT, 2),)),
+}
+
+
+def _revision(store: StorageBackend) -> str:
+    document = store.read("MEMORY.md")
+    assert document is not None
+    return document.revision
+
+
+def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
+    """All that a reader has of a store."""
+    texts = {}
+    for name in store.names():
+        document = store.read(name)
+        assert document is not None, name
+        texts[name] = document.text
+    return texts, list(store.facts())
+
+
+@pytest.fixture
+def gitea() -> Iterator[StandIn]:
+    with StandIn() as running:
+        running.make_repo(REPO)
+        yield running
+
+
+@pytest.fixture
+def proxy(gitea: StandIn) -> Iterator[FaultProxy]:
+    with FaultProxy(gitea.url) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(
+    gitea: StandIn, proxy: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., GiteaBackend]]:
+    """``opened(machine, direct=False)``: the store on that machine, behind the proxy unless ``direct``."""
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    made: list[GiteaBackend] = []
+
+    def open_store(machine: str = "this", *, direct: bool = False, patience_s: float = 10.0) -> GiteaBackend:
+        folder = tmp_path / machine
+        folder.mkdir(exist_ok=True)
+        server = gitea.url if direct else proxy.url
+        made.append(
+            GiteaBackend(
+                folder, server=server, repository=REPO, token=gitea.token, timeout_s=TIMEOUT_S, patience_s=patience_s
+            )
+        )
+        return made[-1]
+
+    yield open_store
+    for store in made:
+        store.close()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> FileBackend:
+    """A store where nothing goes wrong."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    return FileBackend(folder)
+
+
+def run(
+    write: Write, fault: Fault, where: tuple[str, str, int], opened: Callable[..., GiteaBackend], proxy: FaultProxy,
+    model: FileBackend,
+) -> None:  # fmt: skip
+    """Do the write while the n-th request of that kind is spoilt; then everybody must have what the model has."""
+    store = opened()
+    for each in write.before:
+        assert each(store) == each(model)
+    method, path, nth = where
+    proxy.spoil(method, path, fault, nth=nth)
+    assert write.act(store) == write.act(model)
+    proxy.heal()
+    wanted = everything(model)
+    assert everything(store) == wanted
+    assert everything(opened()) == wanted, "a new process of this machine"
+    assert everything(opened("other", direct=True)) == wanted, "another machine"
+
+
+# --- every write under every fault -----------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R015", "R016", "R058", "R096", "R142")
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_write__any_fault_at_the_comment__is_there_once(
+    write: Write, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
+) -> None:
+    run(write, fault, ("POST", "/comments$", 1), opened, proxy, model)
+    assert proxy.spoilt == [fault.name]
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("nth", [1, 2], ids=["the store's issue", "the document's issue"])
+def test_write__any_fault_while_its_issue_is_made__is_there_once(
+    nth: int, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
+) -> None:
+    run(WRITES["first block of a day"], fault, ("POST", "/issues$", nth), opened, proxy, model)
+    assert proxy.spoilt == [fault.name]
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    ("name", "method", "nth"),
+    [("block", "GET", 1), ("block", "GET", 2), ("version", "PATCH", 1), ("deletion", "PATCH", 1)],
+    ids=["list before", "list after", "copy in the body", "issue closed"],
+)
+def test_write__any_fault_at_its_other_requests__is_there_once(
+    name: str, method: str, nth: int, fault: Fault, opened: Callable[..., GiteaBackend], proxy: FaultProxy,
+    model: FileBackend,
+) -> None:  # fmt: skip
+    run(WRITES[name], fault, (method, "/issues/", nth), opened, proxy, model)
+    assert proxy.spoilt == [fault.name]
+
+
+@pytest.mark.parametrize("version", ["1.25", "forgejo"])
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_write__answer_lost_by_another_kind_of_server__is_there_once(
+    write: Write, version: Flavour, opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy,
+    model: FileBackend,
+) -> None:  # fmt: skip
+    gitea.world.flavour = version
+    run(write, FAULTS["answer lost"], ("POST", "/comments$", 1), opened, proxy, model)
+
+
+@pytest.mark.parametrize("skew_s", [-86_400, -90, 90, 86_400])
+@pytest.mark.parametrize("fault", ["answer lost", "504, written one request later"])
+def test_write__clocks_apart_and_answer_lost__is_there_once(
+    skew_s: float, fault: str, opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy,
+    model: FileBackend,
+) -> None:  # fmt: skip
+    gitea.skew(skew_s)
+    run(WRITES["block"], FAULTS[fault], ("POST", "/comments$", 1), opened, proxy, model)
+
+
+# --- when it gives up ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R096", "R142")
+@pytest.mark.parametrize("fault", ["answer lost", "request lost", "504, written two requests later"])
+@pytest.mark.parametrize("name", ["block", "first block of a day", "fact at the limit", "removal of a fact"])
+def test_write__given_up_and_done_again_by_a_new_process__is_there_once(
+    name: str, fault: str, opened: Callable[..., GiteaBackend], proxy: FaultProxy, model: FileBackend
+) -> None:
+    """The first process gets an error and never learns whether it was written."""
+    write = WRITES[name]
+    for each in write.before:
+        assert each(opened()) == each(model)
+    store = opened(patience_s=0.0)
+    proxy.spoil("POST", "/comments$", FAULTS[fault])
+    with pytest.raises(Passing) as caught:
+        write.act(store)
+    assert "safe to repeat" in caught.value.next_step
+    write.act(model)
+    with contextlib.suppress(NotFound):  # what the first process has removed after all
+        write.act(opened())
+    proxy.heal()
+    assert everything(opened()) == everything(opened("other", direct=True)) == everything(model)
+
+
+def test_write__server_dies_before_it_answers_and_comes_back__is_there_once(
+    opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy, model: FileBackend
+) -> None:
+    store = opened(direct=True, patience_s=0.0)
+    append("a")(store)
+    append("a")(model)
+    proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
+    with pytest.raises(Passing):
+        append("b")(opened(patience_s=0.0))
+    gitea.down()
+    for what in (append("b"), append("c"), lambda s: s.read(DAY), lambda s: s.names(), lambda s: list(s.facts())):
+        with pytest.raises(Unavailable):
+            what(store)
+    gitea.up()
+    for block_id in "bc":
+        append(block_id)(store)
+        append(block_id)(model)
+    assert everything(opened("other", direct=True)) == everything(model)
+
+
+CHILD = """
+import sys
+from holdfast.testing.base import make_block
+from holdfast_gitea.backend import GiteaBackend
+server, token, root, repo, name, header = sys.argv[1:]
+GiteaBackend(root, server=server, repository=repo, token=token).append(name, make_block("b"), header, "b")
+"""
+
+
+def test_write__process_killed_between_write_and_answer__is_there_once(
+    opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy, model: FileBackend, tmp_path: Path
+) -> None:
+    for each in (opened(), model):
+        append("a")(each)
+    proxy.spoil("POST", "/comments$", FAULTS["answer slow"])
+    place = [proxy.url, gitea.token, str(tmp_path / "this"), REPO, DAY, HEADER]
+    with subprocess.Popen([sys.executable, "-c", CHILD, *place]) as child:
+        while len(gitea.bodies(REPO, 2)) < 2:
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+        assert child.wait(10) == -signal.SIGKILL
+    for each in (opened(), model):
+        append("b")(each)
+    assert everything(opened()) == everything(opened("other", direct=True)) == everything(model)
+    assert len(gitea.bodies(REPO, 2)) == 2
