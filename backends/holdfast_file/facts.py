@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC
 from operator import attrgetter
 from stat import S_ISREG
 from typing import Final, NamedTuple
@@ -51,7 +52,7 @@ class _Identity(NamedTuple):
 
     @classmethod
     def of(cls, stat: os.stat_result) -> _Identity:
-        return cls._make(_of_stat(stat))
+        return cls(*_of_stat(stat))
 
 
 class FactFile:
@@ -80,9 +81,8 @@ class FactFile:
     def add(self, fact: Fact, limit: int) -> AddResult:
         if limit < 1:
             raise ValueError("limit must be at least 1")
-        at = utc(fact.created_at)
-        if at is not fact.created_at:
-            fact = attrs.evolve(fact, created_at=at)
+        if fact.created_at.tzinfo is not UTC:
+            fact = attrs.evolve(fact, created_at=utc(fact.created_at))
         key = duplicate_key(fact.content)
         with self._mutex:
             twin = self._index.find(key)
@@ -95,7 +95,7 @@ class FactFile:
                     try:
                         if fd is None:
                             self._settle()
-                        twin = self._index.find(key)
+                            twin = self._index.find(key)
                         evicted = self._insert(fact, key, limit, fd) if twin is None else ()
                     finally:
                         if fd is not None:
@@ -288,7 +288,7 @@ class FactFile:
 
     def _look(self, fd: int | None = None) -> None:
         """Remember the file as this process left it; if somebody typed into it meanwhile, read that next time."""
-        now = self._identity() if fd is None else _Identity.of(os.fstat(fd))
+        now = self._identity() if fd is None else _Identity(*_of_stat(os.fstat(fd)))
         self._key = now if now is None or now.size == self._size else now._replace(size=self._size)
 
     # --- following the file
