@@ -89,7 +89,8 @@ class GiteaTrail(Forge):
     def send(self, item: Item) -> Evidence:
         """Add the comment unless it is there, and read it back. See :meth:`holdfast.forge.Forge.send`."""
         from holdfast.models import Evidence
-        from holdfast_gitea.faults import Absent, Closed
+        from holdfast.outbox import TryLater
+        from holdfast_gitea.faults import Absent, Closed, Passing
 
         target = self._target(item.target)
         if target is None:
@@ -99,6 +100,8 @@ class GiteaTrail(Forge):
         try:
             with self._gitea() as gitea:
                 comment = gitea.repo(target.repository).publish(target.number, item.body, item.id)
+        except Passing as error:
+            raise TryLater(error.message, next_step=error.next_step, after_s=error.retry_after_s or 0.0) from error
         except (Absent, Closed) as error:  # another try changes nothing, and other targets may well be open
             raise StorageError(error.message, next_step=_for_the_plugin(error.next_step)) from error
         return Evidence(
@@ -117,6 +120,15 @@ class GiteaTrail(Forge):
         with self._gitea() as gitea:
             found = [one for name in self._repositories for one in happenings.of(gitea.repo(name), since, until)]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
+
+    def check(self) -> str:
+        """The server's version, when it answers and shows the repositories to this token. Raises: HoldfastError."""
+        with self._gitea() as gitea:
+            for name in self._repositories:
+                gitea.repo(name).check()
+            return f"{self._server} answers ({gitea.server_version()}); " + (
+                f"{', '.join(self._repositories)} can be read" if self._repositories else "no repository is set"
+            )
 
     @classmethod
     def practice(cls) -> AbstractContextManager[Practice]:

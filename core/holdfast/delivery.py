@@ -79,7 +79,9 @@ class Deliveries:
         item = self._outbox.get(item_id)
         at = services.now()
         name = services.layout.name(Surface.DAILY, at.date())
-        what = f"the comment of {item.flush} on {item.target}" if item.target else "a damaged item"
+        # Not by its flush: when its session is purged, nothing may hold that id, and this block is an operator's.
+        put = f"{item.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
+        what = f"the comment of {put} on {item.target}" if item.target else "a damaged item"
         said = one_line(paths.rewrite(reason, services.root))
         block = "\n".join(
             [

@@ -72,6 +72,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
             checks += _guard("outbox", lambda: _outbox(memory))
+            checks += _guard("forges", lambda: _forges(memory))
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks.append(_bad("backend", error))
@@ -262,7 +263,7 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
 
 
 def _outbox(memory: Holdfast) -> Iterator[Check]:
-    """What waits to be published; nothing is asked of anybody. Silent where no plugin publishes anything."""
+    """What waits to be published. Silent where no plugin publishes anything."""
     items = memory.outbox.items()
     if not items:
         if memory.services.dispatch.forges():
@@ -272,6 +273,17 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
         count = sum((item.error, item.next_step) == (error, step) for item in items)
         message = f"{count:,} waiting to be published: {error or 'not tried yet'}"
         yield _warn("outbox", message, step or "`holdfast outbox send` sends it now.")
+
+
+def _forges(memory: Holdfast) -> Iterator[Check]:
+    """Whether forges can be used. One that cannot keeps nobody from working, so it is never more than a warning."""
+    for forge in memory.services.dispatch.forges().values():
+        try:
+            told = forge.check()
+        except HoldfastError as error:
+            yield _warn(forge.name, error.message, error.next_step or "Correct it; until then comments wait.")
+        else:
+            yield _good(forge.name, told or "enabled")
 
 
 def _unsafe(state: str) -> Iterator[Check]:

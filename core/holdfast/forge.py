@@ -14,6 +14,9 @@ published and hands it to :meth:`Forge.publish`, which keeps it in the outbox (:
             comment = self.server.comment_of(item.id) or self.server.add_comment(item.target, item.body, item.id)
             return Evidence(target=item.target, pointer=comment.url, published=item.body, read_back=comment.body)
 
+        def activity(self, since, until):
+            return [Activity("comment", c.target, c.url, c.body, c.at) for c in self.server.comments(since, until)]
+
 Whoever opens a project imports this: it brings neither attrs nor a network.
 """
 
@@ -98,6 +101,11 @@ class Forge(ABC):
     @abstractmethod
     def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
+
+    def check(self) -> str:
+        """Ask whether it can be used now, for ``holdfast doctor``; a line that says so, empty when nothing was asked.
+        Raises: HoldfastError."""
+        return ""
 
     def item_id(self, flush: str, target: str) -> str:
         """The id of what the flush ``flush`` says on ``target``: 32 hex digits, the same at every try."""

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 FILE: Final = "outbox.jsonl"
 _FIRST_PAUSE: Final = timedelta(minutes=1)
 _LONGEST_PAUSE: Final = timedelta(hours=1)
+_LONGEST_ASKED_S: Final = 86400.0  # what a forge may ask for
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAMAGED: Final = "damaged-"
 #: So many items that a plugin could not publish, and the others are not tried either: a token that has become invalid
@@ -38,6 +39,14 @@ _DAMAGED: Final = "damaged-"
 _ENOUGH: Final = 3
 #: So much of an id is enough to name it.
 _PREFIX: Final = 6
+
+
+class TryLater(Unavailable):
+    """Nothing can be published there now, and the forge asks to be left alone for ``after_s`` seconds."""
+
+    def __init__(self, message: str, *, next_step: str = "", after_s: float = 0.0) -> None:
+        super().__init__(message, next_step=next_step)
+        self.after_s = after_s
 
 
 @frozen(kw_only=True)
@@ -144,6 +153,8 @@ class Outbox:
     def failed(self, item: Item, error: HoldfastError, *, now: datetime) -> None:
         """Note a try in vain. When nothing of the plugin can be published now, its other items wait as long."""
         pause = min(_FIRST_PAUSE * 2 ** min(item.attempts, 16), _LONGEST_PAUSE)
+        if isinstance(error, TryLater):
+            pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
         due = now + pause
         with self._locked():
             rows = []

@@ -163,7 +163,10 @@ def published(services: Services, edit: Edit) -> tuple[str, ...]:
             for entry in journal.Journal(services.state, session_id).entries():
                 evidence = (entry.record.get("receipt") or {}).get("evidence") or ()
                 if evidence and (edit.session(session_id, None) or edit.record(entry.record) != entry.record):
-                    found += [item["pointer"] for item in evidence if item.get("pointer")]
+                    # What waited then may have been published since: its address is not known, its target is.
+                    found += [
+                        item["pointer"] or item["target"] for item in evidence if item["pointer"] or item["pending"]
+                    ]
         except HoldfastError:
             continue  # the walk says so
     return tuple(dict.fromkeys(found))

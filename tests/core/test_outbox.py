@@ -23,7 +23,7 @@ from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageEr
 from holdfast.forge import Activity, Forge, Post
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
-from holdfast.outbox import Item, Outbox
+from holdfast.outbox import Item, Outbox, TryLater
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 DOWN = Unavailable("The board is down.", next_step="Wait for it.")
@@ -362,6 +362,15 @@ def test_send__three_items_fail_in_different_ways__no_fourth_is_tried(outbox):
     assert "ValueError" in outbox.items()[1].error
 
 
+def test_send__forge_asks_for_more_time_than_is_sensible__a_day_at_most(outbox):
+    def trouble(one: Item) -> None:
+        raise TryLater("Too often.", after_s=1e9)
+
+    outbox.put([item(1)])
+    outbox.send({"p": sender([], trouble)}, now=NOW, limit_s=5)
+    assert outbox.items()[0].due == NOW + timedelta(days=1)
+
+
 def test_send__reads_back_differently__stays_and_says_so(outbox):
     outbox.put([item(1)])
     other = Evidence(target="t", pointer="there", published="a", read_back="b")
@@ -461,7 +470,7 @@ def test_drop__with_a_reason__is_out_and_the_daily_note_tells_it(opened, board, 
         memory.outbox.drop(waiting.id, " ")
     memory.outbox.drop(waiting.id[:8], "The issue <!-- is -->\ngone")
     assert (memory.outbox.items(), board.bodies()) == ([], [])
-    assert f"- Decision: the comment of {waiting.flush} on o/r#1 is not published: The issue &lt;!-- is" in note()
+    assert "- Decision: the comment of 2026-11-21 14:30 on o/r#1 is not published: The issue &lt;!-- is --> gone" in note()
     assert "is not published: The issue" in str(memory.report())
     with pytest.raises(NotFound):
         memory.outbox.drop(waiting.id, "again")
@@ -473,6 +482,22 @@ def test_purge__of_a_subject__takes_it_out_of_the_outbox(opened, board, mutating
     said(memory).flush(mutating("asked Rumpelstiltskin"))
     assert memory.purge(subject="Rumpelstiltskin").clean
     assert memory.outbox.items() == []
+
+
+@pytest.mark.parametrize("then", ["waits", "dropped", "sent"])
+def test_purge__of_a_session__takes_its_comments_out_and_names_where_they_may_stand(opened, board, mutating, then):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(mutating("in review"))
+    if then == "dropped":
+        memory.outbox.drop(memory.outbox.items()[0].id, "not needed")
+    elif then == "sent":
+        board.trouble = lambda one: None
+        memory.outbox.send()
+    report = memory.purge(session="s")
+    assert (report.left, report.elsewhere) == ((), ("o/r#1",))
+    assert memory.outbox.items() == []
+    assert memory.validate().errors == ()
 
 
 def test_retention__old_items__are_not_thrown_away(opened, board, mutating, clock):

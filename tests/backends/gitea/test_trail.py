@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -352,6 +353,54 @@ def test_send__by_command__prints_each_result(gitea, opened, project, capsys):
     assert "There is no issue #2" in results[1]["error"]
     assert main(["--root", str(project), "outbox", "drop", results[1]["id"], "--reason", "it is gone"]) == 0
     assert main(["--root", str(project), "outbox", "send"]) == 0
+
+
+def test_flush__server_asks_to_be_left_alone__is_not_asked_again_before(gitea, opened, clock):
+    with FaultProxy(gitea.url) as proxy:
+        slow_down = evolve(FAULTS["429 with Retry-After"], headers={"Retry-After": "7200"})
+        proxy.spoil("GET", "/comments", slow_down)
+        memory = opened(url=proxy.url)
+        flushed(memory, changed((WORK, "in review")))
+        [waiting] = memory.outbox.items()
+        assert (waiting.due - clock()).total_seconds() == 7200
+        clock.tick(minutes=119)
+        flushed(memory, changed(objective="2"))
+        assert len(proxy.requests) == 1
+        clock.tick(minutes=1)
+        assert flushed(memory, changed(objective="3")).pending == 0
+
+
+def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, opened, project):
+    script = (
+        "import sys; from holdfast import Holdfast, Payload; import tests.backends.gitea.test_trail as t\n"
+        "with Holdfast.open(sys.argv[1]) as memory:\n"
+        "    for n in range(3): t.flushed(memory, t.changed((t.WORK, f'{sys.argv[2]}.{n}')), sys.argv[2] + str(n))\n"
+    )
+    off = "".join(f"[plugins.{name}]\nenabled = false\n" for name in DEFAULT_PLUGINS)
+    (project / "holdfast.toml").write_text(
+        f'{off}[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
+    )
+    here = Path(__file__).parents[3]
+    running = [subprocess.Popen([sys.executable, "-c", script, str(project), str(n)], cwd=here) for n in range(3)]
+    assert [one.wait(120) for one in running] == [0, 0, 0]
+    opened().outbox.send()
+    wanted = [f"**status**: {process}.{n}" for process in range(3) for n in range(3)]
+    told = summaries(gitea.bodies(REPO, 1))
+    assert sorted(told) == wanted
+    for process in range(3):
+        of_it = [text for text in told if text.startswith(f"**status**: {process}.")]
+        assert of_it == sorted(of_it)
+
+
+def test_doctor__asks_the_server_and_says_what_is_wrong(gitea, opened, project, capsys):
+    (project / "holdfast.toml").write_text(
+        f'[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
+    )
+    assert main(["--root", str(project), "doctor"]) == 0
+    assert f"{gitea.url} answers (1.26.3); {REPO} can be read" in " ".join(capsys.readouterr().out.split())
+    gitea.delete_repo(REPO)
+    assert main(["--root", str(project), "doctor"]) == 0
+    assert "does not show it to this token" in " ".join(capsys.readouterr().out.split())
 
 
 def test_token__whatever_fails__is_in_no_file_and_no_message(gitea, opened, project, capsys):
