@@ -1,0 +1,386 @@
+"""A server that says no, and people who edit what is stored: refused or found, told, and never taken for nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.gitea.faults import FAULTS, FaultProxy
+from tests.support.gitea.standin import StandIn, call
+
+from holdfast import Holdfast, Payload
+from holdfast.config import Config, StorageConfig
+from holdfast.errors import Corrupt, FlushRefused, Refused, StorageError, Unavailable
+from holdfast.storage import StorageBackend
+from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import transport
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.faults import Absent, Closed, Passing
+from holdfast_gitea.folding import ACCEPT
+
+REPO = "agent/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+
+Open = Callable[..., GiteaBackend]
+Call = Callable[[StorageBackend], object]
+
+READS: dict[str, Call] = {
+    "read": lambda s: s.read("MEMORY.md"),
+    "read of what is not there": lambda s: s.read("USER.md"),
+    "names": lambda s: s.names(),
+    "facts": lambda s: list(s.facts()),
+    "count": lambda s: s.count_facts(),
+    "fact": lambda s: s.get_fact(make_fact(1).id),
+}
+WRITES: dict[str, Call] = {
+    "block": lambda s: s.append(DAY, make_block("b"), HEADER, "b"),
+    "version": lambda s: s.write("MEMORY.md", "two\n"),
+    "new document": lambda s: s.write("USER.md", "new\n"),
+    "deletion": lambda s: s.delete("MEMORY.md"),
+    "fact": lambda s: s.add_fact(make_fact(2), 5),
+    "removal of a fact": lambda s: s.delete_fact(make_fact(1).id),
+}
+
+
+@pytest.fixture
+def gitea() -> Iterator[StandIn]:
+    with StandIn() as running:
+        running.make_repo(REPO)
+        yield running
+
+
+@pytest.fixture
+def opened(gitea: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """``opened(machine, token=, server=)``: the store as that machine opens it."""
+    monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
+    made: list[GiteaBackend] = []
+
+    def open_store(machine: str = "this", *, token: str = "", server: str = "") -> GiteaBackend:
+        folder = tmp_path / machine
+        folder.mkdir(exist_ok=True)
+        address = server or gitea.url
+        made.append(GiteaBackend(folder, server=address, repository=REPO, token=token or gitea.token, patience_s=0.3))
+        return made[-1]
+
+    yield open_store
+    for store in made:
+        store.close()
+
+
+@pytest.fixture
+def filled(gitea: StandIn, opened: Open) -> GiteaBackend:
+    """A store with a document, a day and a fact."""
+    store = opened()
+    store.write("MEMORY.md", "one\n")
+    store.append(DAY, make_block("a"), HEADER, "a")
+    store.add_fact(make_fact(1), 5)
+    return store
+
+
+def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
+    texts = {name: document.text for name in store.names() if (document := store.read(name))}
+    return texts, list(store.facts())
+
+
+def contents(gitea: StandIn) -> dict[int, tuple[str, list[str]]]:
+    """All that is on the server."""
+    return {n: (gitea.body(REPO, n), gitea.bodies(REPO, n)) for n in gitea.titles(REPO)}
+
+
+def issue_of(gitea: StandIn, title: str) -> int:
+    return next(number for number, found in gitea.titles(REPO).items() if found == f"holdfast:{title}")
+
+
+# --- a server that says no -------------------------------------------------------------------------------------------
+
+
+def unknown_token(gitea: StandIn) -> str:
+    return "f" * 40
+
+
+def token_without_scope(gitea: StandIn) -> str:
+    return gitea.make_token("agent", ["read:user"])
+
+
+def reading_token(gitea: StandIn) -> str:
+    return gitea.make_token("agent", ["read:issue"])
+
+
+def strangers_token(gitea: StandIn) -> str:
+    return gitea.make_token("stranger")
+
+
+def archived(gitea: StandIn) -> str:
+    gitea.archive(REPO)
+    return gitea.token
+
+
+def renamed(gitea: StandIn) -> str:
+    gitea.rename(REPO, "mind")
+    return gitea.token
+
+
+def deleted(gitea: StandIn) -> str:
+    gitea.delete_repo(REPO)
+    return gitea.token
+
+
+CLOSED_TO_ALL = [
+    (unknown_token, Closed, "does not know the token"),
+    (token_without_scope, Closed, "lacks a scope"),
+    (strangers_token, Absent, "does not show it to this token"),
+    (renamed, Closed, "was renamed: it is agent/mind now"),
+    (deleted, Absent, "has nothing there"),
+]
+CLOSED_TO_WRITES = [(reading_token, Closed, "lacks a scope"), (archived, Closed, "is archived")]
+
+
+@pytest.mark.req("R142")
+@pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_ALL, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize("machine", ["this", "new"])
+def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
+    machine: str, spoil: Callable[[StandIn], str], error: type[StorageError], said: str, gitea: StandIn,
+    filled: GiteaBackend, opened: Open,
+) -> None:  # fmt: skip
+    """On the machine that knows the store, and on one that never saw it."""
+    store = opened(machine, token=spoil(gitea))
+    gitea.requests.clear()
+    for name, what in {**READS, **WRITES}.items():
+        with pytest.raises(error, match=said) as caught:
+            what(store)
+        assert caught.value.next_step, name
+        assert gitea.token not in f"{caught.value} {caught.value.next_step}", name
+    assert [seen for seen in gitea.requests if seen.status < 300] == []
+
+
+@pytest.mark.req("R142")
+@pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_WRITES, ids=lambda value: getattr(value, "__name__", ""))
+def test_store__closed_to_writes__is_read_and_every_write_says_why(
+    spoil: Callable[[StandIn], str], error: type[StorageError], said: str, gitea: StandIn, filled: GiteaBackend,
+    opened: Open,
+) -> None:  # fmt: skip
+    before, there = everything(filled), contents(gitea)
+    store = opened(token=spoil(gitea))
+    for what in WRITES.values():
+        with pytest.raises(error, match=said):
+            what(store)
+    assert everything(store) == everything(opened("new", token=store_token(gitea, spoil))) == before
+    # An issue may be closed before its document cannot be deleted: nothing else is let through on an archived one.
+    assert {n: comments for n, (_, comments) in contents(gitea).items()} == {n: c for n, (_, c) in there.items()}
+
+
+def store_token(gitea: StandIn, spoil: Callable[[StandIn], str]) -> str:
+    return reading_token(gitea) if spoil is reading_token else gitea.token
+
+
+def test_store__its_issues_locked__who_may_not_write_is_told(
+    gitea: StandIn, filled: GiteaBackend, opened: Open
+) -> None:
+    gitea.world.repo(REPO).private = False
+    for number in gitea.titles(REPO):
+        gitea.lock(REPO, number)
+    guest = opened("guest", token=gitea.make_token("guest"))
+    before = everything(filled)
+    for what in (WRITES["block"], WRITES["version"], WRITES["fact"]):
+        with pytest.raises(Closed, match="is locked"):
+            what(guest)
+    assert everything(guest) == before
+    filled.append(DAY, make_block("b"), HEADER, "b")  # whoever may write in the repository is not stopped
+
+
+@pytest.mark.parametrize("status", [200, 404, 502])
+def test_store__page_of_a_proxy_instead_of_the_server__every_call_fails_and_none_says_empty(
+    status: int, gitea: StandIn, filled: GiteaBackend, opened: Open
+) -> None:
+    there = contents(gitea)
+    with FaultProxy(gitea.url) as proxy:
+        store = opened("new", server=proxy.url)
+        import attrs
+
+        page = attrs.evolve(FAULTS["page instead of the server"], status=status)
+        for method in ("GET", "POST", "PATCH", "DELETE"):
+            proxy.spoil(method, "", page, times=10_000)
+        for what in {**READS, **WRITES}.values():
+            with pytest.raises(Passing):
+                what(store)
+    assert contents(gitea) == there
+
+
+# --- people ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("machine", ["this", "new"])
+@pytest.mark.parametrize(
+    ("title", "read", "write"),
+    [
+        ("doc:MEMORY.md", READS["read"], lambda s: s.write("MEMORY.md", "three\n")),
+        (f"doc:{DAY}", lambda s: s.read(DAY), WRITES["block"]),
+        ("facts", READS["facts"], WRITES["fact"]),
+    ],
+    ids=["document", "day", "facts"],
+)
+def test_record__edited_by_hand__corrupt_until_it_is_brought_back_or_accepted(
+    title: str, read: Call, write: Call, machine: str, gitea: StandIn, filled: GiteaBackend, opened: Open
+) -> None:
+    number = issue_of(gitea, title)
+    comment, body = gitea.comments(REPO, number)[-1]
+    changed = body.replace("one", "1").replace("something", "nothing").replace("step 1", "step one")
+    assert changed != body
+    before = read(filled)
+    gitea.edit_comment(REPO, comment, changed)
+    store = opened(machine)
+    there = contents(gitea)
+    for what in (read, write):
+        with pytest.raises(Corrupt, match="edited by hand") as caught:
+            what(store)
+        assert f"issuecomment-{comment}" in str(caught.value)
+        assert ACCEPT in caught.value.next_step
+    assert contents(gitea) == there
+    gitea.edit_comment(REPO, comment, body)
+    assert read(store) == before
+    gitea.edit_comment(REPO, comment, changed)
+    gitea.make_comment(REPO, number, ACCEPT)
+    assert read(store) != before
+    write(store)
+
+
+@pytest.mark.parametrize("which", ["first", "last"])
+@pytest.mark.parametrize(
+    ("title", "read"),
+    [("doc:MEMORY.md", READS["read"]), (f"doc:{DAY}", lambda s: s.read(DAY)), ("facts", READS["facts"])],
+    ids=["document", "day", "facts"],
+)
+def test_record__deleted_by_hand__corrupt_and_not_forgotten(
+    title: str, read: Call, which: str, gitea: StandIn, filled: GiteaBackend, opened: Open
+) -> None:
+    """The last record of a day or of the facts is missed by machines that have seen it; nothing after it tells others."""
+    filled.write("MEMORY.md", "two\n")
+    filled.append(DAY, make_block("b"), HEADER, "b")
+    filled.add_fact(make_fact(2), 5)
+    comments = gitea.comments(REPO, issue_of(gitea, title))
+    gitea.delete_comment(REPO, comments[0 if which == "first" else -1][0])
+    machines = ["this", "new"] if which == "first" or title == "doc:MEMORY.md" else ["this"]
+    for machine in machines:
+        with pytest.raises(Corrupt, match="is gone from the server"):
+            read(opened(machine))
+
+
+def test_labels__all_removed__change_nothing(gitea: StandIn, filled: GiteaBackend, opened: Open) -> None:
+    before = everything(filled)
+    gitea.remove_labels(REPO)
+    assert everything(opened("new")) == before
+    WRITES["block"](filled)
+
+
+def test_issue__title_changed_by_hand__its_document_is_not_another_ones(
+    gitea: StandIn, filled: GiteaBackend, opened: Open
+) -> None:
+    gitea.edit_issue(REPO, issue_of(gitea, "doc:MEMORY.md"), title="Some thoughts")
+    assert opened("new").names() == [DAY]
+
+
+def test_issue__body_emptied_by_hand__is_only_a_copy(gitea: StandIn, filled: GiteaBackend, opened: Open) -> None:
+    before = everything(filled)
+    for number in gitea.titles(REPO):
+        gitea.edit_issue(REPO, number, body="")
+    assert everything(opened("new")) == everything(filled) == before
+    filled.write("MEMORY.md", "two\n")
+    assert "two" in gitea.body(REPO, issue_of(gitea, "doc:MEMORY.md"))
+
+
+# --- much ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda s: s.append(DAY, make_block("b", "x" * (64 << 10)), HEADER, "b"),
+        lambda s: s.write("MEMORY.md", "x" * ((512 << 10) + 1)),
+        lambda s: s.add_fact(make_fact(2, "x" * (64 << 10)), 5),
+        lambda s: s.update_fact(make_fact(1).id, content="x" * (64 << 10)),
+    ],
+    ids=["block", "version", "fact", "changed fact"],
+)
+def test_record__over_the_limit__refused_before_anything_is_sent(
+    what: Call, gitea: StandIn, filled: GiteaBackend
+) -> None:
+    before = everything(filled)
+    gitea.requests.clear()
+    with pytest.raises(Refused, match="KiB") as caught:
+        what(filled)
+    assert caught.value.next_step
+    assert {seen.method for seen in gitea.requests} <= {"GET"}
+    assert everything(filled) == before
+
+
+def test_day__two_thousand_comments_of_people_in_its_issue__is_read_and_goes_on(
+    gitea: StandIn, filled: GiteaBackend, opened: Open
+) -> None:
+    number = issue_of(gitea, f"doc:{DAY}")
+    for n in range(2000):
+        gitea.make_comment(REPO, number, f"I have **something** to say about #{n}, and it takes a while to say it.")
+    gitea.requests.clear()
+    began = time.monotonic()
+    filled.append(DAY, make_block("b"), HEADER, "b")
+    assert time.monotonic() - began < 10
+    assert len(gitea.requests) == 3
+    for store in (filled, opened("new")):
+        document = store.read(DAY)
+        assert document is not None
+        assert document.text == HEADER + make_block("a") + make_block("b")
+
+
+# --- the promise -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R142", "R149")
+@pytest.mark.parametrize("spoil", [archived, deleted, renamed, None], ids=lambda v: getattr(v, "__name__", "down"))
+def test_flush__server_says_no__refused_and_unsafe_until_it_works(
+    spoil: Callable[[StandIn], str] | None, gitea: StandIn, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    options = {"server": gitea.url, "repository": REPO, "patience_s": 0.2}
+    config = Config(zone="UTC", storage=StorageConfig(backend="gitea", options=options))
+    payload = Payload(
+        objective="Ship it", facts=["The port is 8080"], decisions=[], blockers=[], next_step="none", artifacts=[],
+        follow_ups=[], state_mutations=[], work_open=False, curated="none",
+    )  # fmt: skip
+    memory = Holdfast.open(project, config=config)
+    session = memory.session("s")
+    session.add("user", "hello")
+    session.flush(payload)
+    session.add("user", "The port is 8080")
+    if spoil:
+        spoil(gitea)
+    else:
+        gitea.down()
+    with pytest.raises((FlushRefused, Unavailable)):
+        session.flush(payload)
+    with pytest.raises(FlushRefused):
+        session.compact(keep_last=0)
+    if spoil is deleted:
+        return  # nobody brings that back
+    gitea.up()
+    if spoil is archived:
+        gitea.archive(REPO, on=False)
+    elif spoil is renamed:
+        gitea.rename("agent/mind", "memory")
+    session.flush(payload)
+    session.compact(keep_last=0)
+    day = next(title for title in gitea.titles(REPO).values() if title.startswith("holdfast:doc:memory/"))
+    blocks = [body for body in gitea.bodies(REPO, issue_of(gitea, day.removeprefix("holdfast:"))) if "block=" in body]
+    assert len(blocks) == 2
+    memory.close()
+
+
+def test_token__through_all_of_this__is_in_no_file_of_the_project(
+    gitea: StandIn, filled: GiteaBackend, tmp_path: Path
+) -> None:
+    assert call(gitea.url, "GET", f"/repos/{REPO}/issues", token=gitea.token).status == 200
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert found
+    assert [path for path in found if gitea.token.encode() in path.read_bytes()] == []
