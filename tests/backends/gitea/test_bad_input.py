@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from tests.support.gitea.faults import FAULTS, FaultProxy
-from tests.support.gitea.standin import StandIn, call
+from tests.support.gitea.standin import StandIn
 
 from holdfast import Holdfast, Payload
 from holdfast.config import Config, StorageConfig
@@ -177,9 +178,7 @@ def store_token(gitea: StandIn, spoil: Callable[[StandIn], str]) -> str:
     return reading_token(gitea) if spoil is reading_token else gitea.token
 
 
-def test_store__its_issues_locked__who_may_not_write_is_told(
-    gitea: StandIn, filled: GiteaBackend, opened: Open
-) -> None:
+def test_store__issues_locked__who_may_not_write_is_told(gitea: StandIn, filled: GiteaBackend, opened: Open) -> None:
     gitea.world.repo(REPO).private = False
     for number in gitea.titles(REPO):
         gitea.lock(REPO, number)
@@ -199,9 +198,7 @@ def test_store__page_of_a_proxy_instead_of_the_server__every_call_fails_and_none
     there = contents(gitea)
     with FaultProxy(gitea.url) as proxy:
         store = opened("new", server=proxy.url)
-        import attrs
-
-        page = attrs.evolve(FAULTS["page instead of the server"], status=status)
+        page = evolve(FAULTS["page instead of the server"], status=status)
         for method in ("GET", "POST", "PATCH", "DELETE"):
             proxy.spoil(method, "", page, times=10_000)
         for what in {**READS, **WRITES}.values():
@@ -257,7 +254,7 @@ def test_record__edited_by_hand__corrupt_until_it_is_brought_back_or_accepted(
 def test_record__deleted_by_hand__corrupt_and_not_forgotten(
     title: str, read: Call, which: str, gitea: StandIn, filled: GiteaBackend, opened: Open
 ) -> None:
-    """The last record of a day or of the facts is missed by machines that have seen it; nothing after it tells others."""
+    """The last one of a day or of the facts is missed by machines that have seen it; nothing after it tells others."""
     filled.write("MEMORY.md", "two\n")
     filled.append(DAY, make_block("b"), HEADER, "b")
     filled.add_fact(make_fact(2), 5)
@@ -305,9 +302,7 @@ def test_issue__body_emptied_by_hand__is_only_a_copy(gitea: StandIn, filled: Git
     ],
     ids=["block", "version", "fact", "changed fact"],
 )
-def test_record__over_the_limit__refused_before_anything_is_sent(
-    what: Call, gitea: StandIn, filled: GiteaBackend
-) -> None:
+def test_record__over_the_limit__refused_and_nothing_sent(what: Call, gitea: StandIn, filled: GiteaBackend) -> None:
     before = everything(filled)
     gitea.requests.clear()
     with pytest.raises(Refused, match="KiB") as caught:
@@ -377,10 +372,7 @@ def test_flush__server_says_no__refused_and_unsafe_until_it_works(
     memory.close()
 
 
-def test_token__through_all_of_this__is_in_no_file_of_the_project(
-    gitea: StandIn, filled: GiteaBackend, tmp_path: Path
-) -> None:
-    assert call(gitea.url, "GET", f"/repos/{REPO}/issues", token=gitea.token).status == 200
+def test_token__of_a_store_in_use__is_in_no_file(gitea: StandIn, filled: GiteaBackend, tmp_path: Path) -> None:
     found = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert found
     assert [path for path in found if gitea.token.encode() in path.read_bytes()] == []
