@@ -71,12 +71,12 @@ class GiteaBackend(StorageBackend):
         self._gitea = Gitea(server, token, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http)
         repo = self._gitea.repo(repository)
         place = Place(root, path=path, timeout_s=lock_timeout_s)
-        self._log = Log(repo, Index(repo, place.index), place)
-        self._documents = Documents(self._log)
-        self._facts = Facts(self._log)
+        self.log = Log(repo, Index(repo, place.index), place)
+        self._documents = Documents(self.log)
+        self._facts = Facts(self.log)
 
     def __repr__(self) -> str:
-        return f"GiteaBackend({self._log.repo.url!r})"
+        return f"GiteaBackend({self.log.repo.url!r})"
 
     def read(self, name: str) -> Document | None:
         return self._documents.read(name)
@@ -125,12 +125,12 @@ class GiteaBackend(StorageBackend):
     def compact(self) -> None:
         from holdfast_gitea.compaction import compact
 
-        with self._log.writing():
-            compact(self._log, self._facts)
+        with self.log.writing():
+            compact(self.log, self._facts)
 
     def close(self) -> None:
         self._gitea.close()
 
     def where(self, name: str) -> str:
         number = self._documents.number(check_name(name))
-        return f"{self._log.repo.url}/issues/{number}" if number else f"{self._log.repo.url}/issues"
+        return f"{self.log.repo.url}/issues/{number}" if number else f"{self.log.repo.url}/issues"

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 #: The title of an emptied issue, and of one whose body had held a text.
 _EMPTIED: Final = PREFIX + "emptied"
-_TO_REMOVE: Final = PREFIX + "to be removed by an administrator"
+TO_REMOVE: Final = PREFIX + "to be removed by an administrator"
 
 
 def compact(log: Log, facts: Facts) -> None:
@@ -37,7 +37,7 @@ def compact(log: Log, facts: Facts) -> None:
             _document(log, title)
         elif title == FACTS:
             _facts(log, facts)
-    stay = [entry for entry in log.index.titles().get(_TO_REMOVE, ()) if not _removed(log, entry.number)]
+    stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
         raise Unavailable(
             "The server may still show earlier texts in the history of "
@@ -116,7 +116,7 @@ def _empty(log: Log, entry: Entry) -> None:
     """Take everything out of an issue; its new title tells what is left to do."""
     for comment in log.repo.comments(entry.number).values:
         log.repo.delete_comment(comment.id)
-    title = _TO_REMOVE if entry.head else _EMPTIED
+    title = TO_REMOVE if entry.head else _EMPTIED
     repo, number = log.repo, entry.number
     repo.patiently(lambda: repo.edit_issue(number, body="What was here moved on."))
     repo.patiently(lambda: repo.edit_issue(number, state="closed"))

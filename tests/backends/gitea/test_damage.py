@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Holdfast
+from holdfast.config import Config, StorageConfig
+from holdfast.doctor import Outcome
 from holdfast.errors import Corrupt, Refused, Unsupported
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import folding, marker
 from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.checks import checks
 from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
@@ -310,6 +314,36 @@ def test_index__of_another_repository__is_not_used(standin: StandIn, store: Gite
     assert other.read("MEMORY.md") is None
     assert other.names() == []
     other.close()
+
+
+def test_doctor__store_that_people_edited__says_what_and_where(
+    standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITEA_TOKEN", standin.token)
+    config = Config(storage=StorageConfig(backend="gitea", options={"server": standin.url, "repository": REPO}))
+    with Holdfast.open(tmp_path, config=config) as memory:
+        store = memory.store.backend
+        assert isinstance(store, GiteaBackend)
+        store.write("MEMORY.md", "one\n")
+        assert [(check.outcome, "nothing was edited" in check.message) for check in checks(memory)] == [
+            (Outcome.OK, True)
+        ]
+        store.write("MEMORY.md", "two\n")
+        three_blocks(store)
+        for name in ("doc:MEMORY.md", f"doc:{DAY}"):
+            comment, body = standin.comments(REPO, issue_of(standin, name))[0]
+            standin.edit_comment(REPO, comment, body.replace("one", "eins"))
+        store.add_fact(make_fact(1), 5)
+        standin.delete_comment(REPO, standin.comments(REPO, issue_of(standin, "facts"))[0][0])
+        found = list(checks(memory))
+    assert sorted(check.outcome for check in found) == [Outcome.FAIL, Outcome.WARN, Outcome.WARN]
+    assert all(check.next_step for check in found)
+    assert all("#issuecomment-" in check.message for check in found if check.outcome is Outcome.WARN)
+
+
+def test_doctor__another_backend__has_nothing_to_say(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path) as memory:
+        assert list(checks(memory)) == []
 
 
 @pytest.mark.parametrize(("name", "text"), [("MEMORY.md", "x" * (512 * 1024 + 1)), ("é" * 130 + ".md", "x")])

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
+from holdfast.doctor import Outcome
 from holdfast.errors import Conflict, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.checks import inspect
 from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
@@ -156,7 +158,7 @@ def test_write__from_an_older_version__late_kept_and_reported(
     standin: StandIn, machine: Callable[..., GiteaBackend], caplog: pytest.LogCaptureFixture
 ) -> None:
     """What a machine wrote without having seen the newest version never becomes the document."""
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.INFO)
     store = machine()
     store.write("MEMORY.md", "one\n")
     number = next(n for n, title in standin.titles(REPO).items() if title.endswith("MEMORY.md"))
@@ -168,6 +170,8 @@ def test_write__from_an_older_version__late_kept_and_reported(
     store.write("MEMORY.md", "three\n")
     assert text_of(machine(), "MEMORY.md") == "three\n"
     assert any("other" in body for body in standin.bodies(REPO, number))
+    (found,) = inspect(store.log)
+    assert (found.outcome, "1 versions came later" in found.message) == (Outcome.OK, True)
 
 
 def test_write__comes_through_after_somebody_elses__is_not_the_document(

@@ -1,0 +1,70 @@
+"""What ``holdfast doctor`` says of a store in issues: what people or other machines did that no reader would show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from holdfast.doctor import Check, Outcome
+from holdfast.errors import HoldfastError
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.compaction import TO_REMOVE
+from holdfast_gitea.documents import TITLE as DOCUMENT
+from holdfast_gitea.facts import TITLE as FACTS
+from holdfast_gitea.folding import VERSION
+from holdfast_gitea.log import Log, shown
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+_NAME = "gitea"
+
+
+def checks(memory: Holdfast) -> Iterator[Check]:
+    """Nothing for another backend; else a line for each thing that a person should know of, or that all is well."""
+    backend = memory.store.backend
+    if not isinstance(backend, GiteaBackend):
+        return
+    count = 0
+    for check in inspect(backend.log):
+        count += 1
+        yield check
+    if not count:
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"nothing was edited by hand in {backend.log.repo.url}")
+
+
+def inspect(log: Log) -> Iterator[Check]:
+    """Read the whole store and tell what was edited, deleted or late. Changes nothing."""
+    for title, entries in log.index.titles().items():
+        if title.startswith(DOCUMENT) or title == FACTS:
+            yield from _log(log, title)
+        elif title == TO_REMOVE:
+            issues = ", ".join(f"#{entry.number}" for entry in entries)
+            message = f"{issues} are empty, but the server keeps earlier texts of an issue."
+            yield _warn(message, "Delete these issues on the server.")
+
+
+def _log(log: Log, title: str) -> Iterator[Check]:
+    try:
+        chain = log.load(title)
+        chain.check()
+    except HoldfastError as error:
+        yield Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+        return
+    for record in chain.folded.accepted:
+        if not record.intact:
+            approved = chain.folded.is_approved(record.segment, record.comment)
+            message = f"{shown(title)}: {record.url} was edited by hand" + (
+                ", and that was accepted." if approved else "."
+            )
+            step = "" if approved else "Bring back what it was, or accept it; see docs/gitea.md."
+            yield _warn(message, step)
+    late = [record.url for record in chain.folded.late if record.kind == VERSION]
+    if late:  # routine: whoever wrote it was told so
+        shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
+        message = f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})"
+        yield Check(name=_NAME, outcome=Outcome.OK, message=message)
+
+
+def _warn(message: str, next_step: str) -> Check:
+    return Check(name=_NAME, outcome=Outcome.WARN, message=message, next_step=next_step)
