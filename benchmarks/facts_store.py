@@ -1,10 +1,12 @@
 """The fact stores' speed as ratios to raw limits of the same run: ``python benchmarks/facts_store.py``.
 
 A durable add in SQLite is compared with an insert of one row into a bare table (write-ahead log, synchronous=FULL), in
-files with an append and an fsync of as many bytes. The two are done in turns, so that a machine that slows down slows
-both, and compared by their lower quartiles, which other work on the disk disturbs least; means, which hold the calls
-that merge a log or fill an index, stand beside them. Flushes are counted by strace where there is one. Nothing here
-fails on a figure.
+files with an append and an fsync of as many bytes; finding a duplicate in SQLite with a look-up in the index of a bare
+table of as many rows. The two are done in turns, so that a machine that slows down slows both, and compared by their
+lower quartiles, which other work on the disk disturbs least. Beside them stand the median of the ratios of each call to
+the raw one right before it, which a machine that changes its speed disturbs least, and the ratio of the means, which
+hold the calls that merge a log or fill an index. Flushes are counted by strace where there is one. Nothing here fails
+on a figure.
 
     python benchmarks/facts_store.py --sizes 500,10000,100000 --rounds 400
 """
@@ -101,6 +103,23 @@ def raw_insert(folder: Path) -> Iterator[Callable[[Fact], None]]:
 
 
 @contextmanager
+def raw_look_up(folder: Path, size: int) -> Iterator[Callable[[int], None]]:
+    """One row of a bare table, by its index."""
+    with closing(sqlite3.connect(folder / "look.db", isolation_level=None)) as raw:
+        raw.execute("CREATE TABLE facts (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, content TEXT)")
+        raw.execute("BEGIN")
+        raw.executemany(
+            "INSERT INTO facts VALUES (NULL, ?, ?)", ((f"fact_{n * 7919:08x}", "x" * 90) for n in range(size))
+        )
+        raw.execute("COMMIT")
+
+        def look_up(number: int) -> None:
+            raw.execute("SELECT * FROM facts WHERE id = ?", (f"fact_{number * 7919:08x}",)).fetchone()
+
+        yield look_up
+
+
+@contextmanager
 def raw_append(folder: Path) -> Iterator[Callable[[Fact], None]]:
     """As many bytes as the file store writes: open, write, fsync, close."""
     line = b"x" * 245 + b"\n"
@@ -139,6 +158,10 @@ class Figures:
     def mean(self, what: str) -> float:
         return statistics.fmean(self.times[what])
 
+    def by_pairs(self, what: str, base: str) -> float:
+        """The median of the ratios of calls that were done in turns."""
+        return statistics.median(a / b for a, b in zip(self.times[what], self.times[base], strict=True))
+
 
 def measure(kind: str, size: int, rounds: int) -> Figures:
     """Adds, raw limits, evictions and duplicates at one size."""
@@ -153,9 +176,11 @@ def measure(kind: str, size: int, rounds: int) -> Figures:
                 new = fact(number)
                 figures.take("raw", lambda new=new: raw(new))
                 figures.take("add", lambda new=new: store.add_fact(new, 10 * size + rounds))
-        for number in range(rounds):
-            old = fact(number * 7919 % size)
-            figures.take("duplicate", lambda old=old: store.add_fact(old, 10 * size + rounds))
+        with raw_look_up(folder, size) as look_up:
+            for number in (n * 7919 % size for n in range(rounds)):
+                old = fact(number)
+                figures.take("look-up", lambda number=number: look_up(number))
+                figures.take("duplicate", lambda old=old: store.add_fact(old, 10 * size + rounds))
         cap = store.count_facts()
         store.add_fact(fact(size + 1 + rounds), cap)  # the first eviction may have to rank them all
         for number in range(size + 2 + rounds, size + 2 + 2 * rounds):
@@ -202,11 +227,16 @@ def report(kind: str, sizes: list[int], rounds: int) -> None:
         adds.append(got.typical("add") / got.typical("raw"))
         print(f"{kind}, {size:,} facts (raw limit {got.typical('raw') * 1e3:.3f} ms)")
         for what, base in (("add", "raw"), ("add at the cap", "add")):
+            pairs = f"by pairs {got.by_pairs(what, base):.2f}, " if base == "raw" else ""
             print(
                 f"  {what:16} {got.typical(what) * 1e3:8.3f} ms   {got.typical(what) / got.typical(base):5.2f} x {base}"
-                f" (mean {got.mean(what) / got.mean(base):.2f})   aim {AIMS[kind, what]}"
+                f" ({pairs}mean {got.mean(what) / got.mean(base):.2f})   aim {AIMS[kind, what]}"
             )
-        print(f"  {'duplicate':16} {got.typical('duplicate') * 1e3:8.4f} ms   aim {AIMS[kind, 'duplicate']}")
+        look_up = f"{got.typical('look-up') * 1e3:.4f} ms"
+        print(
+            f"  {'duplicate':16} {got.typical('duplicate') * 1e3:8.4f} ms   aim {AIMS[kind, 'duplicate']}"
+            f" (a bare look-up by an index of SQLite: {look_up})"
+        )
         print(f"  {'strongest 50':16} {got.typical('strongest 50') * 1e3:8.3f} ms")
         print(f"  {'first add':16} {got.typical('first add') * 1e3:8.3f} ms")
         count = flushes(kind, size)

@@ -41,8 +41,8 @@ MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))
 _HISTORY = ("History:", ("recent", "earlier", "background"))
 _FACTS: Final = "Facts:"
-#: What a line with a fact costs about, and how many lines are read beyond what that says.
-_LINE_TOKENS: Final = 24
+#: What a line with a fact of ninety characters costs, and how many lines are read beyond what that says.
+_LINE_TOKENS: Final = 28
 _SPARE: Final = 4
 #: Lines that tell how many will fit.
 _SAMPLE: Final = 16
@@ -65,7 +65,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
         if not block.fill(lambda part, lines: _admit_facts(services, part, lines), facts) or block.taken < limit:
             return block.text()
-        limit *= 3
+        limit = max(limit * 3 // 2, block.would_take()) if block.lines else limit * 3
 
 
 def fact_line(fact: Fact) -> str:
@@ -96,8 +96,7 @@ class _Block:
             if not part:
                 break
             lines = list(map(fact_line, part))
-            # So many as the mean of these says, and a few more, since what is taken here still passes the gate.
-            share = len(part) * room * 51 // (max(1, self.count("\n".join(lines))) * 50) + _SPARE
+            share = _share(len(part), self.count("\n".join(lines)), room)
             part.extend(islice(facts, max(0, share - len(part))))
             lines.extend(map(fact_line, part[len(lines) :]))
             self.lines.extend(admit(part, lines))
@@ -105,6 +104,10 @@ class _Block:
         if room < 0:
             del self.lines[_largest(len(self.lines) - 1, self._fits) :]
         return room >= 0
+
+    def would_take(self) -> int:
+        """How many facts it would have taken in had there been more of them."""
+        return _share(self.taken, self.count(self._render(len(self.lines))), self.budget)
 
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
@@ -129,6 +132,11 @@ class _Block:
         if not self.fenced or not text:
             return text
         return f"{recall.OPEN}\n{recall.escape(text)}\n{recall.CLOSE}"
+
+
+def _share(some: int, cost: int, room: int) -> int:
+    """How many fit into ``room`` when ``some`` cost ``cost``, and a few more, since the gate may shorten or refuse."""
+    return some * room * 51 // (max(1, cost) * 50) + _SPARE
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:

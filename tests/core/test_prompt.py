@@ -270,6 +270,28 @@ def test_prompt__facts_much_shorter_than_usual__as_many_as_fit(project: Path, ba
         assert len(rows) == stored or tokens.estimate(f"{text}\n{rows[0]}") > 1000
 
 
+@pytest.mark.req("R067")
+@pytest.mark.parametrize("words", [1, 10, 20, 60])
+def test_prompt__facts_of_any_length__reads_little_more_than_it_prints(
+    project: Path, monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    with Holdfast.open(project) as memory:
+        memory.facts.import_(
+            {"content": f"{n:03} {'word ' * words}", "category": "goal", "confidence": 0.5} for n in range(490)
+        )
+        backend, asked = memory.store.backend, []
+
+        def facts(order: Any, limit: int) -> Iterator[Any]:
+            asked.append(limit)
+            return type(backend).facts(backend, order, limit)
+
+        monkeypatch.setattr(backend, "facts", facts)
+        printed = len(_rows(memory.prompt(2000)))
+        assert printed < 490
+        assert len(asked) <= 2
+        assert asked[-1] <= max(printed * 1.1 + 5, 75)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_prompt__ten_times_the_facts__same_own_work(project: Path, backend: str) -> None:
     """The text is made from the lines it prints: beyond reading those, the size of the store does not matter."""
