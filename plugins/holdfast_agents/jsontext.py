@@ -17,6 +17,7 @@ Path = Sequence[str | int]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_FIRST_MEMBER = re.compile(r'\s*\{\s*\n([ \t]+)"')
 _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
@@ -202,9 +203,8 @@ def _pad(text: str, at: int) -> str:
 
 def _unit(text: str) -> str:
     """One step of indentation: that of the first member, as far as it stands on a line of its own."""
-    root = _parse(text)
-    gap = text[root.start + 1 : root.items[0].start] if root.items else ""
-    return (gap[gap.rfind("\n") + 1 :] if "\n" in gap else "") or "  "
+    found = _FIRST_MEMBER.match(text)
+    return found[1] if found else "  "
 
 
 def _line_end(text: str) -> str:

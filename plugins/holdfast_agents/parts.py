@@ -65,7 +65,8 @@ class Hooks(_Merged):
             group = self.groups.get(event)
             if group is not None and there.get(event) == [group]:
                 continue
-            text = self._without(text, event, name)
+            if event in there:
+                text = self._without(text, event, name)
             if group is not None:
                 text = jsontext.append(text, ("hooks", event), group, name)
         return text

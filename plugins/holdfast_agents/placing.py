@@ -134,8 +134,8 @@ def _taking(place: Place) -> _Step:
 def _admissible(place: Place) -> str | None:
     """The file's text, when it may be written to."""
     if place.contained:
-        inside = os.path.realpath(place.base)
-        if os.path.commonpath([inside, os.path.realpath(place.path)]) != inside:
+        inside = os.path.join(os.path.realpath(place.base), "")
+        if not os.path.realpath(place.path).startswith(inside):
             raise ConfigError(
                 f"{place.shown} is a link that leads out of the project; it was left as it is.",
                 next_step="Replace it by a file, or install with `--scope user`.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as law
 from hypothesis import strategies as st
 
 from holdfast.errors import ConfigError
@@ -19,6 +20,7 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
+LAW = law(deadline=None, max_examples=60)
 INDENTS = st.sampled_from([None, 2, 4, "\t", 0])
 
 
@@ -36,6 +38,7 @@ def texts() -> st.SearchStrategy[tuple[dict[str, Any], str]]:
     )
 
 
+@LAW
 @given(texts(), KEYS, VALUES)
 def test_put__any_object__is_what_it_was_and_the_new_member(
     written: tuple[dict[str, Any], str], key: str, value: object
@@ -47,6 +50,7 @@ def test_put__any_object__is_what_it_was_and_the_new_member(
         assert jsontext.remove(new, (key,), "x") == text
 
 
+@LAW
 @given(texts(), VALUES, VALUES)
 def test_append__to_a_list_that_holds_something__taken_out_again_leaves_the_same_bytes(
     written: tuple[dict[str, Any], str], first: object, value: object
@@ -58,6 +62,7 @@ def test_append__to_a_list_that_holds_something__taken_out_again_leaves_the_same
     assert jsontext.remove(new, ("a list", "of it", 1), "x") == text
 
 
+@LAW
 @given(texts())
 def test_remove__any_member__leaves_the_others(written: tuple[dict[str, Any], str]) -> None:
     old, text = written

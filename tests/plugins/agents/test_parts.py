@@ -1,0 +1,98 @@
+"""The laws of what is put into a file: twice is once, and taken out again nothing of it is left."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import settings as law
+from hypothesis import strategies as st
+
+from holdfast_agents.claude_code_files import hooks as claude_hooks
+from holdfast_agents.codex_files import hooks as codex_hooks
+from holdfast_agents.parts import Section, Values, is_ours
+
+#: Hooks as people have them: of others, of ours in any form, and odd ones.
+HOOK = st.sampled_from(
+    [
+        {"type": "command", "command": "./mine.sh"},
+        {"type": "command", "command": "holdfast hook claude-code"},
+        {"type": "command", "command": "'/opt/my env/bin/python' -m holdfast hook claude-code || exit 2", "timeout": 5},
+        {"type": "command", "command": '"C:/Program Files/py/holdfast" hook claude-code'},
+        {"type": "command", "command": "holdfast hook codex"},
+        {"type": "http", "url": "http://localhost"},
+        "odd",
+    ]
+)
+GROUP = st.fixed_dictionaries({"hooks": st.lists(HOOK, max_size=3)}, optional={"matcher": st.just("auto")})
+EVENTS = st.sampled_from(["PreCompact", "Stop", "SubagentStop"])
+SETTINGS = st.fixed_dictionaries(
+    {}, optional={"model": st.just("opus"), "hooks": st.dictionaries(EVENTS, st.lists(GROUP, max_size=3), max_size=3)}
+)
+LAW = law(deadline=None, max_examples=30)
+INDENT = st.sampled_from([None, 2, "\t"])
+
+
+def of_others(settings: dict[str, Any], client: str) -> list[tuple[str, Any]]:
+    """The hooks that are not holdfast's, in their order."""
+    return [
+        (event, hook)
+        for event, groups in sorted(settings.get("hooks", {}).items())
+        for group in groups
+        for hook in group["hooks"]
+        if not is_ours(hook, client)
+    ]
+
+
+@LAW
+@given(SETTINGS, INDENT)
+def test_hooks__put_into_any_settings__stand_there_once_and_those_of_others_stay(
+    settings: dict[str, Any], indent: Any
+) -> None:
+    for client, part in (("claude-code", claude_hooks(("holdfast",))), ("codex", codex_hooks(("holdfast",)))):
+        text = json.dumps(settings, indent=indent)
+        new = part.put(text, "x")
+        assert part.put(new, "x") == new
+        got = json.loads(new)
+        assert of_others(got, client) == of_others(settings, client)
+        for event, groups in got["hooks"].items():
+            ours = [group for group in groups for hook in group["hooks"] if is_ours(hook, client)]
+            assert ours == ([part.groups[event]] if event in part.groups else [])
+        left = json.loads(part.take(new, "x") or "{}")
+        assert of_others(left, client) == of_others(settings, client)
+        assert not [
+            h for groups in left.get("hooks", {}).values() for g in groups for h in g["hooks"] if is_ours(h, client)
+        ]
+
+
+LINES = st.lists(st.sampled_from(["# A", "", "text", "<!-- other -->", "  begin"]), max_size=5)
+
+
+@LAW
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.text(alphabet="ab\n ", max_size=20))
+def test_section__put_into_any_text__is_there_once_and_leaves_no_trace(lines: list[str], end: str, body: str) -> None:
+    part = Section(begin="begin", end="end", body=body)
+    text = "".join(line + end for line in lines)
+    new = part.put(text, "x")
+    assert part.put(new, "x") == new
+    assert new.startswith(text)
+    assert part.take(new, "x") == (text if text.strip() else "")
+
+
+@LAW
+@given(
+    st.dictionaries(st.sampled_from(["agent", "mcp", "instructions", "x"]), st.just({"a": {"b": 1}}), max_size=4),
+    INDENT,
+)
+def test_values__put_into_any_object__are_there_and_can_be_taken_out(settings: dict[str, Any], indent: Any) -> None:
+    settings = {**settings, "instructions": ["mine.md"]}
+    part = Values(
+        members={("agent", "compaction", "disable"): True, ("mcp", "h"): {}}, listed={("instructions",): ("h.md",)}
+    )
+    text = json.dumps(settings, indent=indent)
+    new = part.put(text, "x")
+    assert part.put(new, "x") == new
+    assert json.loads(new)["instructions"] == ["mine.md", "h.md"]
+    assert json.loads(new)["agent"]["compaction"] == {"disable": True}
+    assert json.loads(part.take(new, "x")) == settings
