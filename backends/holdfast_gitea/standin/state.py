@@ -189,6 +189,10 @@ class World:
         issue.updated = now
         return row
 
+    def has_row(self, row_id: int) -> bool:
+        """Whether any repository has it."""
+        return any(self.row(repo, row_id) for repo in self.repos.values())
+
     def row(self, repo: Repository, row_id: int) -> Comment | None:
         """The row of that id if it is of this repository."""
         return next((row for issue in repo.issues.values() for row in issue.rows if row.id == row_id), None)

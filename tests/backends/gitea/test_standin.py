@@ -247,6 +247,16 @@ def test_comment__absent_or_of_another_repository__is_404(gitea: StandIn, ask: A
         assert ask(method, f"{ISSUES}/comments/999", body).status == 404
 
 
+@pytest.mark.parametrize("version", ["1.25", "forgejo"])
+def test_comment__of_another_repository_before_1_26__is_404_without_a_word(version: Flavour) -> None:
+    with StandIn(version=version) as gitea:
+        for name in (REPO, "agent/other"):
+            gitea.make_repo(name)
+        comment = gitea.make_comment("agent/other", gitea.make_issue("agent/other", "t"), "there")
+        reply = asking(gitea)("GET", f"{ISSUES}/comments/{comment}")
+        assert (reply.status, reply.text) == (404, "")
+
+
 def test_comment__that_is_an_event__is_204_without_a_body(gitea: StandIn, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t")
     assert ask("PATCH", f"{ISSUES}/{number}", {"state": "closed"}).status == 201
