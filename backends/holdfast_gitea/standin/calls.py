@@ -163,7 +163,7 @@ class Call:
         return found
 
     def comment(self) -> Comment:
-        """The comment or event of the path. Raises: Stop 404, before 1.26 without a word if another repository has it."""
+        """The comment or event of the path. Raises: Stop 404 (before 1.26 a bare one for another repository's)."""
         found = self.world.row(self.repo, self.number("id"))
         if found is None and self.world.flavour != "1.26" and self.world.has_row(self.number("id")):
             raise Stop(Answer(404))
