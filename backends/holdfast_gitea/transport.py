@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import json
 import os
@@ -59,7 +60,11 @@ class Transport:
         self._mutex = threading.Lock()
         self._client: httpx.Client | None = None
         self._pid = 0
-        self._httpx = _library()
+        if importlib.util.find_spec("httpx") is None:
+            raise PluginLoadFailed(
+                "Talking to a Gitea server needs the library httpx, which is not installed.",
+                next_step='Install it with `pip install "holdfast[gitea]"`.',
+            )
 
     def __repr__(self) -> str:  # without the token
         return f"Transport({self.server!r})"
@@ -77,7 +82,8 @@ class Transport:
 
         Raises: Passing when another try may succeed, whatever became of this one; Absent, Closed, Conflict, Refused.
         """
-        httpx = self._httpx
+        import httpx  # takes longer than all else that an agent's event needs, and many ask the server nothing
+
         end = time.monotonic() + max(self._timeout_s, self._patience_s)
         try:
             with self._connected().stream(
@@ -133,7 +139,9 @@ class Transport:
         with self._mutex:
             if self._client is None or self._pid != os.getpid():
                 self._pid = os.getpid()
-                self._client = self._httpx.Client(
+                import httpx
+
+                self._client = httpx.Client(
                     headers={"Authorization": f"token {self._token}", "Accept": "application/json"},
                     timeout=self._timeout_s,
                     follow_redirects=False,
@@ -193,18 +201,6 @@ def _verification(server: str) -> Any:
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _library() -> Any:
-    """The HTTP library, imported here: it takes longer than everything else that an agent's event needs."""
-    try:
-        import httpx
-    except ImportError as error:
-        raise PluginLoadFailed(
-            "Talking to a Gitea server needs the library httpx, which is not installed.",
-            next_step='Install it with `pip install "holdfast[gitea]"`.',
-        ) from error
-    return httpx
 
 
 def _content(send: Mapping[str, object] | None) -> dict[str, Any]:
