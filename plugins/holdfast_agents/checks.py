@@ -46,7 +46,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         if there or plugins or client in beats:
             none = False
             yield from _installed(client, there, plugins)
-            yield _running(client, beats.get(client), root, now)
+            yield _running(client, beats.get(client), installed.since(client, there), root, now)
             yield _good(client, f"what goes around the hooks: {_AROUND[client]}")
     if none:
         yield _good("agents", f"no client is guarded here; `holdfast install CLIENT` does it ({', '.join(CLIENTS)})")
@@ -92,20 +92,21 @@ def _settings(client: str, one: Where) -> Iterable[Check]:
         yield _good(client, f"installed{trusted} in {whose} settings ({installed.guard_file(client, one)})")
 
 
-def _running(client: str, beat: Beat | None, root: str, now: datetime) -> Check:
-    """Whether hooks run. What the client recorded later than the last sign was said unguarded."""
+def _running(client: str, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
+    """Whether hooks run. What the client recorded later than the last sign, or than ``since``, when they were
+    installed, was said unguarded."""
     written = recorded.last(client, root)
-    if beat is None:
-        since = "" if written is None else f", although it was used {ago(written, now)}"
-        message = f"No hook of {CLIENTS[client]} has run yet{since}."
-        return _warn(client, message, "Start it, say something, and look again.")
-    if written is not None and written - beat.at > _SILENCE:
+    start = beat.at if beat else since
+    if written is not None and start is not None and written - start > _SILENCE:
+        last = f"its hooks ran last {ago(beat.at, now)}" if beat else "no hook of it has run yet"
         return Check(
             name=client,
             outcome=Outcome.FAIL,
-            message=f"{CLIENTS[client]} was used {ago(written, now)}, and its hooks ran last {ago(beat.at, now)}.",
-            next_step="It ran without hooks: look for the ways around them below, and start it anew.",
+            message=f"{CLIENTS[client]} was used {ago(written, now)}, and {last}.",
+            next_step="It ran without hooks: look for what goes around them below, and start it anew.",
         )
+    if beat is None:
+        return _warn(client, f"No hook of {CLIENTS[client]} has run yet.", "Start it, say something, and look again.")
     return _good(client, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
 
 

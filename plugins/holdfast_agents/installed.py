@@ -7,7 +7,8 @@ import os
 import shlex
 import shutil
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from holdfast.errors import HoldfastError
@@ -37,6 +38,13 @@ def is_there(client: str, where: Where) -> bool:
     if isinstance(events, dict):
         return any(True for event in events for _ in _ours({"hooks": events}, client, event))
     return not _json(first.path) and b"holdfast" in _bytes(first.path)  # settings that cannot be read
+
+
+def since(client: str, there: Sequence[Where]) -> datetime | None:
+    """When the settings that hold the hooks were last changed, in UTC; the hooks are no older than that."""
+    paths = [needed(client, where).places[0].path for where in there]
+    times = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def as_plugin(where: Where) -> bool:

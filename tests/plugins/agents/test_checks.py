@@ -109,6 +109,16 @@ def test_checks__the_client_went_on_without_its_hooks__fails(
     assert guarded("doctor").code == 1
 
 
+@pytest.mark.parametrize(("later_s", "result"), [(-HOUR_S, "warn"), (HOUR_S, "fail")])
+def test_checks__no_hook_has_run_yet__fails_when_the_client_was_used_since_the_installation(
+    command: Command, home: Path, project: Path, later_s: float, result: str
+) -> None:
+    command("install", "claude-code")
+    path = transcript("claude-code", home, project)
+    os.utime(path, (time.time() + later_s, time.time() + later_s))
+    assert outcome(lines(command, "claude-code"), "has run yet") == result
+
+
 def test_checks__codex_was_used_in_another_folder__says_nothing_of_this_one(
     guarded: Command, home: Path, project: Path
 ) -> None:
