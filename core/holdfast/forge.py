@@ -41,7 +41,7 @@ FLUSH_LIMIT_S: Final = 10.0
 
 
 class Post(NamedTuple):
-    """What a flush has to say on one target (one post a target and flush)."""
+    """What a flush has to say on one target."""
 
     target: str
     body: str
@@ -114,7 +114,8 @@ class Forge(ABC):
         return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]
 
     def publish(self, posts: Sequence[Post], receipt: Receipt) -> list[Evidence]:
-        """Publish what a flush changed, as far as it can be done now; the evidence of all ``posts``, in order.
+        """Publish what a flush changed, as far as it can be done now; the evidence of each target, in order. Posts on
+        one target become one, a blank line between them.
 
         All of it is in the outbox before the first is sent. What cannot be sent now stays there: its evidence counts
         as pending and tells why. Without posts nothing is asked. Raises: Unavailable when the outbox cannot be
@@ -125,6 +126,10 @@ class Forge(ABC):
         from holdfast.models import Evidence
         from holdfast.outbox import Item, Outbox
 
+        bodies: dict[str, list[str]] = {}
+        for post in posts:
+            bodies.setdefault(post.target, []).append(post.body)
+        posts = [Post(target, "\n\n".join(said)) for target, said in bodies.items()]
         outbox = Outbox(self._state)
         ids = [self.item_id(receipt.flush_id, post.target) for post in posts]
         outbox.put(
