@@ -135,7 +135,6 @@ CUES: Final = (
 )
 
 _LEAD: Final = r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|right|great|good|well|yes)\b[,:]?\s+){0,2}[*_]{0,3}"
-_COMPILED: Final = tuple((re.compile(_LEAD + f"(?P<cue>{cue.pattern})", re.IGNORECASE), cue) for cue in CUES)
 _ANY: Final = re.compile(_LEAD + "(?:" + "|".join(cue.pattern for cue in CUES) + ")", re.IGNORECASE)
 
 #: One of these stands in every text that has a cue.
@@ -176,7 +175,9 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue that ``sentence`` begins with, and where the text it announces begins; None when there is none."""
     if not _ANY.match(sentence):  # most sentences: one expression instead of one for each cue
         return None
-    for pattern, cue in _COMPILED:
+    for cue in CUES:
+        # Compiled when it is needed (`re` keeps it): few conversations need many, and a flush waits for the import.
+        pattern = re.compile(f"{_LEAD}(?P<cue>{cue.pattern})", re.IGNORECASE)
         if (user or not cue.user_only) and (found := pattern.match(sentence)):
             return cue, found.start("cue") if cue.whole else found.end()
     return None

@@ -95,7 +95,7 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     content = mapping(row.get("message")).get("content")
     if not isinstance(content, str | list):
         return False
-    key = row_key(row.get("uuid"), position, role, text_of(content))
+    key = clean(row.get("uuid")).strip() or row_key("", position, role, text_of(content))
     take_content(reading, role, content, key=key, at=reading.at(row.get("timestamp")))
     return True
 

@@ -79,9 +79,12 @@ class Reading:
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Note where the conversation takes place; anything but a non-empty text changes nothing."""
-        self.session_id = clean(session_id) or self.session_id
-        self._cwd = clean(cwd) or self._cwd
-        self.branch = clean(branch) or self.branch
+        if session_id != self.session_id:
+            self.session_id = clean(session_id) or self.session_id
+        if cwd != self._cwd:
+            self._cwd = clean(cwd) or self._cwd
+        if branch != self.branch:
+            self.branch = clean(branch) or self.branch
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable one the previous row's, and the epoch before the first."""
