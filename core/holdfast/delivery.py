@@ -64,9 +64,9 @@ class Deliveries:
             if item.id in proofs or item.id in after
         ]
 
-    def send_due(self, *, limit_s: float = START_LIMIT_S) -> int:
-        """Try what is due, as at the start of a session; how many items wait then. Never raises."""
-        return work_off(self._services, limit_s=limit_s)
+    def send_due(self, *, limit_s: float | None = None) -> int:
+        """Try what is due, for 3 seconds at most, as at the start of a session; how many items wait then. Never raises."""
+        return work_off(self._services, limit_s=START_LIMIT_S if limit_s is None else limit_s)
 
     def drop(self, item_id: str, reason: str) -> Item:
         """Take an item out for good; who did it and why goes into the daily note first. Returns the item.

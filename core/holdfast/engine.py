@@ -10,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import delivery, discovery, journal, safety, settings
+from holdfast import discovery, journal, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
@@ -127,7 +127,9 @@ class Holdfast:
     @property
     def outbox(self) -> Deliveries:
         """What waits to be published on a forge: list it, send it, drop it with a reason."""
-        return delivery.Deliveries(self.services)
+        from holdfast.delivery import Deliveries
+
+        return Deliveries(self.services)
 
     @property
     def profile(self) -> Profile:
@@ -193,7 +195,7 @@ class Holdfast:
         if not self._sessions:
             import atexit
 
-            self.outbox.send_due(limit_s=delivery.START_LIMIT_S)
+            self.outbox.send_due()
             self.end_idle(but=session_id)
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
