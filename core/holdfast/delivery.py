@@ -65,7 +65,8 @@ class Deliveries:
         ]
 
     def send_due(self, *, limit_s: float | None = None) -> int:
-        """Try what is due, for 3 seconds at most, as at the start of a session; how many items wait then. Never raises."""
+        """Try what is due, by default for the 3 seconds that the start of a session gives it; how many items wait then.
+        Never raises."""
         return work_off(self._services, limit_s=START_LIMIT_S if limit_s is None else limit_s)
 
     def drop(self, item_id: str, reason: str) -> Item:
