@@ -10,12 +10,13 @@ import logging
 from typing import Final
 
 from holdfast.errors import Unavailable
+from holdfast_gitea import marker
 from holdfast_gitea.documents import COPY, state_of
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.faults import Closed
-from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, starts_whole
+from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
 from holdfast_gitea.index import PREFIX, Entry
 from holdfast_gitea.log import TRIES, Chain, Log, shown
 
@@ -56,11 +57,11 @@ def _document(log: Log, title: str) -> None:
         if state_of(chain).text != text or chain.folded.accepted[-1].kind != NEXT:
             continue  # somebody else wrote in between
         if text is None:
-            return _remove_older(log, chain)
+            return _remove_older(log, chain, all_of_them=True)
         chain, record_id = log.post(chain, VERSION, text, "The document, without its past.", root=1)
         if _is_fresh(chain):
             log.show(chain, record_id, text, COPY)
-            return _remove_older(log, chain)
+            return _remove_older(log, chain, all_of_them=True)
     raise _busy(title)
 
 
@@ -71,7 +72,7 @@ def _facts(log: Log, facts: Facts) -> None:
             return _remove_older(log, chain)
         chain = facts.snapshot(log.step(chain))
         if _is_fresh(chain):
-            return _remove_older(log, chain)
+            return _remove_older(log, chain, all_of_them=True)
     raise _busy(FACTS)
 
 
@@ -86,19 +87,15 @@ def _is_fresh(chain: Chain) -> bool:
     return any(starts_whole(segment) for segment in chain.segments if segment.number == chain.active)
 
 
-def _remove_older(log: Log, chain: Chain) -> None:
-    """Remove the issues of the log that nothing is read from any more."""
+def _remove_older(log: Log, chain: Chain, *, all_of_them: bool = False) -> None:
+    """Remove the issues of the log that are not read any more; with ``all_of_them`` all but the newest."""
     active = chain.active
     if active is None:
         return
-    needed = (
-        {active}
-        if _is_fresh(chain) or not any(r.segment == active for r in chain.folded.accepted)
-        else {s.number for s in chain.segments}
-    )
+    needed = {active} if all_of_them else {segment.number for segment in chain.segments}
     for entry in log.index.known(chain.title):
         if entry.number < active and entry.number not in needed and not _removed(log, entry.number):
-            _empty(log, entry)
+            _empty(log, entry, active)
 
 
 def _removed(log: Log, number: int) -> bool:
@@ -112,14 +109,19 @@ def _removed(log: Log, number: int) -> bool:
     return True
 
 
-def _empty(log: Log, entry: Entry) -> None:
-    """Take everything out of an issue; its new title tells what is left to do."""
-    for comment in log.repo.comments(entry.number).values:
-        log.repo.delete_comment(comment.id)
-    title = TO_REMOVE if entry.head else _EMPTIED
+def _empty(log: Log, entry: Entry, goes_on_in: int) -> None:
+    """Take everything out of an issue, but for the way to the new one: another machine may still look here first. The
+    issue's new title tells what is left to do."""
     repo, number = log.repo, entry.number
-    repo.patiently(lambda: repo.edit_issue(number, body="What was here moved on."))
+    before = repo.comments(number).values
+    record_id = new_id()
+    note = f"This goes on in issue {goes_on_in}."
+    repo.publish(number, marker.frame(note, "", id=record_id, kind=NEXT, root=1, to=goes_on_in), record_id)
+    for comment in before:
+        repo.delete_comment(comment.id)
+    repo.patiently(lambda: repo.edit_issue(number, body=note))
     repo.patiently(lambda: repo.edit_issue(number, state="closed"))
+    title = TO_REMOVE if entry.head else _EMPTIED
     log.index.saw(repo.patiently(lambda: repo.edit_issue(number, title=title)))
 
 

@@ -327,6 +327,9 @@ def test_compact__without_administrator_rights__emptied_and_says_which_issues_ar
         standin.make_repo("owner/memory", rights={"agent": "write"})
         store = GiteaBackend(tmp_path, server=standin.url, repository="owner/memory", token=standin.token)
         fill(store)
+        (tmp_path / "other").mkdir()
+        other = GiteaBackend(tmp_path / "other", server=standin.url, repository="owner/memory", token=standin.token)
+        assert other.names() == ["MEMORY.md", "memory/kept.md"]
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"#\d") as caught:
                 store.compact()
@@ -336,11 +339,52 @@ def test_compact__without_administrator_rights__emptied_and_says_which_issues_ar
         for number in standin.titles("owner/memory"):
             texts = [standin.body("owner/memory", number), *standin.bodies("owner/memory", number)]
             assert not any("zaubernuss" in text.lower() for text in texts)
+        # The other machine still knows the old issues and has never read them.
+        assert text_of(other, "MEMORY.md") == "- kept\n"
+        assert (other.read(DAY), [fact.content for fact in other.facts()]) == (None, ["stays"])
+        other.close()
         assert text_of(store, "MEMORY.md") == "- kept\n"
         for number in left:
             standin.delete_issue("owner/memory", number)
         store.compact()
         store.close()
+
+
+@pytest.mark.req("R096")
+@pytest.mark.usefixtures("small")
+def test_compact__journal_in_several_issues__no_block_is_lost(standin: StandIn, machine: Machine) -> None:
+    """Also when the newest issue has none yet, since whoever made it was killed."""
+    store = machine()
+    ids = [f"b{number}" for number in range(8)]
+    for block_id in ids:
+        store.append(DAY, make_block(block_id), HEADER, block_id)
+    store.log.step(store.log.load(f"holdfast:doc:{DAY}"))
+    before = standin.titles(REPO)
+    store.compact()
+    assert standin.titles(REPO) == before
+    assert text_of(machine(), DAY) == HEADER + "".join(map(make_block, ids))
+
+
+@pytest.mark.parametrize("kept", [1, 3, 6])
+def test_compact__process_dies_in_the_middle__the_next_one_finishes_it(
+    standin: StandIn, machine: Machine, kept: int
+) -> None:
+    store = machine(patience_s=0.1)
+    fill(store)
+    with FaultProxy(standin.url) as proxy:
+        dying = machine(proxy.url, name="machine0", patience_s=0.0)
+        for method in ("POST", "PATCH", "DELETE"):
+            proxy.spoil(method, "/", FAULTS["request lost"], nth=kept, times=999)
+        with pytest.raises(Unavailable):
+            dying.compact()
+    assert text_of(machine(), "MEMORY.md") == "- kept\n"
+    assert [fact.content for fact in machine().facts()] == ["stays"]
+    machine(name="machine0").compact()
+    assert "zaubernuss" not in everything(standin)
+    for view in (store, machine()):
+        assert text_of(view, "MEMORY.md") == "- kept\n"
+        assert view.names() == ["MEMORY.md", "memory/kept.md"]
+        assert [fact.content for fact in view.facts()] == ["stays"]
 
 
 # --- settings -------------------------------------------------------------------------------------------------
