@@ -1,7 +1,7 @@
-"""``python -m holdfast_redaction.build``: turns ``rules.toml``, the readable source, into ``_table.py``.
+"""``python -m holdfast_redaction.build``: turns ``rules.toml``, the source, into ``_table.py`` and ``_heads.py``.
 
 Reading TOML takes longer than a hook may (tens of milliseconds); a module of constants is there in a fraction of one.
-A test fails when the two disagree.
+``_heads.py`` is for google-re2 alone and loaded with it. A test fails when source and modules disagree.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ Row: TypeAlias = "tuple[str | int | float | bool, ...]"
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.join(HERE, "rules.toml")
 TARGET = os.path.join(HERE, "_table.py")
+HEADS = os.path.join(HERE, "_heads.py")
 
 #: What every long word may hold, see ``exact.dense_words``: a keyword made of anything else is looked for everywhere.
 _WORD = re.compile(r"\S+")
@@ -91,6 +92,22 @@ def render(rules: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def render_heads(rules: list[dict[str, Any]]) -> str:
+    """The text of ``_heads.py``."""
+    from holdfast_redaction.heads import heads
+
+    lines = [
+        '"""Made from rules.toml by ``python -m holdfast_redaction.build``: see heads.py; change neither here."""',
+        "",
+        "# fmt: off",
+        "# ruff: noqa: E501",
+        "HEADS = (",
+        *(f"    {group!r}," for group in heads(rules)),
+        ")",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _mapping(name: str, keywords: dict[str, tuple[int, ...]]) -> Iterator[str]:
     yield f"{name} = ("
     for keyword, rules in keywords.items():
@@ -99,9 +116,11 @@ def _mapping(name: str, keywords: dict[str, tuple[int, ...]]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Write ``_table.py`` beside ``rules.toml``."""
-    with open(TARGET, "w", encoding="utf-8") as file:
-        file.write(render(read()))
+    """Write ``_table.py`` and ``_heads.py`` beside ``rules.toml``."""
+    rules = read()
+    for path, text in ((TARGET, render(rules)), (HEADS, render_heads(rules))):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 if __name__ == "__main__":

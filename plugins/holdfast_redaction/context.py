@@ -7,10 +7,6 @@ from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit
 from holdfast_redaction.values import PASSWORD, STRONG, WEAK
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 #: Behind every format of the table.
 RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -65,22 +61,33 @@ _SMALL_WORDS = frozenset(
 _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "logged in", "sign in")
 
 
-def find(text: str, lower: str, hints: Iterable[str], budget: Budget) -> list[Hit]:
-    """Every value given to the name of a secret. ``lower`` is ``text`` in lower case, of the same length; ``hints``
-    are those of ``names.HINTS`` that occur in it."""
+def find(
+    text: str,
+    lower: str,
+    budget: Budget,
+    hints: tuple[str, ...] = names.HINTS,
+    start: int = 0,
+    end: int | None = None,
+) -> list[Hit]:
+    """Every value given to the name of a secret that begins in ``text[start:end]``. ``lower`` is ``text`` in lower
+    case, of the same length; ``hints`` are those of ``names.HINTS`` that may occur there."""
     hits: list[Hit] = []
     seen: set[int] = set()
+    stop = len(text) if end is None else end
     for hint in hints:
-        at = lower.find(hint)
+        last = stop + len(hint) - 1
+        at = lower.find(hint, start, last)
+        if at < 0:
+            continue
         while at >= 0:
-            start, end = _name_around(text, at, at + len(hint))
-            if start not in seen:
-                seen.add(start)
-                hit, through = _look(text, lower, start, end)
+            first, behind = _name_around(text, at, at + len(hint))
+            if first not in seen:
+                seen.add(first)
+                hit, through = _look(text, lower, first, behind)
                 if hit:
                     hits.append(hit)
-                end = max(end, through)
-            at = lower.find(hint, max(end, at + 1))
+                behind = max(behind, through)
+            at = lower.find(hint, max(behind, at + 1), last)
         budget.check(hint)
     return hits
 
@@ -123,7 +130,8 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
             value = prose.pair_near(text, behind)
         else:
             value = prose.value_near(text, start, behind, strength, noun)
-        if value and values.MARK not in text[value.start : value.end]:
+        content = text[value.start : value.end] if value else ""
+        if value and values.MARK not in content and not _is_assignment(content):
             return _hit(value, bare, strength), value.end
     return None, end
 
@@ -132,7 +140,7 @@ def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
     content = text[value.start : value.end]
     if value.sep == "=" and strength == WEAK and name.isupper():
         strength = STRONG
-    if not values.can_be_secret(content, strength, quoted=value.quoted):
+    if not values.can_be_secret(content, strength, quoted=value.quoted) or _is_assignment(content):
         return False
     if value.sep in ("(", ","):  # a call may also be given a name or a message
         return values.is_random(content) or (strength == PASSWORD and values.has_secret_mix(content))
@@ -143,6 +151,12 @@ def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
     if not value.quoted and content.isalpha() and value.sep == ":":
         return _ends_statement(text, value.end)
     return True
+
+
+def _is_assignment(content: str) -> bool:
+    """Whether the value is the name of a secret with nothing given to it: "it is a secret: `API_KEY=`"."""
+    name = content[:-1]
+    return content[-1] in "=:" and ("_" in name or name.isupper()) and name.isidentifier() and names.strength(name) > 0
 
 
 def _ends_statement(text: str, at: int) -> bool:

@@ -1,26 +1,34 @@
-"""The search through all layers, and the public ``redact``."""
+"""The search through all layers, and the masking of what it finds."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from holdfast_redaction import _table, context, names, pem, pii, values
 from holdfast_redaction.budget import SECONDS, Budget
-from holdfast_redaction.exact import LONG_WORD, Formats
+from holdfast_redaction.exact import Formats
 from holdfast_redaction.patterns import KINDS, Hit
 from holdfast_redaction.presence import Presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from holdfast_redaction.loader import UserRules
+    from holdfast_redaction.sieve import Sieve
 
 #: How often a text is searched again after masking, at most. The second search finds nothing in all but odd texts.
 ROUNDS = 4
+#: Characters before and behind a change in which something new may be found: no format is longer than the first, and
+#: no search looks further back than the second. A private key may be longer: a text with one is searched whole.
+_REACH, _BACK = 24_000, 400
 #: Of how many secrets of a text the repetitions are looked for: each costs a pass over the text.
 _REPEATED = 100
 #: A secret as long as this is masked inside of a longer word too.
 _UNMISTAKABLE = 12
 _PERSONAL = frozenset(KINDS[1:])
+#: Characters that a process has searched before google-re2 is imported: what that costs is what they cost without it.
+WORTH_IMPORTING = 100_000
 
 
 class Scanner:
@@ -40,34 +48,36 @@ class Scanner:
         seconds: float = SECONDS,
     ) -> None:
         self._formats = Formats(disabled)
-        # A hint may also be a keyword; without rules of its own it has none.
-        hints = tuple((h, ()) for h in sorted(names.HINTS - {k for k, _ in _table.LOWER}))
-        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER + hints, {**LONG_WORD, **pii.SHAPES})
+        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER, names.HINTS)
         self._disabled = disabled
         self._kinds = kinds
         self._extra = extra
         self._allowed = allowed
         self._seconds = seconds
+        self._sieve: Sieve | None = None
+        self._searched: int | None = 0
 
-    def find(self, text: str) -> list[Hit]:
-        """What there is to mask, in order of the text, without overlaps.
+    def find(self, text: str, areas: Iterable[tuple[int, int]] | None = None) -> list[Hit]:
+        """What there is to mask, in order of the text, without overlaps. With ``areas``, what begins in one of them.
 
         Raises: RedactionFailed when a rule took too long: the text is not known to be clean.
         """
+        if self._searched is not None:
+            self._searched += len(text)
+            if self._searched > WORTH_IMPORTING:
+                from holdfast_redaction.sieve import load
+
+                self._sieve, self._searched = load(), None
+        if areas is None:
+            areas = ((0, len(text)),)
         budget = Budget(len(text), self._seconds)
-        lower = _lower(text)
-        present, present_lower, possible = self._presence.find(text, lower)
-        hits = self._formats.find(text, lower, present, present_lower, budget, possible)
-        if "-----BEGIN " in text:
-            hits += pem.find(text)
-            budget.check("private-key")
-        hints = [word for word, _ in present_lower if word in names.HINTS]
-        if hints:
-            hits += context.find(text, lower, hints, budget)
-        if self._kinds:
-            hits += pii.find(text, lower, self._kinds, possible, budget)
+        hits: list[Hit] = []
+        if self._sieve:
+            self._sifted(self._sieve, text, areas, budget, hits)
+        else:
+            self._searched_whole(text, areas, budget, hits)
         if self._extra:
-            hits += self._extra.find(text, lower, budget)
+            hits += self._extra.find(text, budget)
         if not hits:
             return hits
         settled = self._settled(text, hits)
@@ -75,12 +85,51 @@ class Scanner:
         again = _repeated(text, settled, hits)
         return self._settled(text, settled + again) if again else settled
 
+    def _searched_whole(self, text: str, areas: Iterable[tuple[int, int]], budget: Budget, hits: list[Hit]) -> None:
+        lower = _lower(text)
+        for start, end in areas:
+            part, low = (text[start:end], lower[start:end]) if end - start < len(text) else (text, lower)
+            keywords = self._presence.find(part, low)
+            hits += self._formats.find(text, lower, keywords, budget, start, end)
+            if "-----BEGIN " in part:
+                hits += pem.find(text)
+                budget.check("private-key")
+            if keywords.hints:
+                hits += context.find(text, lower, budget, keywords.hints, start, end)
+            if self._kinds:
+                hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
+
+    def _sifted(
+        self, sieve: Sieve, text: str, areas: Iterable[tuple[int, int]], budget: Budget, hits: list[Hit]
+    ) -> None:
+        """The same, but in each piece only what the sieve says may find something."""
+        lower = ""
+        keys = False
+        for area in areas:
+            for start, end, piece in sieve.pieces(text, *area):
+                possible = sieve.possible(piece)
+                if not possible:
+                    continue
+                lower = lower or _lower(text)
+                if "formats" in possible or "context" in possible:
+                    keywords = sieve.keywords(piece)
+                    if "formats" in possible:
+                        hits += self._formats.find(text, lower, keywords, budget, start, end)
+                    if "context" in possible:
+                        hits += context.find(text, lower, budget, keywords.hints, start, end)
+                if "private-key" in possible and not keys:
+                    keys = True
+                    hits += pem.find(text)
+                    budget.check("private-key")
+                if self._kinds:
+                    hits += pii.find(text, lower, self._kinds, budget, possible, start, end)
+
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """Without what is switched off, allowed or masked already; overlapping hits become one."""
-        marks = _marks(text)
+        starts, ends = _marks(text)
         merged: list[Hit] = []
-        for hit in sorted(hits, key=lambda h: (h.start, -h.end)):
-            if hit.rule in self._disabled or (marks and any(s < hit.end and hit.start < e for s, e in marks)):
+        for hit in sorted(hits, key=_place):
+            if hit.rule in self._disabled or (starts and _overlaps(hit, starts, ends)):
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
@@ -93,16 +142,29 @@ class Scanner:
         return merged
 
 
+def _place(hit: Hit) -> tuple[int, int]:
+    return hit.start, -hit.end
+
+
+def _overlaps(hit: Hit, starts: list[int], ends: list[int]) -> bool:
+    """Whether the hit overlaps one of the earlier redactions, which are apart and in order."""
+    before = bisect_right(starts, hit.end - 1)
+    return before > 0 and ends[before - 1] > hit.start
+
+
 def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
     """The same secrets where nothing says that they are one: "password=X", and later a bare X. Without those that
     ``settled`` holds already, under a name as good."""
     known = {text[h.start : h.end]: h for h in settled + hits if h.kind == "secret" and 8 <= h.end - h.start <= 200}
-    ranks = {(h.start, h.end): h.rank for h in settled}
-    again = []
+    again: list[Hit] = []
+    ranks: dict[tuple[int, int], int] = {}
     for secret, hit in list(known.items())[:_REPEATED]:
+        at = text.find(secret)
+        if at == hit.start and text.find(secret, hit.end) < 0:
+            continue  # it is there once
         if values.is_protected(secret) or not values.has_secret_mix(secret):
             continue
-        at = text.find(secret)
+        ranks = ranks or {(h.start, h.end): h.rank for h in settled}
         while at >= 0:
             end = at + len(secret)
             apart = not (at and text[at - 1].isalnum()) and not text[end : end + 1].isalnum()
@@ -112,28 +174,49 @@ def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
     return again
 
 
-def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> str:
-    """``text`` with each hit replaced by ``placeholder(rule, secret)``."""
+def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> tuple[str, list[tuple[int, int]]]:
+    """``text`` with each hit replaced by ``placeholder(rule, secret)``, and where the placeholders lie in it."""
     out: list[str] = []
-    at = 0
+    places = []
+    at = length = 0
     for hit in hits:
-        out += (text[at : hit.start], placeholder(hit.rule, text[hit.start : hit.end]))
+        mark = placeholder(hit.rule, text[hit.start : hit.end])
+        out += (text[at : hit.start], mark)
+        length += hit.start - at + len(mark)
+        places.append((length - len(mark), length))
         at = hit.end
-    return "".join([*out, text[at:]])
+    out.append(text[at:])
+    return "".join(out), places
 
 
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
     """Mask until nothing more is found. Raises: RedactionFailed, also when masking does not come to rest."""
+    areas = None
     for _ in range(ROUNDS):
-        hits = scanner.find(text)
+        hits = scanner.find(text, areas)
         if not hits:
             return text
-        text = mask(text, hits, placeholder)
+        text, places = mask(text, hits, placeholder)
+        areas = _around(text, places)
     if scanner.find(text):
         from holdfast_redaction.failure import RedactionFailed
 
         raise RedactionFailed("Masking the text does not come to rest.", next_step="Report the rule to its author.")
     return text
+
+
+def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
+    """Where in ``text`` something new may be found after a change at ``places``; None for everywhere."""
+    if len(text) <= _REACH or "-----BEGIN " in text:
+        return None
+    areas: list[tuple[int, int]] = []
+    for start, end in places:
+        first, last = max(0, start - _REACH), min(len(text), end + _BACK)
+        if areas and first <= areas[-1][1]:
+            areas[-1] = areas[-1][0], last
+        else:
+            areas.append((first, last))
+    return areas
 
 
 def _lower(text: str) -> str:
@@ -143,13 +226,14 @@ def _lower(text: str) -> str:
     return lower
 
 
-def _marks(text: str) -> list[tuple[int, int]]:
-    """Where earlier redactions lie."""
-    marks = []
+def _marks(text: str) -> tuple[list[int], list[int]]:
+    """Where earlier redactions begin, and where they end."""
+    starts, ends = [], []
     at = text.find(values.MARK)
     while at >= 0:
         end = text.find("]", at, at + 120)
         end = end + 1 if end >= 0 else at + len(values.MARK)
-        marks.append((at, end))
+        starts.append(at)
+        ends.append(end)
         at = text.find(values.MARK, end)
-    return marks
+    return starts, ends

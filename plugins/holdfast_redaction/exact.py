@@ -13,10 +13,10 @@ from holdfast_redaction.patterns import Hit, Rule, entropy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast_redaction.presence import Literals
+    from holdfast_redaction.presence import Keywords
 
-#: What a text must hold, as RE2 tells it, for a format that has no keyword.
-LONG_WORD = {"long word": rf"\S{{{_table.ANYWHERE[-1][1]}}}"}
+#: How far a format without a keyword may lie to either side of where it is looked for.
+_ASIDE = 100
 
 
 class Formats:
@@ -27,29 +27,20 @@ class Formats:
         self._compiled: dict[int, tuple[Rule, re.Pattern[str], frozenset[str]]] = {}
 
     def find(
-        self,
-        text: str,
-        lower: str,
-        present: Literals,
-        present_lower: Literals,
-        budget: Budget,
-        possible: frozenset[str] = frozenset(LONG_WORD),
+        self, text: str, lower: str, keywords: Keywords, budget: Budget, start: int = 0, end: int | None = None
     ) -> list[Hit]:
-        """Every secret in a known format, in no order; hits may overlap. ``lower`` is ``text`` in lower case, of the
-        same length; ``present`` are the keywords that occur in the one and the other, with their rules; ``possible``
-        the shapes that may occur."""
+        """Every secret in a known format whose keyword begins in ``text[start:end]``, in no order; hits may overlap.
+        ``lower`` is ``text`` in lower case, of the same length; ``keywords`` are those that occur there."""
         hits: list[Hit] = []
-        for keyword, rules in present:
-            self._at_keyword(text, text, keyword, rules, hits, budget)
-        for keyword, rules in present_lower:
-            if rules:
-                self._at_keyword(text, lower, keyword, rules, hits, budget)
-        if len(text) >= _table.ANYWHERE[-1][1] and "long word" in possible:
-            words = text.split()
-            longest = len(max(words, key=len, default=""))
-            for index, min_word in _table.ANYWHERE:
-                if longest >= min_word:
-                    self._anywhere(text, words, index, hits, budget)
+        end = len(text) if end is None else end
+        for keyword, rules in keywords.exact:
+            self._at_keyword(text, text, keyword, rules, hits, budget, start, end)
+        for keyword, rules in keywords.lower:
+            self._at_keyword(text, lower, keyword, rules, hits, budget, start, end)
+        for index, min_word in _table.ANYWHERE:
+            long = [word for word in keywords.words if len(word) >= min_word]
+            if long:
+                self._anywhere(text, long, index, hits, budget, start, end)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
@@ -60,29 +51,40 @@ class Formats:
         return self._compiled[index]
 
     def _at_keyword(
-        self, text: str, haystack: str, keyword: str, rules: tuple[int, ...], hits: list[Hit], budget: Budget
+        self,
+        text: str,
+        haystack: str,
+        keyword: str,
+        rules: tuple[int, ...],
+        hits: list[Hit],
+        budget: Budget,
+        first: int,
+        end: int,
     ) -> None:
+        last = end + len(keyword) - 1
         for index in rules:
             rule, pattern, before = self._rule(index)
             if rule.id in self._disabled:
                 continue
             with_prefix = rule.before_max
-            free = haystack.find(keyword)
+            free = haystack.find(keyword, first, last)
             while free >= 0:
                 start = free
                 if with_prefix:
                     while start > 0 and free - start < with_prefix and text[start - 1] in before:
                         start -= 1
                 found = pattern.match(text, start) if _may_start(text, start, rule.after) else None
-                free = haystack.find(keyword, max(free + 1, _note(text, found, rule, index, hits)))
+                free = haystack.find(keyword, max(free + 1, _note(text, found, rule, index, hits)), last)
             budget.check(rule.id)
 
-    def _anywhere(self, text: str, words: list[str], index: int, hits: list[Hit], budget: Budget) -> None:
+    def _anywhere(
+        self, text: str, words: list[str], index: int, hits: list[Hit], budget: Budget, first: int, end: int
+    ) -> None:
         rule, pattern, _ = self._rule(index)
         if rule.id not in self._disabled:
-            shortest = rule.min_word
-            long = [word for word in words if len(word) >= shortest]
-            for found in pattern.finditer(text) if any(map(pattern.search, long)) else ():
+            for found in (
+                pattern.finditer(text, max(0, first - _ASIDE), end + _ASIDE) if any(map(pattern.search, words)) else ()
+            ):
                 _note(text, found, rule, index, hits)
             budget.check(rule.id)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import pairwise
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 from holdfast.errors import ConfigError
@@ -61,9 +62,10 @@ class UserRules:
         self.rules = tuple(rules)
         self.skipped = tuple(skipped)
 
-    def find(self, text: str, lower: str, budget: Budget) -> list[Hit]:
+    def find(self, text: str, budget: Budget) -> list[Hit]:
         """Every secret that a rule finds and does not allow; hits may overlap."""
         hits: list[Hit] = []
+        lower = text.lower()
         for rule in self.rules:
             if rule.keywords and not any(k in lower for k in rule.keywords):
                 continue
@@ -124,15 +126,29 @@ def _load_file(path: str, rules: list[UserRule], skipped: list[str]) -> None:
             f"`rules` in {name} is not a list of tables.", next_step="Write `[[rules]]` before each rule."
         )
     everywhere = [*_tables(document, "allowlist"), *_tables(document, "allowlists")]
+    # The same allow-list stands beside many a rule, and what is for all rules beside each.
+    compiled = _Compiled()
     for number, table in enumerate(tables, 1):
         rule_id = str(table.get("id", "")) or f"rule-{number}"
         if "regex" not in table:
             skipped.append(rule_id)  # for paths alone, or an extension of a rule that is elsewhere
             continue
-        rules.append(_rule(name, rule_id, table, everywhere))
+        rules.append(_rule(name, rule_id, table, everywhere, compiled))
 
 
-def _rule(name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Mapping[str, Any]]) -> UserRule:
+class _Compiled(dict[str, Any]):
+    """The expressions of allow-lists of one file."""
+
+    def of(self, regex: str, whose: str) -> Any:
+        """``regex`` compiled, once. Raises: ConfigError as ``compile_safely``."""
+        if regex not in self:
+            self[regex] = compile_safely(regex, whose, _PROBES_OF_MATCHES)
+        return self[regex]
+
+
+def _rule(
+    name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Mapping[str, Any]], compiled: _Compiled
+) -> UserRule:
     where = f"rule {rule_id!r} in {name}"
     pattern = compile_safely(table["regex"], where)
     keywords = _texts(table, "keywords", where)
@@ -150,7 +166,7 @@ def _rule(name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Ma
             continue
         target = rule.allow if allow.get("regexTarget", "secret") == "secret" else rule.allow_match
         whose = f"the allow-list of {where}"
-        target += [compile_safely(r, whose, _PROBES_OF_MATCHES) for r in _texts(allow, "regexes", where)]
+        target += [compiled.of(regex, whose) for regex in _texts(allow, "regexes", where)]
         rule.stopwords += [w.lower() for w in _texts(allow, "stopwords", where)]
     return rule
 
@@ -217,13 +233,16 @@ def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> s
     if lint.is_bounded(pattern.pattern):
         probes = _PROBES_OF_MATCHES[:-1]  # it may still take for ever at one place
     literal = max(re.findall(r"[A-Za-z0-9_]{2,}", regex), key=len, default="a")
-    for name, piece in (
-        ("a long word", "a"),
-        ("its own words, repeated", literal),
-        ("a long number", "1"),
-        ("blanks", " "),
-        ("quoted words", 'a="b" '),
-    ):
+    pieces = {
+        "a long word": "a",
+        "its own words, repeated": literal,
+        "a long number": "1",
+        "blanks": " ",
+        "quoted words": 'a="b" ',
+    }
+    if all(_is_quick(pattern, tuple(pieces.values()), size) for size in probes):
+        return ""
+    for name, piece in pieces.items():
         for before, size in pairwise(probes):
             took = _seconds(pattern, piece, size)
             if took < (_QUICK_S if size <= _WINDOWS else _QUICK_S / 10) or (took < _LONG_S and 40 < size <= _WINDOWS):
@@ -236,8 +255,21 @@ def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> s
     return ""
 
 
+def _is_quick(pattern: re.Pattern[str], pieces: tuple[str, ...], size: int) -> bool:
+    """Whether all texts of that length together take no time to speak of, as with nearly all expressions."""
+    started = perf_counter()
+    for piece in pieces:
+        pattern.search(_hostile(piece, size))
+    return perf_counter() - started < _QUICK_S / 10
+
+
+@lru_cache(256)
+def _hostile(piece: str, size: int) -> str:
+    return (piece * (size // len(piece) + 1))[:size] + "!"
+
+
 def _seconds(pattern: re.Pattern[str], piece: str, size: int) -> float:
-    text = (piece * size)[:size] + "!"
+    text = _hostile(piece, size)
     started = process_time()
     pattern.search(text)
     return process_time() - started

@@ -6,6 +6,7 @@ Most are plain digits with a check digit: without the word every tenth number wo
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.patterns import Hit
@@ -63,25 +64,34 @@ _NUMBER = Lazy(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", r
 _REACH = 60
 
 
-def find(text: str, lower: str, possible: frozenset[str], hits: list[Hit]) -> None:
-    """Add the numbers that stand behind a word that names them and have the right check digits. ``possible`` holds the
-    names that may occur in ``lower``."""
-    for name, module in [entry for entry in NAMES if entry[0] in possible and entry[0] in lower]:
+def find(text: str, lower: str, area: tuple[int, int], hits: list[Hit]) -> None:
+    """Add the numbers behind a word that names them, in ``area`` of the text, that have the right check digits."""
+    if not _is_installed():
+        return
+    start, end = area
+    for name, module in NAMES:
         size = len(name.rstrip())
-        at = lower.find(name)
+        last = end + len(name) - 1
+        at = lower.find(name, start, last)
         while at >= 0:
             if not lower[at - 1 : at].isalnum() and not lower[at + size : at + size + 1].isalnum():
                 _behind(text, at + len(name), module, hits)
-            at = lower.find(name, at + len(name))
+            at = lower.find(name, at + len(name), last)
+
+
+@lru_cache(1)
+def _is_installed() -> bool:
+    try:
+        import stdnum  # noqa: F401
+    except ModuleNotFoundError:  # an extra
+        return False
+    return True
 
 
 def _behind(text: str, at: int, module: str, hits: list[Hit]) -> None:
-    import importlib
+    from importlib import import_module
 
-    try:
-        check = importlib.import_module(module)
-    except ModuleNotFoundError:  # the extra is not installed
-        return
+    check = import_module(module)
     for found in _NUMBER.finditer(text, at, min(len(text), at + _REACH)):
         if check.is_valid(found[0]):
             hits.append(Hit(*found.span(), "government", RANK - 1, "government"))

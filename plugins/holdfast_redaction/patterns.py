@@ -3,6 +3,7 @@ importing ``typing`` or ``attrs`` would cost more than the search."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import log2
 
 #: Kinds of findings, for the policy. The first is a secret, the others are personal data.
@@ -59,4 +60,9 @@ class Hit:
 def entropy(text: str) -> float:
     """Shannon entropy in bits per character; 0 for an empty text."""
     size = len(text)
-    return -sum(n / size * log2(n / size) for n in map(text.count, set(text))) if size else 0.0
+    return log2(size) - sum(map(_weighted, map(text.count, set(text)))) / size if size else 0.0
+
+
+@lru_cache(None)
+def _weighted(count: int) -> float:
+    return count * log2(count)

@@ -80,50 +80,65 @@ _VERSION_WORDS = (
 _SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}|[A-Z]{4}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
-#: What a text must hold, as RE2 tells it, for the searches of these names to find anything; a name of
-#: ``national.NUMBERS`` stands for itself. An IBAN has at least 15 characters.
-SHAPES = {
-    "digits": r"[0-9](?:[ ./()\t-]{0,3}[0-9]){5}|[A-Z]{4}[0-9]{2}",
-    "iban": r"[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11}",
-    "insurance": r"[A-Z]{2} ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]",
-    "ipv4": r"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]",
-    "mac": r"[0-9A-Fa-f]{2}[:-](?:[0-9A-Fa-f]{2}[:-]){4}[0-9A-Fa-f]{2}",
-    **{name: f"(?i){name}" for name, _ in national.NAMES},
-}
+#: The searches, by the names of ``needs.PERSONAL``.
+EVERY = frozenset(("email", "digits", "iban", "insurance", "national", "ipv4", "ipv6", "mac"))
+#: How far an identifier may reach over the end of where it is looked for.
+_OVER = 64
 
 
-def find(text: str, lower: str, kinds: frozenset[str], possible: frozenset[str], budget: Budget) -> list[Hit]:
-    """Every identifier of the given kinds. ``lower`` is ``text`` in lower case, of the same length; ``possible`` are
-    those of ``SHAPES`` that may occur."""
+def find(
+    text: str,
+    lower: str,
+    kinds: frozenset[str],
+    budget: Budget,
+    possible: Container[str] = EVERY,
+    start: int = 0,
+    end: int | None = None,
+) -> list[Hit]:
+    """Every identifier of the given kinds that begins in ``text[start:end]``. ``lower`` is ``text`` in lower case, of
+    the same length; ``possible`` are those of ``needs.PERSONAL`` that may be there."""
     hits: list[Hit] = []
-    if "@" in text and "email" in kinds:
-        _emails(text, hits)
+    area = start, len(text) if end is None else end
+    wide = start, area[1] + _OVER
+    if "email" in possible and "email" in kinds:
+        _emails(text, area, hits)
         budget.check("email")
-    if "digits" in possible and _SOME_DIGITS.search(text):
-        _groups_of_digits(text, lower, kinds, hits)
-        budget.check("phone")
-        if "iban" in kinds and "iban" in possible:
-            _each(_IBAN, text, hits, "iban", lambda t: numbers.is_iban(t.replace(" ", "").replace("-", "")))
+    if _SOME_DIGITS.search(text, *wide):
+        if "digits" in possible:
+            _groups_of_digits(text, lower, area, kinds, hits)
+            budget.check("phone")
+        if "iban" in possible and "iban" in kinds:
+            _each(_IBAN, text, area, hits, "iban", lambda t: numbers.is_iban(t.replace(" ", "").replace("-", "")))
             budget.check("iban")
         if "government" in kinds:
             if "insurance" in possible:
-                _each(_NINO, text, hits, "government", lambda t: " " in t or "insurance" in lower or "nino" in lower)
-            national.find(text, lower, possible, hits)
+                _each(_NINO, text, area, hits, "government", lambda t: " " in t or _of_insurance(lower))
+            if "national" in possible:
+                national.find(text, lower, area, hits)
             budget.check("government")
     if "ip" in kinds:
-        if "ipv4" in possible and text.count(".") >= 3:
-            _ipv4(text, lower, hits)
-        if text.count(":") >= 2:
-            _ipv6(text, hits)
+        if "ipv4" in possible and text.count(".", *wide) >= 3:
+            _ipv4(text, lower, area, hits)
+        if "ipv6" in possible and text.count(":", *wide) >= 2:
+            _ipv6(text, area, hits)
         budget.check("ip")
-    if "mac" in kinds and "mac" in possible and (text.count(":") >= 5 or text.count("-") >= 5):
-        _each(_MAC, text, hits, "mac", _is_machine)
+    if "mac" in possible and "mac" in kinds and (text.count(":", *wide) >= 5 or text.count("-", *wide) >= 5):
+        _each(_MAC, text, area, hits, "mac", _is_machine)
         budget.check("mac")
     return hits
 
 
-def _each(pattern: Lazy, text: str, hits: list[Hit], kind: str, ok: Callable[[str], bool]) -> None:
-    for found in pattern.finditer(text):
+def _in(pattern: Lazy, text: str, area: tuple[int, int]) -> Iterator[re.Match[str]]:
+    """The matches that begin in ``area``."""
+    for found in pattern.finditer(text, area[0], area[1] + _OVER):
+        if found.start() < area[1]:
+            yield found
+
+
+def _each(
+    pattern: Lazy, text: str, area: tuple[int, int], hits: list[Hit], kind: str, ok: Callable[[str], bool]
+) -> None:
+    for found in _in(pattern, text, area):
         start, end = found.span()
         if not _joins(text[start - 1 : start]) and not _joins(text[end : end + 1]) and ok(found[0]):
             hits.append(Hit(start, end, kind, RANK, kind))
@@ -134,8 +149,12 @@ def _joins(character: str) -> bool:
     return character.isalnum() or character in ("_", ":", "-")
 
 
-def _emails(text: str, hits: list[Hit]) -> None:
-    at = text.find("@")
+def _of_insurance(lower: str) -> bool:
+    return "insurance" in lower or "nino" in lower
+
+
+def _emails(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
+    at = text.find("@", *area)
     while at >= 0:
         start = at
         while start > 0 and at - start < 64 and text[start - 1] in _LOCAL:
@@ -153,12 +172,12 @@ def _emails(text: str, hits: list[Hit]) -> None:
             port = text[domain.end() : domain.end() + 1] == ":" and local in ("git", "hg")
             if local and not (known or port or domain[1].lower() in _NO_DOMAIN or "noreply" in domain[0]):
                 hits.append(Hit(start, domain.end(), "email", RANK, "email"))
-        at = text.find("@", domain.end() if domain else at + 1)
+        at = text.find("@", domain.end() if domain else at + 1, area[1])
 
 
-def _groups_of_digits(text: str, lower: str, kinds: frozenset[str], hits: list[Hit]) -> None:
+def _groups_of_digits(text: str, lower: str, area: tuple[int, int], kinds: frozenset[str], hits: list[Hit]) -> None:
     """Cards, phone numbers and some national numbers are digits in groups; what they are tells their form."""
-    for found in _DIGITS.finditer(text):
+    for found in _in(_DIGITS, text, area):
         start, end = found.span()
         while start and text[start - 1] in "+(" and found.start() - start < 2:
             start -= 1
@@ -204,7 +223,12 @@ def _is_phone(number: str, before: str) -> bool:
     return (
         named
         and len(digits) >= 7
-        and (number[0] in "0(" or bool(re.search(r"\d[ .()/-]+\d", number)) or len(digits) >= 10)
+        and (
+            number[0] in "0("
+            or len(digits) >= 10
+            or bool(re.search(r"\d[ .()/-]+\d", number))
+            or _valid_somewhere(number)
+        )
     )
 
 
@@ -223,8 +247,8 @@ def _valid_somewhere(number: str) -> bool:
     return False
 
 
-def _ipv4(text: str, lower: str, hits: list[Hit]) -> None:
-    for found in _IPV4.finditer(text):
+def _ipv4(text: str, lower: str, area: tuple[int, int], hits: list[Hit]) -> None:
+    for found in _in(_IPV4, text, area):
         start, end = found.span()
         if text[start - 1 : start] in tuple("0123456789.-_/v=~^<>") and start and text[start - 3 : start] != "://":
             continue
@@ -234,8 +258,8 @@ def _ipv4(text: str, lower: str, hits: list[Hit]) -> None:
             hits.append(Hit(start, end, "ip", RANK, "ip"))
 
 
-def _ipv6(text: str, hits: list[Hit]) -> None:
-    for found in _IPV6.finditer(text):
+def _ipv6(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
+    for found in _in(_IPV6, text, area):
         start, end = found.span()
         first = start
         while start > 0 and first - start < 4 and text[start - 1] in "0123456789abcdefABCDEF":
@@ -274,4 +298,4 @@ def _is_machine(address: str) -> bool:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterator

@@ -59,14 +59,21 @@ _REFERENCE = Lazy(
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
-_PLACEHOLDER = Lazy(
-    r"""(?i:(?:^|[^a-z0-9])(?:your|example|changeme|change[-_]?me|change[-_]?this|replace[-_]?(?:me|this|with)?|placeholder|insert|todo|fixme|redacted|masked|hidden
-        |dummy|xxx+|foo|bar|baz|foobar|removed|omitted|elided|censored|sanitized|here|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$))
-    | (?i:^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value))
-    | [*•●█]{3,} | x{5,} | X{4,} | \.\.\. | … | _{4,} | -{4,} | \[REDACTED | ^<.*>$ | ^\{.*\}$
-    """,
-    re.VERBOSE,
+#: Words that stand for a value, in pieces of letters and digits.
+_STANDS = frozenset(
+    """
+    your example changeme changethis replace replaceme replacethis replacewith placeholder insert todo fixme redacted
+    masked hidden dummy foo bar baz foobar removed omitted elided censored sanitized here
+    """.split()  # noqa: SIM905
 )
+_PIECES = Lazy(r"[a-z0-9]+")
+#: ... of two words.
+_STAND = Lazy(
+    r"(?:^|[^a-z0-9])(?:change[-_](?:me|this)|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$)"
+    r"|^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value)"
+)
+#: Signs that stand for left-out characters.
+_LEFT_OUT = ("...", "…", "***", "xxxxx", "XXXX", "____", "----", "•••", "●●●", "███", "[REDACTED")
 _TECH = frozenset(
     """
     2fa a aes aes128 aes192 aes256 argon2 argon2i argon2id ascii auth0 base16 base32 base58 base62 base64
@@ -117,7 +124,18 @@ _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
 def is_placeholder(value: str) -> bool:
     """Whether ``value`` stands for a secret without being one: ``<your-token>``, ``xxxx``, an earlier redaction."""
-    return len(set(value)) <= (2 if len(value) > 3 else 1) or bool(_PLACEHOLDER.search(value))
+    if len(set(value)) <= (2 if len(value) > 3 else 1) or value[:1] + value[-1:] in ("<>", "{}"):
+        return True
+    for sign in _LEFT_OUT:
+        if sign in value:
+            return True
+    low = value.lower()
+    pieces = _PIECES.findall(low)
+    if not _STANDS.isdisjoint(pieces):
+        return True
+    if "xxx" in low and any(len(piece) > 2 and not piece.strip("x") for piece in pieces):
+        return True
+    return len(pieces) > 1 and bool(_STAND.search(low))
 
 
 @lru_cache(1024)

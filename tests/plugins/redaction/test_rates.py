@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -135,8 +136,37 @@ def test_redact__personal_data__gets_a_placeholder_of_its_kind(text: str, kind: 
 
 
 @pytest.mark.req("R243")
+def test_redact__a_national_phone_number_in_one_piece__is_masked_beside_its_word() -> None:
+    pytest.importorskip("phonenumbers", reason="phonenumbers is an extra: holdfast[redaction]")
+    assert "[REDACTED:phone:" in redact("phone 612345678")
+    assert redact("612345678 rows") == "612345678 rows"
+
+
+@pytest.mark.req("R243")
 @pytest.mark.parametrize("text", ["BSN 111222333", "NHS number 943 476 5919", "codice fiscale RCCMNL83S18D969H"])
 def test_redact__other_countries_numbers__are_masked_beside_their_word(text: str) -> None:
     pytest.importorskip("stdnum", reason="python-stdnum is an extra: holdfast[redaction]")
     assert "[REDACTED:government:" in redact(text)
     assert redact(text.rpartition(" ")[2] + " rows") == text.rpartition(" ")[2] + " rows"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a value that is given to a name that says it is a secret: `HEROKU_API_KEY=` and a UUID",
+        "password: `DB_PASSWORD=`",
+        "set the token: `api_token:`",
+    ],
+)
+def test_redact__a_name_of_a_secret_with_nothing_behind_it__stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_redact__base64_that_ends_in_a_sign__is_masked_nevertheless() -> None:
+    assert "dGhpcyBpcyBub3Qga2V5" not in redact("secret: `dGhpcyBpcyBub3Qga2V5bm90PTE=`")
+
+
+@pytest.mark.parametrize("page", sorted((Path(__file__).parents[3] / "docs").glob("*.md")), ids=lambda p: p.name)
+def test_redact__our_own_pages__stay_as_they_are(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert redact(text) == text

@@ -38,8 +38,21 @@ def gitleaks(folder: Path) -> list[str]:
     return [f"{hit['File']}:{hit['StartLine']}: {hit['RuleID']}" for hit in json.loads(done.stdout or "[]")]
 
 
+def kingfisher(folder: Path) -> list[str]:
+    """Without asking the services whether a secret is in use, and without the history of a repository around."""
+    program = shutil.which("kingfisher")
+    if program is None:
+        pytest.skip("no kingfisher on PATH")
+    command = [program, "scan", ".", "--format", "json", "--no-validate", "--no-update-check", "--git-history", "none"]
+    # it compiles its rules when it first runs, which takes some ten seconds of a core
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    assert done.returncode in (0, 200), done.stderr  # 200: something was found
+    hits = json.loads(done.stdout.splitlines()[0])["findings"]
+    return [f"{hit['finding']['path']}:{hit['finding']['line']}: {hit['rule']['id']}" for hit in hits]
+
+
 @pytest.mark.req("R240")
-@pytest.mark.parametrize("scan", [detect_secrets, gitleaks], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("scan", [detect_secrets, gitleaks, kingfisher], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
 def test_store__written_in_every_way__a_scanner_of_others_finds_nothing(
     project: Path, tmp_path: Path, backend: str, scan: Callable[[Path], list[str]]
