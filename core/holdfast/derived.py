@@ -54,15 +54,18 @@ class Derived:
         day = self._services.layout.day_of(Surface.TRAIL, name)
         if day is None or self._is_old(day, self._services.config.retention.daily):
             return
+        note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # where nearly all of it stands
         for number, line in enumerate((self._text(name) or "").splitlines(), 1):
             told = _SOURCE.fullmatch(line.strip())
             if told is not None:
                 if problem := self._lost(told[1], told[2]):
                     fix = "Restore the note from a copy; a summary does not replace it."
                     yield Finding(rule="summary/source", message=problem, fix=fix, line=number, name=name)
-            elif line.strip() and not line.lstrip().startswith(("#", "<!--")) and not self._known(_claim(line)):
-                is_claim = line.lstrip().startswith(("- ", "* "))
-                yield self._alone(name, number, Severity.ERROR if is_claim else Severity.WARNING)
+            elif line.strip() and not line.lstrip().startswith(("#", "<!--")):
+                claim = _claim(line)
+                if _plain(claim) not in note and not self._known(claim):
+                    is_item = line.lstrip().startswith(("- ", "* "))
+                    yield self._alone(name, number, Severity.ERROR if is_item else Severity.WARNING)
 
     def _report(self, name: str) -> Iterator[Finding]:
         """A report that somebody kept: its decisions, changes and blockers stand in a source, or point to a forge."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.core.test_outbox import Board, said
 
+from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.config import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable, Unsupported
@@ -140,6 +144,16 @@ def test_command__morning__text_json_and_its_own_window(flushed, project, capsys
 
 def test_validate__after_a_flush__nothing_is_wrong(flushed):
     assert flushed().validate().findings == ()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=3))
+def test_validate__after_a_flush_of_any_texts__nothing_is_wrong(config, payload, clock, texts):
+    with tempfile.TemporaryDirectory() as folder:
+        changes = [{"kind": "status", "target": "o/r#1", "summary": text} for text in texts]
+        with Holdfast.open(folder, config=config(), clock=clock) as memory:
+            said(memory).flush(payload(state_mutations=changes))
+            assert memory.validate().findings == ()
 
 
 @pytest.mark.req("R165")
