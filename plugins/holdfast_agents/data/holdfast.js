@@ -29,16 +29,31 @@ export const Holdfast = async ({ client, directory }) => {
   let warned = false
 
   const sessionOf = (id) => {
-    if (!sessions.has(id)) sessions.set(id, { started: false, compacting: false, brief: "", lost: "", queue: Promise.resolve() })
+    if (!sessions.has(id)) {
+      const unknown = { id, parent: undefined, started: false, compacting: false, brief: "", lost: "" }
+      sessions.set(id, { ...unknown, queue: Promise.resolve() })
+    }
     return sessions.get(id)
   }
 
   // One event of a session after the other, in the order in which they came.
   const queued = (id, task) => {
     const session = sessionOf(id)
-    const result = session.queue.then(() => task(session))
+    const result = session.queue.then(async () => {
+      session.parent ??= await parentOf(id)
+      return task(session)
+    })
     session.queue = result.catch(() => {})
     return result
+  }
+
+  // The session that this one is a sub-agent's of, or an empty text.
+  const parentOf = async (id) => {
+    try {
+      return (await within(READ_LIMIT_MS, client.session.get({ path: { id } })))?.data?.parentID ?? ""
+    } catch {
+      return ""
+    }
   }
 
   // Tells the person. `opencode run` has no window and hides what an error says, so there it goes to the terminal.
@@ -59,8 +74,8 @@ export const Holdfast = async ({ client, directory }) => {
     }
   }
 
-  const tell = async (event, sessionID, more) => {
-    const payload = { event, sessionID, directory, ...more }
+  const tell = async (event, { id, parent }, more) => {
+    const payload = { event, directory, ...(parent ? { sessionID: parent, agentID: id } : { sessionID: id }), ...more }
     const messages = JSON.stringify(more.messages ?? null)
     if (messages.length <= MAX_INLINE_CHARS) return run(directory, payload)
     const folder = await mkdtemp(join(tmpdir(), "holdfast-"))
@@ -73,10 +88,11 @@ export const Holdfast = async ({ client, directory }) => {
     }
   }
 
-  // An event that is no gate: its answer, or an empty text.
-  const note = async (event, sessionID, more) => {
-    if (Date.now() < pausedUntil) return ""
-    const answer = await tell(event, sessionID, more)
+  // An event that is no gate: its answer, or an empty text. What a sub-agent does comes back to its parent as the result
+  // of a tool; only its compactions are told.
+  const note = async (event, session, more) => {
+    if (Date.now() < pausedUntil || (session.parent && event !== "compacted")) return ""
+    const answer = await tell(event, session, more)
     if (answer.late) pausedUntil = Date.now() + PAUSE_MS
     if (answer.code !== 0) {
       if (!warned) {
@@ -89,8 +105,10 @@ export const Holdfast = async ({ client, directory }) => {
     return answer.stdout.trim()
   }
 
-  const start = async (session, id, source) => {
-    session.brief = await note("start", id, { source })
+  const start = async (session, source) => {
+    session.started = true
+    session.compacting = false
+    session.brief = await note("start", session, { source })
     session.lost = ""
   }
 
@@ -103,21 +121,19 @@ export const Holdfast = async ({ client, directory }) => {
       queued(input.sessionID, async (session) => {
         session.compacting = false
         if (!session.started) {
-          session.started = true
-          const earlier = await messagesOf(input.sessionID, { limit: 2 })
-          await start(session, input.sessionID, earlier?.length ? "resume" : "startup")
+          const earlier = await messagesOf(session.id, { limit: 2 })
+          await start(session, earlier?.length ? "resume" : "startup")
         }
         const messageID = output.message?.id ?? input.messageID
-        const lost = await note("message", input.sessionID, { messageID, parts: texts(output.parts) })
+        const lost = await note("message", session, { messageID, parts: texts(output.parts) })
         if (lost) session.lost = lost
       }).catch(() => {}),
 
     "tool.execute.after": async (input, output) => {
       const { tool, sessionID, callID, args } = input
+      const told = { tool, callID, args, output: String(output.output ?? "").slice(0, MAX_CHARS), failed: false }
       // Not waited for: the agent goes on, and compaction waits for the queue.
-      queued(sessionID, () =>
-        note("tool", sessionID, { tool, callID, args, output: String(output.output ?? "").slice(0, MAX_CHARS), failed: false }),
-      ).catch(() => {})
+      queued(sessionID, (session) => note("tool", session, told)).catch(() => {})
     },
 
     "experimental.chat.system.transform": async (input, output) => {
@@ -129,30 +145,29 @@ export const Holdfast = async ({ client, directory }) => {
     },
 
     "experimental.session.compacting": async (input, output) => {
-      const id = input.sessionID
-      const answer = await queued(id, async () => tell("compacting", id, { messages: await messagesOf(id) }))
+      const answer = await queued(input.sessionID, async (session) =>
+        tell("compacting", session, { messages: await messagesOf(session.id) }),
+      )
       if (answer.code !== 0) {
         const reason = problem(answer)
         await toast("compaction blocked", reason, "error")
         throw new Error(`holdfast blocked the compaction: ${reason}`)
       }
       if (answer.stdout.trim()) output.context.push(answer.stdout.trim())
-      sessionOf(id).compacting = true
+      sessionOf(input.sessionID).compacting = true
     },
 
     event: async ({ event }) => {
       const id = event.properties?.sessionID
       if (event.type === "session.compacted") {
         await queued(id, async (session) => {
-          await note("compacted", id, { messages: await messagesOf(id) })
-          session.started = true
-          session.compacting = false
-          await start(session, id, "compact")
+          await note("compacted", session, { messages: await messagesOf(id) })
+          await start(session, "compact")
         }).catch(() => {})
       } else if (event.type === "session.idle" && sessions.has(id)) {
-        await queued(id, async () => {
+        await queued(id, async (session) => {
           const parts = answerOf((await messagesOf(id, { limit: 100 })) ?? [])
-          if (parts.length) await note("idle", id, { parts })
+          if (parts.length) await note("idle", session, { parts })
         }).catch(() => {})
       }
     },
@@ -160,7 +175,7 @@ export const Holdfast = async ({ client, directory }) => {
     dispose: async () => {
       await Promise.all(
         [...sessions.keys()].map((id) =>
-          queued(id, async () => tell("dispose", id, { messages: await messagesOf(id) })).catch(() => {}),
+          queued(id, async (session) => note("dispose", session, { messages: await messagesOf(id) })).catch(() => {}),
         ),
       )
     },

@@ -8,6 +8,7 @@ const toasts = []
 const broken = new Set(asked.broken ?? [])
 const client = {
   session: {
+    get: async ({ path: { id } }) => ({ data: { id, parentID: asked.parents?.[id] } }),
     messages: async () => {
       if (broken.has("messages")) throw new Error("the server is gone")
       return { data: asked.messages ?? [] }

@@ -254,6 +254,16 @@ def test_events__idle_tool_and_dispose__are_told_as_the_protocol_says(play: Play
     assert told[4]["messages"] == MESSAGES
 
 
+@pytest.mark.req("R184")
+def test_events__of_a_sub_agent__only_its_compactions_are_told_and_they_are_gated(play: Play) -> None:
+    compacted = ["event", {"event": {"type": "session.compacted", "properties": {"sessionID": ID}}}, None]
+    steps = (TURN, SYSTEM, COMPACT, compacted, ["dispose", None, None], COMPACT)
+    played = play(*steps, parents={ID: "ses_0"}, script='[ "$3" = compacting ] && exit 2; exit 0')
+    assert played.events == ["compacting", "compacted", "compacting"]
+    assert {(payload["sessionID"], payload["agentID"]) for _, payload in played.started} == {("ses_0", ID)}
+    assert "blocked the compaction" in played.error
+
+
 @pytest.mark.parametrize("script", [None, "exit 1", "sleep 30"])
 def test_events__the_program_fails__work_goes_on_and_the_user_is_told_once(play: Play, script: str | None) -> None:
     idle = ["event", {"event": {"type": "session.idle", "properties": {"sessionID": ID}}}, None]
