@@ -85,7 +85,7 @@ def remove(text: str, path: Path, name: str) -> str:
     """Take a member or an element out; one that is missing is fine."""
     *parents, last = path
     node, left = _walk(text, parents, name)
-    at = next((i for i, item in enumerate(node.items) if last in (item.key, i if item.key is None else None)), None)
+    at = _find(node, last)
     if left or at is None:
         return text
     items = node.items
@@ -165,11 +165,17 @@ def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
     node = _parse(text)
     for depth, part in enumerate(path):
         _expect(node, "{" if isinstance(part, str) else "[", text, path[:depth], name)
-        found = [i.value for n, i in enumerate(node.items) if part == (i.key if isinstance(part, str) else n)]
-        if not found:
+        at = _find(node, part)
+        if at is None:
             return node, path[depth:]
-        node = found[0]
+        node = node.items[at].value
     return node, ()
+
+
+def _find(node: Node, part: str | int) -> int | None:
+    """Which item a key or an index names."""
+    names = [item.key if isinstance(part, str) else at for at, item in enumerate(node.items)]
+    return names.index(part) if part in names else None
 
 
 # putting in
