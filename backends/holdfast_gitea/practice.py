@@ -39,5 +39,6 @@ def stand_in() -> Iterator[Practice]:
     """Running while the block lasts, on a free port of this machine. Raises: PluginLoadFailed without the library that
     the client needs: better before anything is played."""
     with StandIn() as server:
-        Gitea(server.url, server.token).close()
+        with Gitea(server.url, server.token) as client:
+            client.server_version()
         yield _OnLoopback(server)
