@@ -53,7 +53,7 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         return
     for record in chain.folded.accepted:
         if not record.intact:
-            approved = chain.folded.is_approved(record.segment, record.comment)
+            approved = chain.approves(record)
             message = f"{shown(title)}: {record.url} was edited by hand" + (
                 ", and that was accepted." if approved else "."
             )

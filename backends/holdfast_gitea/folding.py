@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from attrs import evolve, frozen
@@ -36,6 +36,7 @@ _CONDITIONAL: Final = frozenset({VERSION, DELETED, SNAPSHOT, NEXT})
 _COPIES: Final = frozenset({"copy", "store"})
 #: What a person writes as a comment to say that what was edited or deleted before it shall stay so.
 ACCEPT: Final = "holdfast: accept"
+_NEVER: Final = (0, datetime.min.replace(tzinfo=UTC))
 
 
 @frozen(kw_only=True)
@@ -64,6 +65,7 @@ class Record:
     root: bool
     fields: Mapping[str, str]
     comment: int
+    edited_at: datetime
     segment: int
     size: int
     url: str
@@ -83,11 +85,12 @@ class Folded:
     known: frozenset[str]
     head: str
     sealed: Mapping[int, int]
-    approved: Mapping[int, int]
+    approved: Mapping[int, tuple[int, datetime]]
 
-    def is_approved(self, segment: int, comment: int) -> bool:
-        """Whether a person has accepted what became of that comment."""
-        return comment < self.approved.get(segment, 0)
+    def is_approved(self, segment: int, comment: int, edited_at: datetime | None = None) -> bool:
+        """Whether a person has accepted what became of that comment. An edit after that is another matter."""
+        last, at = self.approved.get(segment, _NEVER)
+        return comment < last and (edited_at is None or edited_at <= at)
 
 
 def new_id() -> str:
@@ -120,6 +123,7 @@ def record_in(comment: Comment, segment: int) -> Record | None:
         root=framed.fields.get("root") == "1",
         fields=framed.fields,
         comment=comment.id,
+        edited_at=comment.updated_at,
         segment=segment,
         size=number(framed.fields.get("n", "")),
         url=comment.url,
@@ -151,7 +155,7 @@ def fold(segments: Sequence[Segment]) -> Folded:
     for place, record in enumerate(found):
         starts = place == 0 and record.root
         broken = bool(record.base) and record.base not in bases
-        if broken and record.comment >= approved[record.segment]:
+        if broken and record.comment >= approved[record.segment][0]:
             gaps.append(record)
         if record.segment in sealed or (
             record.kind in _CONDITIONAL and record.base != head and not starts and not broken and _is_first(record)
@@ -188,6 +192,7 @@ def _is_first(record: Record) -> bool:
     return "of" not in record.fields
 
 
-def _approved(segment: Segment) -> int:
-    """The id of the last comment by which a person accepted the state of the issue, 0 when there is none."""
-    return max((c.id for c in segment.comments if c.body.strip().casefold() == ACCEPT), default=0)
+def _approved(segment: Segment) -> tuple[int, datetime]:
+    """The last comment by which a person accepted the state of the issue: its id, and when it was written."""
+    said = [(c.id, c.created_at) for c in segment.comments if c.body.strip().casefold() == ACCEPT]
+    return said[-1] if said else _NEVER

@@ -85,9 +85,13 @@ class Chain:
 
     def check_text(self, record: Record) -> str:
         """The record's text. Raises: Corrupt when it was edited and nobody has accepted that."""
-        if record.text is None or not (record.intact or self.folded.is_approved(record.segment, record.comment)):
+        if record.text is None or not (record.intact or self.approves(record)):
             raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
         return record.text
+
+    def approves(self, record: Record) -> bool:
+        """Whether a person has accepted an edit of the record."""
+        return self.folded.is_approved(record.segment, record.comment, record.edited_at)
 
 
 class Log:

@@ -102,6 +102,19 @@ def test_block__edited_after_the_state_was_accepted__corrupt_again(standin: Stan
         store.read(DAY)
 
 
+def test_block__edited_again_after_it_was_accepted__corrupt_again(standin: StandIn, store: GiteaBackend) -> None:
+    three_blocks(store)
+    number = issue_of(standin, f"doc:{DAY}")
+    comment, body = standin.comments(REPO, number)[0]
+    standin.edit_comment(REPO, comment, body.replace("- step", "- the step"))
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    assert "- the step" in text_of(store, DAY)
+    standin.skew(5)
+    standin.edit_comment(REPO, comment, body.replace("- step", "- no step"))
+    with pytest.raises(Corrupt):
+        store.read(DAY)
+
+
 @pytest.mark.parametrize("how", ["deleted", "marker removed"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(

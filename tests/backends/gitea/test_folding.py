@@ -1,0 +1,117 @@
+"""The laws of markers and of folding, over anything that comments can hold."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.testing import strategies
+from holdfast_gitea import marker
+from holdfast_gitea.folding import BLOCK, DELETED, NEXT, OPERATIONS, VERSION, Segment, fold, starts_whole
+from holdfast_gitea.models import Comment
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def comment(number: int, body: str) -> Comment:
+    return Comment(id=number, issue=1, body=body, author="a", url=f"#{number}", created_at=AT, updated_at=AT)
+
+
+def record(record_id: str, kind: str, base: str, **more: str | int) -> str:
+    return marker.frame("Note.", "text", id=record_id, kind=kind, base=base, **more)
+
+
+@given(text=st.one_of(strategies.documents(), st.text("`\n ab", max_size=40)), note=strategies.categories())
+def test_framed__any_text__comes_back_and_is_intact(text: str, note: str) -> None:
+    body = marker.frame(note, text, id="r1", kind="ver", base="")
+    found = marker.framed(body)
+    assert found is not None
+    assert (found.text, found.intact, found.id) == (text, True, "r1")
+    assert "base" not in found.fields
+
+
+@given(text=strategies.documents(), place=st.integers(0, 400), letter=st.sampled_from("x`\n- "))
+def test_framed__a_letter_put_anywhere__never_another_text_that_is_intact(text: str, place: int, letter: str) -> None:
+    body = marker.frame("Note.", text, id="r1", kind="ver")
+    place %= len(body) + 1
+    found = marker.framed(body[:place] + letter + body[place:])
+    assert found is None or not found.intact or found.text == text
+
+
+@given(body=st.text(max_size=200))
+def test_framed__anything_at_all__is_no_error(body: str) -> None:
+    marker.framed(body)
+    marker.framed(body + "\n<!-- hf:rec id=x n=5 -->")
+
+
+@pytest.mark.parametrize("value", ["a b", "a--b>", "é", "a=b", "x\n"])
+def test_line__value_that_would_break_it__value_error(value: str) -> None:
+    with pytest.raises(ValueError, match="letters"):
+        marker.line(id=value)
+
+
+IDS = [f"r{number}" for number in range(6)]
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from(IDS), st.sampled_from([VERSION, BLOCK, DELETED, OPERATIONS]), st.sampled_from(["", *IDS])
+    ),
+    max_size=12,
+)
+
+
+def segment_of(lines: list[tuple[str, str, str]]) -> Segment:
+    return Segment(number=1, comments=tuple(comment(n, record(*line)) for n, line in enumerate(lines, 1)))
+
+
+@given(lines=LINES, cut=st.integers(0, 12))
+def test_fold__more_comes_after_it__what_was_accepted_stays_so(lines: list[tuple[str, str, str]], cut: int) -> None:
+    """So what a writer was told holds for all later readers. (Nothing is said of gaps: they are errors.)"""
+    whole, part = fold([segment_of(lines)]), fold([segment_of(lines[:cut])])
+    if part.gaps:
+        return
+    accepted = [r.id for r in whole.accepted]
+    assert accepted[: len(part.accepted)] == [r.id for r in part.accepted]
+    assert {r.id for r in whole.late} >= {r.id for r in part.late}
+
+
+@given(lines=LINES, again=st.lists(st.integers(0, 11), max_size=6))
+def test_fold__records_repeated_by_lost_answers__nothing_changes(
+    lines: list[tuple[str, str, str]], again: list[int]
+) -> None:
+    repeats = [lines[place % len(lines)] for place in again if lines]
+    assert fold([segment_of(lines + repeats)]) == fold([segment_of(lines)])
+
+
+@given(lines=LINES)
+def test_fold__conditional_records__each_follows_the_one_it_names(lines: list[tuple[str, str, str]]) -> None:
+    folded = fold([segment_of(lines)])
+    head = ""
+    gaps = {r.id for r in folded.gaps}
+    for one in folded.accepted:
+        if one.kind in (VERSION, DELETED) and one.id not in gaps:
+            assert one.base == head
+        head = one.id
+    assert folded.head == head
+
+
+def test_fold__log_goes_on__nothing_counts_in_the_old_issue_after_that() -> None:
+    old = [
+        record("r0", BLOCK, ""),
+        record("n", NEXT, "r0", to=2),
+        record("r1", BLOCK, "r0"),
+        record("m", NEXT, "r0", to=3),
+    ]
+    new = [record("r2", VERSION, "n", root=1), record("r3", VERSION, "n", root=1), record("r4", BLOCK, "n")]
+    first = Segment(number=1, comments=tuple(comment(n, body) for n, body in enumerate(old, 1)))
+    second = Segment(number=2, comments=tuple(comment(n, body) for n, body in enumerate(new, 10)))
+    both, newer = fold([first, second]), fold([second])
+    assert [r.id for r in both.accepted] == ["r0", "n", "r2", "r4"]
+    assert [r.id for r in both.late] == ["r1", "m", "r3"]
+    assert (both.sealed, both.gaps, both.head) == ({1: 2}, (), "r4")
+    assert [r.id for r in newer.accepted] == ["r2", "r4"]
+    assert (newer.gaps, newer.head) == ((), "r4")
+    assert starts_whole(second)
+    assert not starts_whole(first)
