@@ -8,15 +8,13 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-pytest.importorskip("mcp", reason="holdfast[mcp] is not installed")
-
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.types import CallToolResult, Implementation
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.types import CallToolResult
 
 T = TypeVar("T")
 
@@ -41,6 +39,9 @@ def command(project: Path, *more: str) -> list[str]:
 
 def transport(project: Path, *more: str) -> Any:
     """The SDK's way to a server of its own."""
+    from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     words = command(project, *more)
     return stdio_client(StdioServerParameters(command=words[0], args=words[1:]))
 
@@ -57,6 +58,9 @@ def talk(project: Path) -> Callable[..., Any]:
     """``talk(scenario, name=, more=)`` runs ``scenario(client)`` against a server of its own and returns its result."""
 
     def run(scenario: Callable[[Client], Awaitable[T]], *, name: str = "a client", more: tuple[str, ...] = ()) -> T:
+        from mcp import Client
+        from mcp.types import Implementation
+
         async def main() -> T:
             async with Client(transport(project, *more), client_info=Implementation(name=name, version="1")) as client:
                 return await asyncio.wait_for(scenario(client), timeout=60)
@@ -117,4 +121,7 @@ def wire(project: Path) -> Iterator[Callable[..., Wire]]:
     yield start
     for process in begun:
         process.kill()
-        process.communicate()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                pipe.close()

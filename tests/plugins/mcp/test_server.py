@@ -16,7 +16,7 @@ import pytest
 
 from holdfast import Holdfast, durable, heartbeat
 
-pytest.importorskip("mcp", reason="holdfast[mcp] is not installed")
+pytest.importorskip("mcp_types", reason="holdfast[mcp] is not installed")
 
 from mcp import Client, MCPError
 from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
@@ -211,6 +211,28 @@ def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it
     assert "flushed already" in text(again)
     assert "No session is UNSAFE" in text(safe)
     assert notes_of(project).count("**Objective:** Fix the login test") == 1
+
+
+@pytest.mark.req("R087")
+def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
+    wire: Callable[..., Wire], project: Path
+) -> None:
+    with Holdfast.open(project) as memory:
+        memory.facts.create("Makes the folders")
+    server = wire()
+    server.begin()
+    with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
+        server.send(_request("tools/call", {"name": "flush", "arguments": {**WHOLE, "session": "s-1"}}))
+        while not (project / ".holdfast" / "state" / "unsafe" / "s-1.json").exists():
+            assert server.process.poll() is None
+        assert server.process.stdin
+        server.process.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            server.process.wait(0.5)
+    assert server.process.wait(30) == 0
+    assert "Fix the login test" in notes_of(project)
+    with Holdfast.open(project) as memory:
+        assert memory.unsafe() == []
 
 
 def test_clients__two_at_once_in_one_project__both_are_served(project: Path, talk: Talk) -> None:
