@@ -3,7 +3,8 @@
 Each event is a process with its payload on stdin, as a client starts it; its wall and processor time are compared with
 ``python -c pass`` in the same run, interleaved, medians. The conversation is made up: a transcript of the given size in
 which, as in real ones, most bytes are bookkeeping and tool output. ``PreCompact`` is timed with the hooks active all
-along (prompts, tool calls and answers are journalled already) and for a session that was begun without them.
+along (prompts, tool calls and answers are journalled already), for a conversation that was compacted in its middle, as
+a context of 200,000 tokens makes it, and for one that never was; and for one that was begun without hooks.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ AIMS = {
     "SessionStart": "20x",
     "PreCompact": "20x",
     "PreCompact, repeated": "20x",
+    "PreCompact, never compacted before": "",
     "PreCompact, nothing journalled before": "",
 }
 SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
@@ -92,9 +94,10 @@ def conversation(folder: Path, size: int) -> Iterator[tuple[list[dict[str, objec
             return
 
 
-def prepare(folder: Path, size: int, *, journalled: bool) -> dict[str, bytes]:
+def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = False) -> dict[str, bytes]:
     """A project whose client said so much; the payloads of the events to time."""
-    from holdfast_agents import claude_code, turns
+    from holdfast import Holdfast
+    from holdfast_agents import claude_code, gated, turns
 
     project, transcript = folder / "project", folder / "transcript.jsonl"
     project.mkdir(parents=True)
@@ -104,6 +107,13 @@ def prepare(folder: Path, size: int, *, journalled: bool) -> dict[str, bytes]:
             file.writelines(json.dumps(row) + "\n" for row in rows)
             for event in events if journalled else ():
                 turns.journal(claude_code.parse({**common, **event}), str(project))
+            if compacted and file.tell() > size / 2:
+                file.flush()
+                compacted = False
+                with Holdfast.open(project) as memory:
+                    asked = claude_code.parse({**common, "hook_event_name": "PreCompact"})
+                    assert gated.compacting(memory, asked).block == ""
+                    gated.compacted(memory, asked)
     payloads: dict[str, dict[str, object]] = {
         "UserPromptSubmit": {"prompt": "Go on with the parser, please.", "prompt_id": "p"},
         "PostToolUse": {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "ok"}},
@@ -143,8 +153,8 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, f
     hook = [program, "hook", "claude-code"]
     times: dict[str, list[tuple[float, float]]] = {"python -c pass": [], **{name: [] for name in AIMS}}
     prepared = {}
-    for name, journalled in (("with", True), ("without", False)):
-        payloads = prepare(folder / name, size, journalled=journalled)
+    for name, journalled, compacted in (("with", True, True), ("long", True, False), ("without", False, False)):
+        payloads = prepare(folder / name, size, journalled=journalled, compacted=compacted)
         shutil.copytree(folder / name / "project", folder / name / "fresh")
         prepared[name] = payloads
     for round_ in range(runs + 1):
@@ -154,8 +164,8 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, f
             shutil.rmtree(project)
             shutil.copytree(folder / name / "fresh", project)
             first = timed(hook, payloads["PreCompact"], project)
-            if name == "without":
-                got["PreCompact, nothing journalled before"] = first
+            if name != "with":
+                got[f"PreCompact, {'never compacted' if name == 'long' else 'nothing journalled'} before"] = first
                 continue
             got["PreCompact"] = first
             got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project)

@@ -176,6 +176,9 @@ class _Call:
         return Reply(context=context, notice=notice)
 
     def _with_store(self, event: Event, root: str) -> Reply:
+        import gc
+
+        gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
 
         with Holdfast.open(root) as memory:
