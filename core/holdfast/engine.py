@@ -448,27 +448,9 @@ class Holdfast:
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""
-        from holdfast.discovery import BACKENDS, PLUGINS, Status
+        from holdfast.inventory import statuses
 
-        loaded = {s.name: s for s in self.services.dispatch.statuses}
-        rows = list(loaded.values())
-        for found in self._found:
-            if found.group == PLUGINS and found.name not in loaded:
-                rows.append(Status(found.name, found.group, found.distribution, found.version, "off", "not enabled"))
-            elif found.group == BACKENDS:
-                used = found.name == self.config.storage.backend
-                rows.append(
-                    Status(
-                        found.name,
-                        found.group,
-                        found.distribution,
-                        found.version,
-                        "loaded" if used else "off",
-                        "" if used else "not the configured backend",
-                        ("storage_backend",) if used else (),
-                    )
-                )
-        return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
+        return statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
 
     # leaving
 

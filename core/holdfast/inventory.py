@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 
 from holdfast import discovery, settings
-from holdfast.discovery import BACKENDS, PLUGINS, Status
+from holdfast.discovery import BACKENDS, PLUGINS, Found, Status
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import PluginError, PluginNotFound, StorageError
 
@@ -21,6 +22,28 @@ def inventory(root: str) -> list[Status]:
         return _without_store(root, error)
 
 
+def statuses(
+    loaded: Iterable[Status], found: Sequence[Found], backend: str, *, error: PluginError | StorageError | None = None
+) -> list[Status]:
+    """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
+    that is configured, ``error`` why it cannot be used."""
+    rows = list(loaded)
+    enabled = {s.name for s in rows}
+    for one in found:
+        if one.group == PLUGINS and one.name not in enabled:
+            rows.append(Status(one.name, PLUGINS, one.distribution, one.version, "off", "not enabled"))
+        elif one.group == BACKENDS and one.name != backend:
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, "off", "not the configured backend"))
+        elif one.group == BACKENDS:
+            status, reason = ("failed", error.message) if error else ("loaded", "")
+            hooks = () if error else ("storage_backend",)
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, status, reason, hooks))
+    if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
+        status = "missing" if isinstance(error, PluginNotFound) else "failed"
+        rows.append(Status(backend, BACKENDS, "", "", status, error.message))
+    return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
+
+
 def _without_store(root: str, error: PluginError | StorageError) -> list[Status]:
     config = settings.load(root)
     found = discovery.scan()
@@ -31,27 +54,4 @@ def _without_store(root: str, error: PluginError | StorageError) -> list[Status]
     ]
     state = os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
     dispatch.load(enabled, found, root=root, state=state)
-    loaded = {s.name for s in dispatch.statuses}
-    rows = list(dispatch.statuses)
-    wanted = config.storage.backend
-    seen = False
-    for one in found:
-        if one.group == PLUGINS and one.name not in loaded:
-            rows.append(Status(one.name, one.group, one.distribution, one.version, "off", "not enabled"))
-        elif one.group == BACKENDS:
-            broken = one.name == wanted
-            seen = seen or broken
-            rows.append(
-                Status(
-                    one.name,
-                    one.group,
-                    one.distribution,
-                    one.version,
-                    "failed" if broken else "off",
-                    error.message if broken else "not the configured backend",
-                )
-            )
-    if not seen:
-        status = "missing" if isinstance(error, PluginNotFound) else "failed"
-        rows.append(Status(wanted, BACKENDS, "", "", status, error.message))
-    return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
+    return statuses(dispatch.statuses, found, config.storage.backend, error=error)

@@ -89,7 +89,7 @@ def test_tutorial__from_top_to_bottom__runs(
     execute(found, project, str(made.bin), prefix=offline)
 
 
-@pytest.mark.parametrize("page", ["configuration.md", "hooks.md", "flush-contract.md"])
+@pytest.mark.parametrize("page", ["configuration.md", "hooks.md", "flush-contract.md", "gitea.md"])
 def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
     from holdfast import settings
 
