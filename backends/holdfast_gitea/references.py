@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from typing import Final
+from urllib.parse import urlsplit
 
 from attrs import frozen
 
@@ -84,6 +85,11 @@ def _address(server: str) -> str:
 
 
 def _pattern(server: str) -> re.Pattern[str]:
-    """Wider than what the server looks for, up to the end of the word: what is covered in vain does no harm."""
-    reference = rf"{_address(server)}|(?<![\w`])(?:(?:{_NAME}/{_NAME})?[#!][0-9]|@[\w-])"
+    """Wider than what the server looks for, up to the end of the word: what is covered in vain does no harm.
+
+    Addresses come with a name before the host or a slash too many, and in ``_#1_`` the first character is no letter.
+    """
+    host = re.escape(urlsplit(server).netloc)
+    address = rf"https?://(?:[^\s`/]*@)?{host}/[^\s`]*?(?:issues|pulls)/[0-9]"
+    reference = rf"{address}|(?<![^\W_])(?<!`)(?:(?:{_NAME}/{_NAME})?[#!][0-9]|@[\w-])"
     return re.compile(rf"\\*(?:{reference})(?:[^\s`]*[\w/])?", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""A server that says no: every call tells why, and none takes it for an empty store. For edits by hand see test_damage."""
+"""A server that says no: every call tells why, and none takes it for an empty store. Edits by hand: test_damage.py."""
 
 from __future__ import annotations
 

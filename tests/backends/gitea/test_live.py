@@ -7,19 +7,23 @@ For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOL
 from __future__ import annotations
 
 import os
+import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from attrs import frozen
 from tests.support.gitea.standin import Reply, StandIn, call
 
+from holdfast.markdown import one_line
 from holdfast_gitea import marker
 from holdfast_gitea.client import Gitea
+from holdfast_gitea.references import quiet
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
 NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")
@@ -231,3 +235,36 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         assert (len(listed.values), listed.total, listed.values[0].body) == (1, 1, body)
         assert repo.issue(99999999) is None
         assert issue.number in [one.number for one in repo.issues(since=issue.created_at)]
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+#: Pieces of which references are made, and what may stand around them and change how they are read.
+PIECES = (
+    "#{n}", "!{n}", "{repo}#{n}", "{repo}!{n}", "{url}/{repo}/issues/{n}", "{url}//{repo}/pulls/{n}", "@somebody",
+    "`", "``", "```", "\\", "*", "**", "_", "__", "~~", "(", ")", "[", "](x)", "<", ">", "<b>", "<!--", "-->",
+    "&#35;", "#", "{n}", "a", "é", "漢", " ", ".", ",", ":", '"', "'", "/", "-", "fixes ", "http://", "|", "\u200b",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [live])
+@pytest.mark.parametrize("seed", range(4))
+def test_quiet__any_text__makes_no_reference_on_a_real_server(where: str, seed: int) -> None:
+    """The stand-in does not look for references: which texts make one is for a real server to say."""
+    url, token, repo = LIVE.values()
+    server = Server(url=url, token=token, repo=repo, version=_version(url))
+    target, source = server.issue(), server.issue()
+
+    def references() -> int:
+        found = server.ask("GET", f"/issues/{target}/timeline?limit=50&page=1").json or []
+        return sum("ref" in event["type"] for event in found)
+
+    server.comment(source, f"See #{target}.")
+    assert references() == 1
+    dice = random.Random(seed)
+    drawn = ["".join(dice.choice(PIECES) for _ in range(dice.randint(2, 12))) for _ in range(50)]
+    for text in ["_#{n}_", "x __#{n}__", "_!{n}_", "http://x@{host}/{repo}/issues/{n}", *drawn]:
+        text = one_line(text.format(n=target, repo=repo, url=url, host=urlsplit(url).netloc))
+        quieted = quiet(text, server=url, repository=repo)
+        server.comment(source, f"**status**: {quieted}")
+        assert references() == 1, (text, quieted)

@@ -183,7 +183,7 @@ def test_flush__retried_after_somebody_edited_the_comment__is_left_alone_and_tol
 #: What may be a reference, a good deal wider than what the server takes for one: it wants certain characters behind it.
 _REFERENCES = [
     re.compile(r"(?:^|[\s(\['\"])((?:[\w.-]+/[\w.-]+)?[#!][0-9]+|@[\w-]+)", re.ASCII),
-    re.compile(r"https://git\.test/[\w.-]+/[\w.-]+/(?:issues|pulls)/[0-9]+", re.ASCII),
+    re.compile(r"https://(?:\w+@)?git\.test//?[\w.-]+/[\w.-]+/(?:issues|pulls)/[0-9]+", re.ASCII),
 ]
 
 
@@ -199,7 +199,8 @@ def seen_by_the_server(text: str) -> list[str]:
 _WORDS = st.sampled_from(
     (
         *("#12", "!7", "@ana", "@acme/ops", "acme/shop#1", "a/b!2", "https://git.test/acme/shop/issues/3"),
-        *("`#4`", "``a``", "a@b.test", *"`\\()[],.'\"#@/é1   "),
+        *("`#4`", "``a``", "a@b.test", "https://x@git.test/a/b/issues/3", "https://git.test//a/b/pulls/3"),
+        *"`\\()[],.'\"#@/é1_*   ",
     )
 )
 
