@@ -90,6 +90,14 @@ def unreachable(reason: str) -> Passing:
     )
 
 
+def untrusted() -> Closed:
+    """The error for a certificate that was not signed by anybody who is trusted here."""
+    return Closed(
+        "The certificate of the Gitea server is not trusted.",
+        next_step="Name the file of the authority that signed it in SSL_CERT_FILE, or give the server a valid one.",
+    )
+
+
 def garbled(what: str) -> Passing:
     """The error for an answer that is not what this server says when it works."""
     return Passing(

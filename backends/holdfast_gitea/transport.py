@@ -93,6 +93,8 @@ class Transport:
         except httpx.TimeoutException as error:
             raise faults.unreachable("took too long to answer") from error
         except httpx.HTTPError as error:
+            if _is_distrust(error):
+                raise faults.untrusted() from error
             raise faults.unreachable(f"cannot be reached, or broke off its answer ({type(error).__name__})") from error
         headers = response.headers
         data, is_json = _parsed(body)
@@ -201,6 +203,13 @@ def _verification(server: str) -> Any:
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _is_distrust(error: BaseException | None) -> bool:
+    """Whether what lies at the bottom is a certificate that is not trusted."""
+    while error is not None and type(error).__name__ != "SSLCertVerificationError":  # without an import of ssl
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _content(send: Mapping[str, object] | None) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
@@ -321,6 +325,76 @@ def test_get__answer_trickles__given_up(standin: StandIn) -> None:
         stopped.set()
         thread.join()
         listening.close()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for 127.0.0.1 that nobody has signed, with its key."""
+    pytest.importorskip("cryptography")
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    path = tmp_path / "certificate.pem"
+    secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(made.public_bytes(pem) + secret)
+    return path
+
+
+def test_gitea__certificate_of_nobody__nothing_is_sent_until_it_is_trusted(
+    certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.headers["Authorization"])
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"version": "1.26.3"}')
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Quiet(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """A client that does not trust it hangs up."""
+
+    server = Quiet(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        address = f"https://127.0.0.1:{server.server_port}"
+        with Gitea(address, "t") as gitea, pytest.raises(Closed, match="not trusted") as caught:
+            gitea.server_version()
+        assert "SSL_CERT_FILE" in caught.value.next_step
+        assert asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with Gitea(address, "t") as gitea:
+            assert gitea.server_version() == "1.26.3"
+        assert asked == ["token t"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 # --- what it takes to connect ---------------------------------------------------------------------------------
