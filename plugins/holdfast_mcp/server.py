@@ -24,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast import settings
 from holdfast.cli.usage import version
 from holdfast.errors import HoldfastError, NotFound
+from holdfast.gate import clean
 from holdfast_mcp import documents, notice, tools
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Desk:
             text, failed = _unforeseen(error), True
         if not self._guarded(caller):
             text += f"\n\n{notice.unguarded(caller.client)}"
-        return text, failed
+        return clean(text), failed  # a lone surrogate, as of a folder's odd name, would end the connection
 
     def _guarded(self, caller: tools.Caller) -> bool:
         try:
@@ -156,9 +157,9 @@ class Desk:
         try:
             return await self._aside(work, *args, **kwargs)
         except NotFound as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            raise MCPError(types.INVALID_PARAMS, clean(str(error))) from error
         except HoldfastError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+            raise MCPError(types.INTERNAL_ERROR, clean(str(error))) from error
 
 
 def _described(tool: tools.Tool) -> types.Tool:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
+#: What is shown of one fact in a list of them.
+_LINE_CHARS: Final = 1_000
+
 
 @frozen(kw_only=True)
 class Caller:
@@ -120,7 +123,8 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
     result: AddResult = memory.facts.create(**{"content": "", **arguments})
     if result.outcome is AddOutcome.ADDED and result.fact:
-        told = f"Remembered as {result.fact.id}: {_line(result.fact)}"
+        masked = result.fact.content != arguments.get("content", "").strip()
+        told = f"Remembered as {result.fact.id}{', with what may not be stored masked' if masked else ''}."
     elif result.duplicate_of:
         told = f"Known already, as {result.duplicate_of}; nothing was changed."
     else:
@@ -148,7 +152,9 @@ def _forget(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _line(fact: Fact) -> str:
-    return f"[{fact.category} | {fact.confidence:.2f}] {' '.join(fact.content.split())}"
+    content = " ".join(fact.content.split())
+    shown = content if len(content) <= _LINE_CHARS else f"{content[:_LINE_CHARS]}… ({len(content):,} characters)"
+    return f"[{fact.category} | {fact.confidence:.2f}] {shown}"
 
 
 # status

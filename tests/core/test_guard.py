@@ -263,6 +263,38 @@ def test_guard__async_function_and_a_flush_that_fails__is_never_called(opened) -
     assert not called
 
 
+@pytest.mark.req("R184", "R166")
+def test_guard__async_call_that_is_cancelled_while_it_flushes__is_never_called(opened) -> None:
+    started, finish = threading.Event(), threading.Event()
+
+    class Slow:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            started.set()
+            finish.wait(10)
+            return Extraction(summary="x")
+
+    called = []
+
+    async def shorten(rows: list[Row]) -> None:
+        called.append(1)
+
+    memory = opened(Slow())
+
+    async def main() -> None:
+        compacting = asyncio.create_task(memory.guard(shorten, session="s", messages=lambda rows: rows)(says("a")))
+        while not started.is_set():
+            await asyncio.sleep(0.001)
+        compacting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await compacting
+        finish.set()
+
+    asyncio.run(main())
+    assert not called
+    assert shown(memory.session("s")) == [("user", "a")]
+
+
 @pytest.mark.req("R184")
 def test_guard__what_would_run_later_than_the_gate__is_refused(opened) -> None:
     memory = opened()

@@ -292,6 +292,21 @@ def test_initialize__a_version_that_is_known__is_agreed_to(wire: Callable[..., W
     assert result["serverInfo"]["name"] == "holdfast"
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are Unicode here")
+def test_wire__a_folder_whose_name_is_no_text__does_not_end_the_connection(
+    wire: Callable[..., Wire], project: Path
+) -> None:
+    odd = os.fsencode(project / "odd") + b"\xff"
+    os.mkdir(odd)
+    Path(os.fsdecode(odd), "holdfast.toml").write_text("[storage\n")
+    server = wire("--root", os.fsdecode(odd))
+    server.begin()
+    for number in (1, 2):
+        answer = server.ask("tools/call", {"name": "load", "arguments": {}}, number=number)
+        assert answer["result"]["isError"]
+        assert "ConfigError" in answer["result"]["content"][0]["text"]
+
+
 # the command
 
 
