@@ -6,6 +6,7 @@ For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOL
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
@@ -13,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +22,10 @@ import pytest
 from attrs import frozen
 from tests.support.gitea.standin import Reply, StandIn, call
 
+from holdfast import Holdfast, Payload
+from holdfast.config import Config, PluginConfig
 from holdfast.markdown import one_line
+from holdfast.settings import DEFAULT_PLUGINS
 from holdfast_gitea import marker
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.references import quiet
@@ -235,6 +240,42 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         assert (len(listed.values), listed.total, listed.values[0].body) == (1, 1, body)
         assert repo.issue(99999999) is None
         assert issue.number in [one.number for one in repo.issues(since=issue.created_at)]
+
+
+# --- the trail -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R077", "R095")
+def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_reads_back(
+    server: Server, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", server.token)
+    number, mentioned = server.issue(), server.issue()
+    settings = {"server": server.url, "repository": server.repo}
+    off = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=settings)})
+    change = {"kind": "review", "target": f"#{number}", "summary": f"approved, unlike #{mentioned}; thanks, @somebody"}
+    payload = Payload(
+        objective="Ship it", facts=[], decisions=[], blockers=[], next_step="none", artifacts=[], follow_ups=[],
+        state_mutations=[change], work_open=False, curated="none",
+    )  # fmt: skip
+    since = datetime.now(UTC) - timedelta(minutes=5)
+    with contextlib.closing(Holdfast.open(project, config=config)) as memory:
+        session = memory.session("s")
+        session.add("user", "hello")
+        receipts = [session.flush(payload), session.flush(payload)]
+        [forge] = memory.services.dispatch.forges().values()
+        told = forge.activity(since, datetime.now(UTC) + timedelta(minutes=5))
+    assert [receipt.pending for receipt in receipts] == [0, 0]
+    [comment] = server.ask("GET", f"/issues/{number}/comments").json
+    assert comment["body"].startswith(f"**review**: approved, unlike `#{mentioned}`; thanks, `@somebody`\n")
+    assert (marker.fields(comment["body"]) or {})["kind"] == "trail"
+    [evidence] = receipts[0].evidence
+    assert (evidence.published, evidence.read_back) == (comment["body"], comment["body"])
+    assert evidence.pointer.endswith(f"/issues/{number}#issuecomment-{comment['id']}")
+    assert ("comment", f"{server.repo}#{number}") in [(one.kind, one.target) for one in told]
+    events = server.ask("GET", f"/issues/{mentioned}/timeline").json or []
+    assert [event["type"] for event in events if "ref" in event["type"]] == []
 
 
 # --- references ------------------------------------------------------------------------------------------------------
