@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.errors import Conflict, NotFound, Refused, Unavailable
+from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
 from holdfast_gitea.folding import BLOCK, DELETED, VERSION, number
 from holdfast_gitea.index import PREFIX, Entry
@@ -118,7 +118,7 @@ class Documents:
             return sorted(
                 title.removeprefix(TITLE)
                 for title, entries in titles.items()
-                if title.startswith(TITLE + prefix) and self._is_there(title, entries)
+                if title.startswith(TITLE + prefix) and _is_name(title) and self._is_there(title, entries)
             )
 
     def number(self, name: str) -> int | None:
@@ -136,7 +136,11 @@ class Documents:
         key = (last.number, last.comments, last.updated, last.is_open)
         known = self._looked.get(title)
         if known is None or known[0] != key:
-            known = self._looked[title] = (key, state_of(self._log.load(title)).text is not None)
+            try:
+                there = state_of(self._log.load(title)).text is not None
+            except Corrupt:
+                return True  # whoever reads it is told
+            known = self._looked[title] = (key, there)
         return known[1]
 
     def _version(self, chain: Chain, state: State, name: str, text: str) -> bool:
@@ -208,6 +212,14 @@ def _title(name: str) -> str:
             f"The document name {name[:40]!r}... is too long for the title of an issue.", next_step="Use a shorter one."
         )
     return title
+
+
+def _is_name(title: str) -> bool:
+    """Whether the title is one that a document can have: people may make issues of any title."""
+    try:
+        return bool(check_name(title.removeprefix(TITLE)))
+    except Refused:
+        return False
 
 
 def _parts(text: str, top: int) -> tuple[str, str]:

@@ -270,6 +270,27 @@ def test_issue__closed_locked_and_labels_removed__reads_and_writes(standin: Stan
     assert text_of(store, DAY).endswith(make_block("four"))
 
 
+def test_names__issues_that_people_made__are_no_documents(standin: StandIn, store: GiteaBackend) -> None:
+    three_blocks(store)
+    for title in ("holdfast:doc:../../x.md", "holdfast:doc:", "holdfast:doc:state/x", "holdfast:docs", "Holdfast", "x"):
+        number = standin.make_issue(REPO, title)
+        standin.make_comment(REPO, number, "text")
+    standin.make_issue(REPO, "holdfast:doc:pull.md", pull=True)
+    assert store.names() == [DAY]
+
+
+def test_names__closed_document_that_is_damaged__is_listed(standin: StandIn, store: GiteaBackend) -> None:
+    store.write("MEMORY.md", "one\n")
+    store.write("USER.md", "one\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    comment, body = standin.comments(REPO, number)[0]
+    standin.edit_comment(REPO, comment, body.replace("one", "eins"))
+    standin.close_issue(REPO, number)
+    assert store.names() == ["MEMORY.md", "USER.md"]
+    with pytest.raises(Corrupt):
+        store.read("MEMORY.md")
+
+
 def test_issue__comments_of_people_between__are_nothing(standin: StandIn, store: GiteaBackend) -> None:
     three_blocks(store)
     number = issue_of(standin, f"doc:{DAY}")
