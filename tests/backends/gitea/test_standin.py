@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.gitea.standin import Flavour, Reply, StandIn, call
+
+import holdfast_gitea.standin
 
 REPO = "agent/memory"
 ISSUES = f"/repos/{REPO}/issues"
@@ -489,6 +493,19 @@ def test_server__down_and_up_again__has_its_address_and_its_state(gitea: StandIn
         ask("GET", ISSUES)
     gitea.up()
     assert (gitea.url, [i["title"] for i in ask("GET", ISSUES).json]) == (address, ["kept"])
+
+
+def test_modules__of_the_stand_in__import_the_standard_library_alone() -> None:
+    folder = Path(holdfast_gitea.standin.__file__).parent
+    found = set()
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {name.name.split(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    assert found <= sys.stdlib_module_names
+    assert "http" in found
 
 
 def test_process__started__prints_address_and_token_and_ends_when_told_to() -> None:
