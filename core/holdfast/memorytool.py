@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast import durable, private
+from holdfast import durable, filetext, private
 from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.storage import ABSENT, check_name
@@ -31,7 +31,8 @@ MAX_CHARS: Final = 200_000
 _MAX_LINES: Final = 999_999
 _DEPTH: Final = 2
 _CONTEXT: Final = 2  # lines shown around a change
-_HIDDEN: Final = "node_modules"  # a name with a dot before it is not allowed at all
+_HIDDEN: Final = "node_modules"
+_EXCLUDED: Final = "hidden items and node_modules"  # a name that begins with a dot is not allowed at all
 _SURFACE: Final = Surface.MEMORIES
 
 
@@ -90,32 +91,25 @@ class MemoryTool:
         document = self._store.read(name) if self._is_file(name) else None
         if document is None:
             return self._listing(path, name)
-        lines = _lines(self._services.gate.masked(document.text, surface=_SURFACE, name=name))
+        lines = filetext.lines(self._services.gate.masked(document.text, surface=_SURFACE, name=name))
         if len(lines) > _MAX_LINES:
             raise MemoryToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
-        first, last = _range(command.get("view_range"), len(lines))
-        return f"Here's the content of {path} with line numbers:\n{_numbered(lines, first, last)}"
+        given = command.get("view_range")
+        shown = filetext.stretch(given, len(lines))
+        if shown is None:
+            raise MemoryToolError(
+                f"Error: Invalid `view_range` parameter: {str(given)[:60]}. It should be [first, last] within the "
+                f"range of lines of the file: [1, {len(lines)}]; -1 as the last shows the rest."
+            )
+        return f"Here's the content of {path} with line numbers:\n{filetext.numbered(lines, *shown)}"
 
     def _listing(self, path: str, name: str) -> str:
         below = self._below(name)
         if not below and name != self._folder:
             raise MemoryToolError(f"The path {path} does not exist. Please provide a valid path.")
-        sizes: dict[str, int] = {}
-        for document in below:
-            parts = document.removeprefix(f"{name}/").split("/")
-            if _HIDDEN in parts:
-                continue
-            size = self._size(document)
-            for depth in range(1, min(len(parts), _DEPTH) + 1):
-                shown = "/".join(parts[:depth]) + ("/" if depth < len(parts) else "")
-                sizes[shown] = sizes.get(shown, 0) + size
-        shown_path = path.rstrip("/")
-        rows = [f"{_human(sum(s for p, s in sizes.items() if _top(p)))}\t{shown_path}"]
-        rows += [f"{_human(sizes[item])}\t{shown_path}/{item}" for item in sorted(sizes)]
-        head = (
-            f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:"
-        )
-        return "\n".join([head, *rows])
+        files = [(one.removeprefix(f"{name}/"), self._size(one)) for one in below if _HIDDEN not in one.split("/")]
+        listed = filetext.listing(path.rstrip("/"), files, _DEPTH)
+        return f"Here're the files and directories up to 2 levels deep in {path}, excluding {_EXCLUDED}:\n{listed}"
 
     def _create(self, command: Mapping[str, object]) -> str:
         path, text = _text(command, "path"), _text(command, "file_text")
@@ -133,7 +127,7 @@ class MemoryTool:
 
         def change(text: str) -> str:
             nonlocal line
-            found = _lines_of(text, old)
+            found = filetext.occurrences(text, old)
             if not found:
                 raise MemoryToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
@@ -146,21 +140,21 @@ class MemoryTool:
             line = found[0]
             return text.replace(old, new, 1)
 
-        lines = _lines(self._changed(path, missing, change))
+        lines = filetext.lines(self._changed(path, missing, change))
         last = min(len(lines), line + new.count("\n") + _CONTEXT)
-        return f"The memory file has been edited.\n{_numbered(lines, max(1, line - _CONTEXT), last)}"
+        return f"The memory file has been edited.\n{filetext.numbered(lines, max(1, line - _CONTEXT), last)}"
 
     def _insert(self, command: Mapping[str, object]) -> str:
         path, text, after = _text(command, "path"), _text(command, "insert_text"), command.get("insert_line")
 
         def change(stored: str) -> str:
-            lines = _lines(stored)
+            lines = filetext.lines(stored)
             if isinstance(after, bool) or not isinstance(after, int) or not 0 <= after <= len(lines):
                 raise MemoryToolError(
                     f"Error: Invalid `insert_line` parameter: {after}. It should be within the range of lines of the "
                     f"file: [0, {len(lines)}]"
                 )
-            return "\n".join([*lines[:after], *_lines(text), *lines[after:]]) + "\n"
+            return "\n".join([*lines[:after], *filetext.lines(text), *lines[after:]]) + "\n"
 
         self._changed(path, f"Error: The path {path} does not exist", change)
         return f"The file {path} has been edited."
@@ -292,50 +286,3 @@ def _text(command: Mapping[str, object], name: str, *, default: str | None = Non
     if not isinstance(value, str):
         raise MemoryToolError(f"Error: Missing required parameter `{name}`: a text.")
     return value
-
-
-def _lines(text: str) -> list[str]:
-    """The lines; a newline at the end begins no other one."""
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
-
-
-def _lines_of(text: str, part: str) -> list[int]:
-    """The line of each occurrence, overlapping ones too."""
-    found, at = [], text.find(part) if part else -1
-    while at >= 0:
-        found.append(text.count("\n", 0, at) + 1)
-        at = text.find(part, at + 1)
-    return found
-
-
-def _range(given: object, count: int) -> tuple[int, int]:
-    """First and last line to show, 1-based. Raises: MemoryToolError."""
-    if given is None:
-        return 1, count
-    if isinstance(given, list | tuple) and len(given) == 2 and all(type(n) is int for n in given):
-        first, last = given
-        if 1 <= first <= max(1, count) and (last == -1 or first <= last):
-            return first, count if last == -1 else min(last, count)
-    raise MemoryToolError(
-        f"Error: Invalid `view_range` parameter: {str(given)[:60]}. It should be [first, last] within the range of "
-        f"lines of the file: [1, {count}]; -1 as the last shows the rest."
-    )
-
-
-def _numbered(lines: list[str], first: int, last: int) -> str:
-    return "\n".join(f"{number:6}\t{lines[number - 1]}" for number in range(first, last + 1))
-
-
-def _top(shown: str) -> bool:
-    return "/" not in shown.rstrip("/")
-
-
-def _human(size: int) -> str:
-    """Bytes like ``744B``, ``5.5K``, ``1.2M`` (powers of 1024)."""
-    value = float(size)
-    for unit in ("B", "K", "M"):
-        if value < 1024 or unit == "M":
-            break
-        value /= 1024
-    return f"{value:.0f}{unit}" if value == int(value) else f"{value:.1f}{unit}"
