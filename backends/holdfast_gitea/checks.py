@@ -35,6 +35,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and tell what was edited, deleted or late. Changes nothing."""
+    log.index.refresh()
     for title, entries in log.index.titles().items():
         if title.startswith(DOCUMENT) or title == FACTS:
             yield from _log(log, title)

@@ -38,6 +38,7 @@ def compact(log: Log, facts: Facts) -> None:
             _document(log, title)
         elif title == FACTS:
             _facts(log, facts)
+    log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
         raise Unavailable(
@@ -121,7 +122,7 @@ def _empty(log: Log, entry: Entry, goes_on_in: int) -> None:
         repo.delete_comment(comment.id)
     repo.patiently(lambda: repo.edit_issue(number, body=note))
     repo.patiently(lambda: repo.edit_issue(number, state="closed"))
-    title = TO_REMOVE if entry.head else _EMPTIED
+    title = TO_REMOVE if entry.head or entry.deleted else _EMPTIED
     log.index.saw(repo.patiently(lambda: repo.edit_issue(number, title=title)))
 
 

@@ -22,6 +22,7 @@ MOST_OF_BLOCK: Final = 64 << 10
 COPY: Final = "The newest version, as a copy: what counts are the comments."
 #: What a server keeps of a title, in bytes of UTF-8; the rest is cut without a word.
 _MOST_OF_TITLE: Final = 255
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: A marker alone on its line; only newlines end a line, with or without a CR.
 _BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
 _MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
@@ -44,7 +45,7 @@ class Documents:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._looked: dict[str, tuple[tuple[int, int, str, bool], bool]] = {}  # whether a closed issue has a document
+        self._looked: dict[str, tuple[tuple[int, int, str], bool]] = {}  # whether an issue marked as deleted has one
 
     def read(self, name: str) -> Document | None:
         title = _title(name)
@@ -91,7 +92,9 @@ class Documents:
                     top=len(top.encode()) or "",
                 )
                 if chain.accepts(record_id):
-                    self._reopen(chain, state)
+                    if state.text is None:
+                        self._log.unmark(title)
+                        self._close_past(name)
                     return state_of(chain).revision
         raise _overtaken(name)
 
@@ -104,9 +107,7 @@ class Documents:
                     raise NotFound(
                         f"There is no document {name!r}.", next_step="List the documents with `holdfast show`."
                     )
-                assert chain.active is not None
-                # A closed issue may hold a document or not, an open one with comments always does: closed first.
-                self._set_open(chain.active, on=False)
+                self._log.mark_deleted(chain)
                 chain, record_id = self._log.post(chain, DELETED, "", "It was deleted.")
                 if chain.accepts(record_id):
                     return
@@ -114,6 +115,7 @@ class Documents:
 
     def names(self, prefix: str) -> list[str]:
         with self._log.reading():
+            self._log.index.refresh()
             titles = self._log.index.titles()
             return sorted(
                 title.removeprefix(TITLE)
@@ -131,9 +133,10 @@ class Documents:
         if not used:
             return False  # whoever made the issue has not written anything yet
         last = used[-1]
-        if last.is_open:
+        if not last.deleted:
             return True
-        key = (last.number, last.comments, last.updated, last.is_open)
+        # That is said before it is done, so it has to be looked at.
+        key = (last.number, last.comments, last.updated)
         known = self._looked.get(title)
         if known is None or known[0] != key:
             try:
@@ -153,18 +156,21 @@ class Documents:
         chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
         if not chain.accepts(record_id):
             return False
-        self._reopen(chain, state)
         self._log.show(chain, record_id, text, COPY)
         return True
 
-    def _reopen(self, chain: Chain, before: State) -> None:
-        """An issue whose document was deleted is open again when there is a new one."""
-        if before.text is None and len(chain.folded.accepted) > 1 and chain.active is not None:
-            self._set_open(chain.active, on=True)
-
-    def _set_open(self, number: int, *, on: bool) -> None:
-        issue = self._log.repo.patiently(lambda: self._log.repo.edit_issue(number, state="open" if on else "closed"))
-        self._log.index.saw(issue)
+    def _close_past(self, name: str) -> None:
+        """Close the issues of the days before, when a new day begins. For people: nothing else looks at it."""
+        day = _DAY.search(name)
+        if day is None:
+            return
+        start, end = TITLE + name[: day.start()], name[day.end() :]
+        for title, entries in self._log.index.titles().items():
+            found = _DAY.fullmatch(title.removeprefix(start).removesuffix(end))
+            if title.startswith(start) and title.endswith(end) and found and found[0] < day[0]:
+                for entry in entries:
+                    if entry.is_open:
+                        self._log.close(entry.number)
 
 
 def state_of(chain: Chain) -> State:

@@ -48,7 +48,8 @@ class Tail(NamedTuple):
 @frozen(kw_only=True)
 class Entry:
     """What the list says of an issue. ``head`` is the record that the copy in its body was made of, with the id of its
-    comment; ``version`` guards an edit of the body, None where the server has no such thing."""
+    comment; ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version``
+    guards an edit of the body, None where the server has no such thing."""
 
     number: int
     title: str
@@ -58,6 +59,7 @@ class Entry:
     version: int | None = None
     head: str = ""
     head_comment: int = 0
+    deleted: bool = False
 
 
 class Index:
@@ -106,8 +108,7 @@ class Index:
         return found
 
     def titles(self) -> dict[str, tuple[Entry, ...]]:
-        """All titles with their issues, as of now."""
-        self.refresh()
+        """All titles with their issues, as of the last :meth:`refresh`."""
         found: dict[str, list[Entry]] = {}
         for _, entry in sorted(self._entries.items()):
             found.setdefault(entry.title, []).append(entry)
@@ -156,7 +157,7 @@ class Index:
             "at": self._at.isoformat(),
             "whole_at": self._whole_at.isoformat(),
             "issues": [
-                [e.number, e.title, e.is_open, e.comments, e.updated, e.version, e.head, e.head_comment]
+                [e.number, e.title, e.is_open, e.comments, e.updated, e.version, e.head, e.head_comment, e.deleted]
                 for e in self._entries.values()
             ],
             "tails": self._tails,
@@ -226,11 +227,12 @@ def entry_of(issue: Issue) -> Entry:
         version=issue.content_version,
         head=said.get("head", ""),
         head_comment=number(said.get("comment", "")),
+        deleted=said.get("deleted") == "1",
     )
 
 
 def _kept(row: Any) -> Entry:
-    issue, title, is_open, comments, updated, version, head, head_comment = row
+    issue, title, is_open, comments, updated, version, head, head_comment, deleted = row
     return Entry(
         number=int(issue),
         title=str(title),
@@ -240,4 +242,5 @@ def _kept(row: Any) -> Entry:
         version=None if version is None else int(version),
         head=str(head),
         head_comment=int(head_comment),
+        deleted=bool(deleted),
     )

@@ -242,10 +242,35 @@ class Log:
                 except Conflict:
                     issue = self.repo.issue(record.segment)
                     entry = entry_of(issue) if issue else None
-                    if entry is None or entry.head_comment > record.comment:
-                        return  # somebody has written a newer version
+                    if entry is None or (entry.head_comment, entry.deleted) > (record.comment, False):
+                        return  # somebody has written a newer version, or deleted this one
         except (StorageError, Refused) as error:
             logger.warning("the copy in issue #%d was not made: %s", record.segment, error)
+
+    def mark_deleted(self, chain: Chain) -> None:
+        """Let the list of issues tell that the document of this log is deleted: whoever lists names then looks. Called
+        before it is deleted, so that no deleted document is without the mark. Raises: Unavailable."""
+        last = chain.folded.accepted[-1]
+        assert chain.active is not None
+        head = last.id if last.segment == chain.active else ""
+        said = marker.line(kind="copy", head=head, comment=last.comment, deleted=1)
+        self._edit_body(chain.active, f"This was deleted.\n\n{said}")
+
+    def unmark(self, title: str) -> None:
+        """Take the mark away from a document that is there again. Raises: Unavailable."""
+        for entry in self.index.known(title):
+            if entry.deleted:
+                self._edit_body(entry.number, _about())
+
+    def close(self, number: int) -> None:
+        """Close an issue, for people; what goes wrong is only logged."""
+        try:
+            self.index.saw(self.repo.edit_issue(number, state="closed"))
+        except StorageError as error:
+            logger.warning("issue #%d was not closed: %s", number, error)
+
+    def _edit_body(self, number: int, body: str) -> None:
+        self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
 
     def _begin(self, title: str) -> Chain:
         """The log with its first issue, made unless somebody has just made it."""

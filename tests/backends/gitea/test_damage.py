@@ -279,13 +279,13 @@ def test_names__issues_that_people_made__are_no_documents(standin: StandIn, stor
     assert store.names() == [DAY]
 
 
-def test_names__closed_document_that_is_damaged__is_listed(standin: StandIn, store: GiteaBackend) -> None:
+def test_names__damaged_document_that_is_marked_as_deleted__is_listed(standin: StandIn, store: GiteaBackend) -> None:
     store.write("MEMORY.md", "one\n")
+    store.log.mark_deleted(store.log.load("holdfast:doc:MEMORY.md"))
     store.write("USER.md", "one\n")
     number = issue_of(standin, "doc:MEMORY.md")
     comment, body = standin.comments(REPO, number)[0]
     standin.edit_comment(REPO, comment, body.replace("one", "eins"))
-    standin.close_issue(REPO, number)
     assert store.names() == ["MEMORY.md", "USER.md"]
     with pytest.raises(Corrupt):
         store.read("MEMORY.md")

@@ -195,6 +195,48 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 4)
 
 
+def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    for day in ("2026-02-27", "2026-02-28", "2026-03-01"):
+        store.append(f"memory/{day}.md", make_block("one"), HEADER, "one")
+        store.append(f"memory/summaries/{day}.md", make_block("one"), HEADER, "one")
+    store.append("memory/2026-02-27.md", make_block("two"), HEADER, "two")
+    for view in (store, machine()):
+        listed = {issue.title: issue.is_open for issue in view.log.repo.issues()}
+        assert [title for title, is_open in listed.items() if is_open] == [
+            "holdfast:store", "holdfast:doc:memory/2026-03-01.md", "holdfast:doc:memory/summaries/2026-03-01.md",
+        ]  # fmt: skip
+        standin.requests.clear()
+        assert len(view.names()) == 6
+        assert len(standin.requests) == 1
+        assert text_of(view, "memory/2026-02-27.md") == HEADER + make_block("one") + make_block("two")
+
+
+@pytest.mark.parametrize("again", ["write", "append"])
+@pytest.mark.parametrize("done", [1, 2])
+def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(
+    standin: StandIn, machine: Machine, done: int, again: str
+) -> None:
+    """The body is marked first, then the deletion is written."""
+    store = machine()
+    store.append(DAY, make_block("one"), HEADER, "one")
+    chain = store.log.load(f"holdfast:doc:{DAY}")
+    store.log.mark_deleted(chain)
+    if done == 2:
+        store.log.post(chain, "del", "", "It was deleted.")
+    for view in (store, machine()):
+        assert view.names() == ([DAY] if done == 1 else [])
+        assert (view.read(DAY) is not None) == (done == 1)
+    if again == "write":
+        store.write(DAY, "new\n")
+    else:
+        store.append(DAY, make_block("two"), HEADER, "two")
+    assert store.names() == machine().names() == [DAY]
+    store.delete(DAY)
+    assert store.names() == machine().names() == []
+    assert "deleted" in standin.body(REPO, numbers(standin, f"holdfast:doc:{DAY}")[0])
+
+
 @pytest.mark.usefixtures("small")
 def test_document__many_versions__read_from_the_newest_issue_alone(standin: StandIn, machine: Machine) -> None:
     store = machine()
