@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,9 @@ from tests.support.gitea.prism import COMMAND, WHY_NOT, Prism
 from tests.support.gitea.standin import StandIn, call
 from tests.support.gitea.strict import CALLS, EXACT, REDUCED, UNDOCUMENTED, reduced, strict
 
+from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
+from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.standin import routes, shapes
 
@@ -201,4 +205,24 @@ def test_client__what_it_sends_and_reads__passes_the_validator(gitea: StandIn, p
         repo.delete_comment(made.id)
         assert repo.comment(made.id) is None
     assert prism.count > count
+    assert prism.wrong == before
+
+
+@needs_prism
+def test_store__every_kind_of_write__passes_the_validator(gitea: StandIn, prism: Prism, tmp_path: Path) -> None:
+    before, count = prism.wrong, prism.count
+    with contextlib.closing(GiteaBackend(tmp_path, server=prism.url, repository=REPO, token=gitea.token)) as store:
+        revision = store.write("MEMORY.md", "one\n")
+        store.write("MEMORY.md", "two\n", revision)
+        for block_id in "ab":
+            store.append("memory/2026-03-01.md", make_block(block_id), "# Daily Memory\n", block_id)
+        for number in (1, 2):
+            store.add_fact(make_fact(number), 1)
+        store.update_fact(make_fact(2).id, content="changed")
+        store.delete_fact(make_fact(2).id)
+        assert store.names() == ["MEMORY.md", "memory/2026-03-01.md"]
+        store.delete("MEMORY.md")
+        store.compact()
+        assert store.names() == ["memory/2026-03-01.md"]
+    assert prism.count - count > 30
     assert prism.wrong == before
