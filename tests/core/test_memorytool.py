@@ -325,7 +325,7 @@ class Gate:
         return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[X]")] if at >= 0 else []
 
 
-@pytest.mark.req("R046")
+@pytest.mark.req("R240")
 def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], project: Any) -> None:
     tool = MemoryTool(opened(Gate()))
     tool.run({"command": "create", "path": "/memories/a.md", "file_text": "pass hunter2\n"})

@@ -118,7 +118,7 @@ def test_flush__incomplete_and_without_a_session__is_refused_and_leaves_no_sessi
 # what is stored
 
 
-@pytest.mark.req("R046")
+@pytest.mark.req("R240")
 def test_secret__in_any_argument__reaches_neither_disk_nor_reply(call: Call, project: Path) -> None:
     replies = [
         call("flush", **{**WHOLE, "facts": [f"The token is {SECRET}"]}),
@@ -162,6 +162,7 @@ def test_fact__that_tries_to_close_the_fence__is_defused(call: Call) -> None:
     assert found.endswith("</recalled-memory>")
 
 
+@pytest.mark.req("R046")
 def test_fact__forgotten__is_gone(call: Call, project: Path) -> None:
     fact_id = call("remember", content="Wrong").split()[2].rstrip(".")
     assert fact_id in call("forget", fact_id=fact_id)
