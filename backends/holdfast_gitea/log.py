@@ -17,15 +17,17 @@ from attrs import evolve, frozen
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
 from holdfast_gitea.client import Repo
-from holdfast_gitea.folding import NEXT, SNAPSHOT, Folded, Record, Segment
+from holdfast_gitea.folding import NEXT, SNAPSHOT, VERSION, Folded, Record, Segment
 from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, entry_of, numbers
 from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
 
 logger = logging.getLogger(__name__)
 
-#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue.
+#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue. Of
+#: versions only the newest is read, so after fewer of them it is worth the three requests that a new issue costs.
 MOST_RECORDS: Final = 200
+MOST_VERSIONS: Final = 50
 MOST_BYTES: Final = 1 << 20
 #: Tries of a change that others keep overtaking.
 TRIES: Final = 20
@@ -57,7 +59,8 @@ class Chain:
     def is_full(self) -> bool:
         """Whether the next record should go to a new issue."""
         here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
-        return len(here) >= MOST_RECORDS or sum(r.size for r in here) >= MOST_BYTES
+        versions = sum(r.kind == VERSION for r in here)
+        return len(here) >= MOST_RECORDS or versions >= MOST_VERSIONS or sum(r.size for r in here) >= MOST_BYTES
 
     def accepts(self, record_id: str) -> bool:
         """Whether that record counts."""

@@ -63,5 +63,5 @@ class TestProcesses(OnGitea, ProcessContract):
 
 
 TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(
-    fact_machine(FACTORY, max_examples=15).TestCase
+    fact_machine(FACTORY, max_examples=10).TestCase
 )

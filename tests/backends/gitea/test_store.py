@@ -255,6 +255,17 @@ def test_document__many_versions__read_from_the_newest_issue_alone(standin: Stan
     assert (store.read("MEMORY.md"), store.names()) == (None, [])
 
 
+def test_document__full_size__goes_on_after_fifty_versions_or_a_mebibyte(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    for number in range(52):
+        store.write("continuity/active.md", f"version {number}\n")
+    assert len(numbers(standin, "holdfast:doc:continuity/active.md")) == 2
+    for number in range(4):
+        store.write("MEMORY.md", f"{number}" * (500 << 10))
+    assert len(numbers(standin, "holdfast:doc:MEMORY.md")) == 2
+    assert text_of(machine(), "MEMORY.md") == "3" * (500 << 10)
+
+
 @pytest.mark.req("R096")
 @pytest.mark.usefixtures("small")
 def test_journal__many_blocks__whole_over_all_its_issues(standin: StandIn, machine: Machine) -> None:
