@@ -73,6 +73,7 @@ class Documents:
         check_text(header + block, name, MOST_OF_BLOCK)
         if block_id not in _MARKER.findall(block):
             raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+        record_id = ""
         with self._log.writing():
             for _ in range(TRIES):
                 chain = self._log.load(title)
@@ -88,6 +89,7 @@ class Documents:
                     BLOCK,
                     top + block,
                     "A block was added.",
+                    record_id=record_id,
                     block=_encoded(block_id),
                     top=len(top.encode()) or "",
                 )

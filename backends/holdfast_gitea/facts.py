@@ -126,12 +126,14 @@ class Facts:
         """Write operations as one record; what each of them came to."""
         count = lines.count("\n") + 1
         note = "An operation on the facts." if count == 1 else f"{count} operations on the facts."
+        record_id = ""
         for _ in range(TRIES):
             chain = self._room(chain or self._log.load(TITLE))
-            chain, record_id = self._log.post(chain, OPERATIONS, lines, note, language="json")
+            if not chain.accepts(record_id):
+                chain, record_id = self._log.post(chain, OPERATIONS, lines, note, record_id=record_id, language="json")
             if chain.accepts(record_id):
                 return folded(chain)[1][record_id]
-            chain = None
+            chain = None  # it came to an issue that is full: once more, to the new one
         raise Unavailable("The facts are written by too many at once.", next_step="Try again.")
 
     def _room(self, chain: Chain) -> Chain:

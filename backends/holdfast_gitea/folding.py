@@ -7,7 +7,8 @@ by ascending comment id. Each record names its ``base``, the last one that its w
 - A *conditional* record (a new version, a deletion, the step to a new issue) is accepted if its base is the last
   accepted record. Else somebody was quicker: it is *late*, kept and reported.
 - A block and an operation on facts are accepted wherever they come.
-- After an accepted step to another issue nothing more is accepted in the old one.
+- After an accepted step to another issue nothing more is accepted in the old one. What came there is repeated
+  in the new one, with its id.
 - A record whose base is nowhere shows that a comment was deleted, or its marker: a *gap*.
 """
 
@@ -131,14 +132,10 @@ def record_in(comment: Comment, segment: int) -> Record | None:
 
 
 def records(segments: Iterable[Segment]) -> list[Record]:
-    """All records by ascending comment id, repeats left out. Raises: Unsupported."""
+    """All records by ascending comment id. Raises: Unsupported."""
     comments = sorted(((c, s.number) for s in segments for c in s.comments), key=lambda pair: pair[0].id)
-    found: dict[str, Record] = {}
-    for comment, segment in comments:
-        record = record_in(comment, segment)
-        if record is not None:
-            found.setdefault(record.id, record)
-    return list(found.values())
+    found = (record_in(comment, segment) for comment, segment in comments)
+    return [record for record in found if record is not None]
 
 
 def fold(segments: Sequence[Segment]) -> Folded:
@@ -147,12 +144,14 @@ def fold(segments: Sequence[Segment]) -> Folded:
     known = frozenset(record.id for record in found)
     bases = known | {found[0].base} if found and found[0].root else known  # a root's base is in an issue before
     approved = {s.number: _approved(s) for s in segments}
-    accepted: list[Record] = []
-    late: list[Record] = []
+    accepted: dict[str, Record] = {}
+    late: dict[str, Record] = {}
     gaps: list[Record] = []
     sealed: dict[int, int] = {}
     head = ""
     for place, record in enumerate(found):
+        if record.id in accepted or (record.id in late and late[record.id].kind in _CONDITIONAL):
+            continue
         starts = place == 0 and record.root
         broken = bool(record.base) and record.base not in bases
         if broken and record.comment >= approved[record.segment][0]:
@@ -160,15 +159,16 @@ def fold(segments: Sequence[Segment]) -> Folded:
         if record.segment in sealed or (
             record.kind in _CONDITIONAL and record.base != head and not starts and not broken and _is_first(record)
         ):
-            late.append(record)
+            late.setdefault(record.id, record)
             continue
-        accepted.append(record)
+        late.pop(record.id, None)
+        accepted[record.id] = record
         head = record.id
         if record.kind == NEXT:
             sealed[record.segment] = number(record.fields.get("to", ""))
     return Folded(
-        accepted=tuple(accepted),
-        late=tuple(late),
+        accepted=tuple(accepted.values()),
+        late=tuple(late.values()),
         gaps=tuple(gaps),
         known=known,
         head=head,

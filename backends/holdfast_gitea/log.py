@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
 from holdfast_gitea.client import Repo
-from holdfast_gitea.folding import NEXT, SNAPSHOT, VERSION, Folded, Record, Segment
+from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
 from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, entry_of, numbers
 from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
@@ -188,10 +188,18 @@ class Log:
     # --- writing; the caller holds the lock of this machine
 
     def post(
-        self, chain: Chain, kind: str, text: str, note: str, *, language: str = "markdown", **fields: str | int
+        self,
+        chain: Chain,
+        kind: str,
+        text: str,
+        note: str,
+        *,
+        record_id: str = "",
+        language: str = "markdown",
+        **fields: str | int,
     ) -> tuple[Chain, str]:
         """Add a record and read it back, with whatever came in between. Returns the log as it is then, and the record's
-        id; ask the log whether it accepts it.
+        id; ask the log whether it accepts it. ``record_id`` is that of a record which came too late to an old issue.
 
         Costs a POST and a list of what is new; a log without an issue gets one first.
         """
@@ -200,7 +208,7 @@ class Log:
             chain = self._begin(chain.title)
         number = chain.active
         assert number is not None
-        record_id = folding.new_id()
+        record_id = record_id or folding.new_id()
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, **fields)
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
@@ -229,7 +237,18 @@ class Log:
         if not chain.accepts(record_id):
             return self.load(chain.title)
         segments = (*chain.segments, Segment(number=number))
-        return evolve(chain, segments=segments, folded=folding.fold(segments))
+        chain = evolve(chain, segments=segments, folded=folding.fold(segments))
+        return self._take_along(chain, old)
+
+    def _take_along(self, chain: Chain, old: int) -> Chain:
+        """Repeat in the new issue what came to the old one after the step. Its writer does the same, if it has seen the
+        step; where comments become visible out of order it may not have, and have been told yes."""
+        for record in chain.folded.late:
+            if record.segment == old and record.kind in (BLOCK, OPERATIONS) and record.intact:
+                more = {key: value for key, value in record.fields.items() if key in ("block", "top")}
+                note = "This came to the issue before when it was full."
+                chain, _ = self.post(chain, record.kind, record.text or "", note, record_id=record.id, **more)
+        return chain
 
     def show(self, chain: Chain, record_id: str, text: str, note: str) -> None:
         """Let the body of the record's issue show ``text`` to people. It is a copy: what goes wrong is only logged."""

@@ -19,6 +19,9 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
+from holdfast_gitea.client import Repo
+from holdfast_gitea.facttable import Put, line_of
+from holdfast_gitea.models import Comment
 from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
@@ -215,3 +218,49 @@ def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
     answers = at_once(*(lambda s=s: count_up(s, 4) for s in stores))
     assert all(isinstance(one, int) for one in answers), answers
     assert {text_of(store, "count.md") for store in (*stores, machine())} == {"12"}
+
+
+@pytest.mark.req("R096")
+def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
+    standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a database where a lower id can become visible later: the other machine's block got a yes, and comes after
+    the step in the order of ids."""
+    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 3)
+    one, two = machine(), machine()
+    for block_id in ("a", "b", "c"):
+        one.append(DAY, make_block(block_id), HEADER, block_id)
+    for number in range(3):
+        one.add_fact(make_fact(number), 9)
+    meanwhile = {
+        f"holdfast:doc:{DAY}": lambda title: two.log.post(
+            two.log.load(title), "blk", make_block("other"), "A block was added.", block="b3RoZXI"
+        ),
+        "holdfast:facts": lambda title: two.log.post(
+            two.log.load(title), "ops", line_of(Put(fact=make_fact(7), limit=9)), "An operation.", language="json"
+        ),
+    }
+    create = Repo.create_comment
+
+    def late(repo: Repo, number: int, body: str) -> Comment:
+        """The step is written first and shows last."""
+        other = meanwhile.pop(standin.titles(REPO)[number], None) if "kind=next" in body else None
+        if other is None:
+            return create(repo, number, body)
+        made = create(repo, number, body)
+        hidden = standin.world.row(standin.world.repo(REPO), made.id)
+        assert hidden is not None
+        hidden.issue.rows.remove(hidden)
+        chain, record_id = other(standin.titles(REPO)[number])
+        assert chain.accepts(record_id)
+        hidden.issue.rows.append(hidden)
+        return made
+
+    monkeypatch.setattr(Repo, "create_comment", late)
+    one.append(DAY, make_block("d"), HEADER, "d")
+    one.add_fact(make_fact(8), 9)
+    assert not meanwhile
+    for view in (one, two, machine()):
+        ids = [line[-5:-4] for line in text_of(view, DAY).split("\n") if "block id" in line]
+        assert ids == ["a", "b", "c", "r", "d"]
+        assert [int(fact.id[5:], 16) for fact in view.facts()] == [0, 1, 2, 7, 8]
