@@ -74,6 +74,13 @@ def quick(words: list[str], root: str | None) -> int | None:
 def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> int:
     from holdfast_agents.watchdog import Watchdog
 
+    if sys.stdin is not None and sys.stdin.isatty():
+        from holdfast.cli.problem import UsageError
+
+        raise UsageError(
+            "A client starts this, with an event as JSON on stdin.",
+            next_step=f"Run `holdfast install {client}` to have it started, `holdfast doctor` to see whether it is.",
+        )
     call = _Call(_dialect(client), expected, root)
     watchdog = Watchdog(limit_s or call.dialect.LIMITS_S[events.COMPACTING], call.late)
     return watchdog.answer(call.answered(watchdog, limit_s))
@@ -126,7 +133,7 @@ class _Call:
         """The event on stdin. What cannot be read counts as a compaction if anything says so, else as nothing."""
         import json
 
-        raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
+        raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1) if sys.stdin is not None else b""
         payload: object = None
         try:
             if len(raw) <= _MAX_STDIN_BYTES:

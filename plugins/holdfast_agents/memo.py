@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FOLDER = "agents"
+_KEPT = 200
 
 
 def _strings(values: Iterable[object]) -> tuple[str, ...]:
@@ -60,13 +61,15 @@ def write(state: str, memo: Memo) -> None:
 
 
 def newest(state: str) -> Iterator[Memo]:
-    """The memos of all sessions, the one written last first."""
+    """The memos of the newest sessions, the one written last first. Older ones are removed, as far as that goes."""
     folder = os.path.join(state, _FOLDER)
     try:
-        entries = [(e.stat().st_mtime, e.path) for e in os.scandir(folder) if e.name.endswith(".json")]
+        entries = sorted((-e.stat().st_mtime, e.path) for e in os.scandir(folder) if e.name.endswith(".json"))
+        for _, path in entries[_KEPT:]:
+            os.unlink(path)
     except OSError:
         return
-    for _, path in sorted(entries, reverse=True):
+    for _, path in entries[:_KEPT]:
         memo = _read(path)
         if memo is not None and memo.session:
             yield memo

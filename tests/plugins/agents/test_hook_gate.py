@@ -11,7 +11,9 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
 
 from holdfast import Holdfast, durable
+from holdfast.journal import Journal
 from holdfast.safety import read
+from holdfast_agents import hooklog
 
 CLIENTS = ("claude-code", "codex", "opencode")
 
@@ -352,3 +354,58 @@ def test_lock__of_the_flush_is_held_by_another__is_blocked_in_time(project: Path
         reason = blocked(client.compact("--deadline", "1.5"), client)
     assert "did not answer in time" in reason
     assert client.compact() == NOTHING
+
+
+@pytest.mark.req("R166")
+def test_compaction__journal_is_damaged__is_blocked_until_it_is_repaired(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "The clock was wrong.")
+    journal = client.state / "sessions" / f"{client.session}.jsonl"
+    data = bytearray(journal.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    journal.write_bytes(data)
+
+    assert "holdfast doctor --repair" in blocked(client.compact(), client)
+    Journal(str(client.state), client.session).repair()
+    assert client.compact() == NOTHING
+
+
+def test_compaction__what_was_said_was_purged__the_transcript_does_not_bring_it_back(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "My name is Zebulon Quarterman", "u1"), row("assistant", "Hello.", "u2"))
+    client.compact()
+    with Holdfast.open(project) as memory:
+        memory.purge(subject="Zebulon Quarterman")
+    client.write(row("user", "Go on", "u3"))
+
+    assert client.compact() == NOTHING
+    assert "Zebulon" not in json.dumps(client.records()) + client.notes()
+    assert ("user", "Go on") in client.said()
+
+
+def test_input__payload_is_larger_than_any_event__is_read_to_its_end_and_blocked(project: Path) -> None:
+    client = Client(project)
+    head = json.dumps(client.payload("PreCompact", trigger="auto"))[:-1].encode()
+    assert "cannot be read" in blocked(client.send(head + b', "x": "' + b"y" * (65 << 20) + b'"}'), client)
+
+
+def test_log__something_goes_wrong_where_the_client_hears_nothing__has_a_line_without_what_was_said(
+    project: Path,
+) -> None:
+    client = Client(project)
+    client.say("a very private sentence")
+    client.break_store()
+
+    assert client.hook("SessionEnd", reason="other") == NOTHING
+
+    log = (client.state / "hook.log").read_text(encoding="utf-8")
+    assert "claude-code end: FlushRefused" in log
+    assert "private sentence" not in log
+
+
+def test_log__grows__is_put_aside_once(tmp_path: Path) -> None:
+    for number in range(700):
+        hooklog.log(str(tmp_path / "state"), "codex", "end", f"{number} " + "x" * 900)
+    names = sorted(p.name for p in (tmp_path / "state").glob("hook.log*"))
+    assert names == ["hook.log", "hook.log.1"]
+    assert all(p.stat().st_size < 300_000 for p in (tmp_path / "state").glob("hook.log*"))
