@@ -8,11 +8,11 @@ from holdfast_redaction import _table, context, names, pem, pii, values
 from holdfast_redaction.budget import SECONDS, Budget
 from holdfast_redaction.exact import Formats
 from holdfast_redaction.patterns import KINDS, Hit
-from holdfast_redaction.presence import Presence
+from holdfast_redaction.presence import Keywords, Presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from holdfast_redaction.loader import UserRules
     from holdfast_redaction.sieve import Sieve
@@ -57,51 +57,59 @@ class Scanner:
         self._sieve: Sieve | None = None
         self._searched: int | None = 0
 
-    def find(self, text: str, areas: Iterable[tuple[int, int]] | None = None) -> list[Hit]:
-        """What there is to mask, in order of the text, without overlaps. With ``areas``, what begins in one of them.
+    def find(self, text: str) -> list[Hit]:
+        """What there is to mask, in order of the text, without overlaps.
 
         Raises: RedactionFailed when a rule took too long: the text is not known to be clean.
         """
+        return self.search(text, None, None)[0]
+
+    def search(
+        self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
+    ) -> tuple[list[Hit], Keywords | None]:
+        """The same, of what begins in one of ``areas``; None is everywhere. ``keywords`` are those that may occur, if
+        that is known; they come back for a search after masking, which adds none. Raises: as ``find``."""
         if self._searched is not None:
             self._searched += len(text)
             if self._searched > WORTH_IMPORTING:
                 from holdfast_redaction.sieve import load
 
                 self._sieve, self._searched = load(), None
-        if areas is None:
-            areas = ((0, len(text)),)
         budget = Budget(len(text), self._seconds)
         hits: list[Hit] = []
         if self._sieve:
-            self._sifted(self._sieve, text, areas, budget, hits)
+            self._sifted(self._sieve, text, areas or [(0, len(text))], budget, hits)
+        elif areas is None:
+            lower = _lower(text)
+            keywords = keywords or self._presence.find(text, lower)
+            self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
         else:
-            self._searched_whole(text, areas, budget, hits)
+            lower = _lower(text)
+            for start, end in areas:
+                there = self._presence.find(text[start:end], lower[start:end])
+                self._searched_area(text, lower, start, end, there, budget, hits)
         if self._extra:
             hits += self._extra.find(text, budget)
         if not hits:
-            return hits
+            return hits, keywords
         settled = self._settled(text, hits)
         # Before they were settled, too: a neighbour that overlaps a secret makes one long hit of both.
         again = _repeated(text, settled, hits)
-        return self._settled(text, settled + again) if again else settled
+        return self._settled(text, settled + again) if again else settled, keywords
 
-    def _searched_whole(self, text: str, areas: Iterable[tuple[int, int]], budget: Budget, hits: list[Hit]) -> None:
-        lower = _lower(text)
-        for start, end in areas:
-            part, low = (text[start:end], lower[start:end]) if end - start < len(text) else (text, lower)
-            keywords = self._presence.find(part, low)
-            hits += self._formats.find(text, lower, keywords, budget, start, end)
-            if "-----BEGIN " in part:
-                hits += pem.find(text)
-                budget.check("private-key")
-            if keywords.hints:
-                hits += context.find(text, lower, budget, keywords.hints, start, end)
-            if self._kinds:
-                hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
-
-    def _sifted(
-        self, sieve: Sieve, text: str, areas: Iterable[tuple[int, int]], budget: Budget, hits: list[Hit]
+    def _searched_area(
+        self, text: str, lower: str, start: int, end: int, keywords: Keywords, budget: Budget, hits: list[Hit]
     ) -> None:
+        hits += self._formats.find(text, lower, keywords, budget, start, end)
+        if text.find("-----BEGIN ", start, end) >= 0:
+            hits += pem.find(text)
+            budget.check("private-key")
+        if keywords.hints:
+            hits += context.find(text, lower, budget, keywords.hints, start, end)
+        if self._kinds:
+            hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
+
+    def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]], budget: Budget, hits: list[Hit]) -> None:
         """The same, but in each piece only what the sieve says may find something."""
         lower = ""
         keys = False
@@ -121,7 +129,7 @@ class Scanner:
                     keys = True
                     hits += pem.find(text)
                     budget.check("private-key")
-                if self._kinds:
+                if self._kinds and not possible.isdisjoint(pii.EVERY):
                     hits += pii.find(text, lower, self._kinds, budget, possible, start, end)
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
@@ -191,9 +199,9 @@ def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> 
 
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
     """Mask until nothing more is found. Raises: RedactionFailed, also when masking does not come to rest."""
-    areas = None
+    areas = keywords = None
     for _ in range(ROUNDS):
-        hits = scanner.find(text, areas)
+        hits, keywords = scanner.search(text, areas, keywords)
         if not hits:
             return text
         text, places = mask(text, hits, placeholder)

@@ -82,6 +82,7 @@ _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
 #: The searches, by the names of ``needs.PERSONAL``.
 EVERY = frozenset(("email", "digits", "iban", "insurance", "national", "ipv4", "ipv6", "mac"))
+_NUMBERED = frozenset(("digits", "iban", "insurance", "national"))
 #: How far an identifier may reach over the end of where it is looked for.
 _OVER = 64
 
@@ -91,7 +92,7 @@ def find(
     lower: str,
     kinds: frozenset[str],
     budget: Budget,
-    possible: Container[str] = EVERY,
+    possible: Collection[str] = EVERY,
     start: int = 0,
     end: int | None = None,
 ) -> list[Hit]:
@@ -103,7 +104,7 @@ def find(
     if "email" in possible and "email" in kinds:
         _emails(text, area, hits)
         budget.check("email")
-    if _SOME_DIGITS.search(text, *wide):
+    if not _NUMBERED.isdisjoint(possible) and _SOME_DIGITS.search(text, *wide):
         if "digits" in possible:
             _groups_of_digits(text, lower, area, kinds, hits)
             budget.check("phone")
@@ -298,4 +299,4 @@ def _is_machine(address: str) -> bool:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Collection, Iterator

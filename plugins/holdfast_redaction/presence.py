@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from operator import add
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 #: The shortest word that is looked at for a keyword of the class "words".
 LONG_WORD = 16
 #: Below this many characters the pairs of characters of a text are made, to leave out most of the literals.
 _SHORT = 500
 
 Literals = tuple[tuple[str, tuple[int, ...]], ...]
-Placed = tuple[int, tuple[str, tuple[int, ...]]]
+_WORDS, _TEXT, _LOWER, _HINTS = range(4)
 
 
 class Keywords:
@@ -35,34 +39,33 @@ class Presence:
     lower case."""
 
     def __init__(self, words: Literals, text: Literals, lower: Literals, hints: tuple[str, ...]) -> None:
-        self._words, self._text, self._lower = _by_pair(words), _by_pair(text), _by_pair(lower)
-        self._hints = _by_pair(tuple([(hint, ()) for hint in hints]))
+        tables = words, text, lower, tuple([(hint, ()) for hint in hints])
+        self._tables = tables
+        #: By the first two characters of a literal: its table, its place there and itself. None is shorter.
+        self._by_pair: dict[str, list[tuple[int, int, str]]] = {}
+        for number, table in enumerate(tables):
+            for place, (literal, _) in enumerate(table):
+                self._by_pair.setdefault(literal[:2], []).append((number, place, literal))
 
     def find(self, text: str, lower: str) -> Keywords:
         """The literals that occur, each in the order of its table. ``lower`` is ``text`` in lower case."""
-        pairs = set(map(add, text, text[1:])) if len(text) < _SHORT else self._words.keys() | self._text.keys()
-        found = _occurring(self._text, pairs, text)
+        pairs: Iterable[str] = self._by_pair
+        if len(text) < _SHORT:
+            near = set(map(add, text, text[1:]))
+            if lower != text:
+                near.update(map(add, lower, lower[1:]))
+            pairs = self._by_pair.keys() & near
         words = [word for word in text.split() if len(word) >= LONG_WORD]
-        if words:
-            found += _occurring(self._words, pairs, " ".join(words))
-        if len(text) >= _SHORT:
-            pairs = self._lower.keys() | self._hints.keys()
-        elif lower != text:
-            pairs = set(map(add, lower, lower[1:]))
-        hints = tuple([hint for hint, _ in _occurring(self._hints, pairs, lower)])
-        return Keywords(tuple(found), tuple(_occurring(self._lower, pairs, lower)), words, hints)
-
-
-def _by_pair(table: Literals) -> dict[str, list[Placed]]:
-    """The literals by their first two characters, each with its place in the table. None is shorter."""
-    found: dict[str, list[Placed]] = {}
-    for place, entry in enumerate(table):
-        found.setdefault(entry[0][:2], []).append((place, entry))
-    return found
-
-
-def _occurring(by_pair: dict[str, list[Placed]], pairs: set[str], text: str) -> list[tuple[str, tuple[int, ...]]]:
-    """The literals that ``text`` holds, in the order of their table; ``pairs`` are the first two characters of
-    those to look for."""
-    near = [placed for pair in by_pair.keys() & pairs for placed in by_pair[pair] if placed[1][0] in text]
-    return [entry for _, entry in sorted(near)]
+        where = " ".join(words), text, lower, lower
+        there = [
+            (number, place)
+            for pair in pairs
+            for number, place, literal in self._by_pair[pair]
+            if literal in where[number]
+        ]
+        there.sort()
+        found: tuple[list[tuple[str, tuple[int, ...]]], ...] = ([], [], [], [])
+        for number, place in there:
+            found[number].append(self._tables[number][place])
+        exact = (*found[_TEXT], *found[_WORDS])
+        return Keywords(exact, tuple(found[_LOWER]), words, tuple([hint for hint, _ in found[_HINTS]]))
