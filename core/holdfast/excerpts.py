@@ -15,6 +15,8 @@ MAX_CALL_CHARS: Final = 400
 """What is kept of the one line that says which call was made."""
 
 NO_OUTPUT: Final = "(no output)"
+BACKGROUND: Final = "background"
+"""The tool's name for what :func:`background_result` gives."""
 
 _TELLING_ARGUMENTS: Final = (
     "command",
@@ -64,6 +66,15 @@ def without_injected(text: str) -> str:
         kept.append(before)
         rest = tail
     return "".join(kept) + rest
+
+
+def background_result(text: str) -> str | None:
+    """What a sub-agent or a command in the background gave back, from the message by which Claude Code tells its model
+    that it has ended: nobody said that. Empty when it gave nothing back, None when ``text`` is something else."""
+    if not text.lstrip().startswith("<task-notification>"):
+        return None
+    found = text.partition("<result>")[2].rpartition("</result>")[0] or text.partition("<summary>")[2]
+    return found.partition("</summary>")[0].strip()
 
 
 def call_line(tool: str, arguments: object, cwd: str = "") -> str:

@@ -6,6 +6,7 @@ text, so a block is exit 2 with the reason on stderr, and allowing prints nothin
 
 from __future__ import annotations
 
+from holdfast.excerpts import BACKGROUND, background_result
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Event, Reply, text
 
@@ -48,6 +49,20 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
     native, agent = text(payload, "session_id"), text(payload, "agent_id")
     if name == "SubagentStop" and not agent:
         kind = events.OTHER  # the summariser itself is a sub-agent without a name
+    given = background_result(text(payload, "prompt")) if kind == events.PROMPT else None
+    if given is not None:  # comes like a prompt, and nobody has said it
+        return Event(
+            client=client,
+            kind=events.TOOL if given else events.OTHER,
+            name=name,
+            session=events.session_of(client, native, agent),
+            native=native,
+            agent=agent,
+            cwd=text(payload, "cwd"),
+            key=text(payload, "prompt_id"),
+            tool=BACKGROUND,
+            output=given,
+        )
     return Event(
         client=client,
         kind=kind,

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from holdfast.capture import hot_dispatch, message_record
 from holdfast.errors import Refused
-from holdfast.excerpts import call_line, clean, result_text, without_injected
+from holdfast.excerpts import BACKGROUND, call_line, clean, result_text, without_injected
 from holdfast.gate import Gate
 from holdfast.journal import Journal, file_stem
 from holdfast_agents import events
@@ -80,8 +80,9 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     """Role, text and, where the client has one, the id of what is to be journalled."""
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
-        result = without_injected(output_text(event.output))
-        return [("assistant", call_line(name, event.arguments, event.cwd), ""), ("tool", result_text(result), "")]
+        result = ("tool", result_text(without_injected(output_text(event.output))), "")
+        called = [("assistant", call_line(name, event.arguments, event.cwd), "")]
+        return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"
     given = [(part_id, text) for part_id, text in event.parts] or [("", event.text)]
     said = [(role, without_injected(clean(text)).strip(), clean(part_id)) for part_id, text in given]

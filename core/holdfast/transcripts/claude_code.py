@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.excerpts import clean
+from holdfast.excerpts import BACKGROUND, background_result, clean
 from holdfast.transcripts.blocks import take_content, text_of
 from holdfast.transcripts.reading import Reading, mapping, row_key
 
@@ -45,7 +45,6 @@ _NOT_SAID: Final = (
     "<local-command-",
     "<bash-stdout>",
     "<bash-stderr>",
-    "<task-notification>",
     "Caveat: The messages below were generated",
     "Stop hook feedback:",
     "[Request interrupted by user",
@@ -95,16 +94,28 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     content = mapping(row.get("message")).get("content")
     if not isinstance(content, str | list):
         return False
+    if role == "user" and background_result(text_of(content)) is not None:
+        _take_background(text_of(content), row, position, reading)
+        return True
     key = clean(row.get("uuid")).strip() or row_key("", position, role, text_of(content))
     take_content(reading, role, content, key=key, at=reading.at(row.get("timestamp")))
     return True
 
 
+def _take_background(text: str, row: Mapping[str, object], position: int, reading: Reading) -> None:
+    key = clean(row.get("uuid")).strip() or row_key("", position, "tool", text)
+    at = reading.at(row.get("timestamp"))
+    if result := background_result(text):
+        reading.answer(result, key=key, call_id=None, at=at, failed=False, tool=BACKGROUND)
+
+
 def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
     attachment = mapping(row.get("attachment"))
-    if attachment.get("type") != "queued_command" or attachment.get("commandMode", "prompt") != "prompt":
+    if attachment.get("type") != "queued_command":
         return
     text = text_of(attachment.get("prompt"))
-    if not text.lstrip().startswith(_NOT_SAID):
+    if background_result(text) is not None:
+        _take_background(text, row, position, reading)
+    elif attachment.get("commandMode", "prompt") == "prompt" and not text.lstrip().startswith(_NOT_SAID):
         key = row_key(row.get("uuid"), position, "user", text)
         take_content(reading, "user", text, key=key, at=reading.at(row.get("timestamp")))

@@ -409,3 +409,23 @@ def test_log__grows__is_put_aside_once(tmp_path: Path) -> None:
     names = sorted(p.name for p in (tmp_path / "state").glob("hook.log*"))
     assert names == ["hook.log", "hook.log.1"]
     assert all(p.stat().st_size < 300_000 for p in (tmp_path / "state").glob("hook.log*"))
+
+
+NOTIFIED = (
+    "<task-notification>\n<task-id>a1</task-id>\n<summary>Agent finished</summary>\n"
+    "<result>The token is in tests/token.txt.</result>\n</task-notification>"
+)
+
+
+def test_background__an_agent_ends__its_result_is_journalled_once_and_is_nobodys_request(project: Path) -> None:
+    client = Client(project)
+    client.say("Find the token")
+    client.hook("UserPromptSubmit", prompt=NOTIFIED, prompt_id="p2")
+    queued = {"type": "queued_command", "prompt": NOTIFIED, "commandMode": "task-notification"}
+    client.write(
+        row("user", "Find the token", "u1"), {**row("user", "", "u2"), "type": "attachment", "attachment": queued}
+    )
+
+    assert client.compact() == NOTHING
+    assert client.said() == [("user", "Find the token"), ("tool", "The token is in tests/token.txt.")]
+    assert "Go on from the last request: Find the token" in client.notes()
