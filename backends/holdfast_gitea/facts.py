@@ -99,6 +99,8 @@ class Facts:
             return folded(self._log.load(TITLE))[0]
 
     def _do(self, operation: Operation) -> Outcome:
+        line = line_of(operation)
+        check_text(line, "a fact", MOST_OF_BLOCK)
         with self._log.writing():
             chain = None
             table = self._batch.table if self._batch else None
@@ -111,8 +113,6 @@ class Facts:
             outcome = table.apply(operation)  # raises what it would raise for everybody
             if outcome == before or (isinstance(outcome, AddResult) and outcome.outcome is not AddOutcome.ADDED):
                 return outcome
-            line = line_of(operation)
-            check_text(line, "a fact", MOST_OF_BLOCK)
             if self._batch:
                 self._batch.operations.append(operation)
                 return outcome

@@ -1,4 +1,4 @@
-"""The store on the stand-in: what calls cost, a server that is down, issues that are full, compaction, its settings."""
+"""The store on the stand-in: what calls cost, a server that is down, issues that are full, and compaction."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
-import holdfast_gitea
-from holdfast.config import StorageConfig
-from holdfast.errors import ConfigError, Unavailable
+from holdfast.errors import Refused, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import token
-from holdfast_gitea.backend import GiteaBackend, from_options
+from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
@@ -109,6 +106,16 @@ def test_batch__a_hundred_facts__one_write(standin: StandIn, store: GiteaBackend
         assert store.count_facts() == 101
     assert [seen.method for seen in standin.requests] == ["GET", "GET", "POST", "GET"]
     assert store.count_facts() == 101
+
+
+def test_batch__refused_inside_and_caught__only_that_one_is_missing(store: GiteaBackend) -> None:
+    with store.batch():
+        store.add_fact(make_fact(1), 9)
+        with pytest.raises(Refused):
+            store.add_fact(make_fact(2, "x" * (64 << 10)), 9)
+        assert store.count_facts() == 1
+        store.add_fact(make_fact(3), 9)
+    assert [fact.id for fact in store.facts()] == ["fact_00000001", "fact_00000003"]
 
 
 # --- faults ---------------------------------------------------------------------------------------------------
@@ -438,58 +445,3 @@ def test_compact__process_dies_in_the_middle__the_next_one_finishes_it(
         assert text_of(view, "MEMORY.md") == "- kept\n"
         assert view.names() == ["MEMORY.md", "memory/kept.md"]
         assert [fact.content for fact in view.facts()] == ["stays"]
-
-
-# --- settings -------------------------------------------------------------------------------------------------
-
-
-def test_from_options__complete__opens_what_it_names(standin: StandIn, tmp_path: Path) -> None:
-    options = {"server": standin.url, "repository": REPO, "timeout_s": 5, "lock_timeout_s": 1.5, "file": "x.db"}
-    store = from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": standin.token})
-    store.write("MEMORY.md", "one\n")
-    assert store.where("MEMORY.md") == f"{standin.url}/{REPO}/issues/2"
-    assert store.where("other.md") == f"{standin.url}/{REPO}/issues"
-    assert standin.token not in repr(store)
-    assert (tmp_path / ".holdfast" / "state" / ".gitignore").exists()
-    store.close()
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"repository": REPO}, "storage.server"),
-        ({"server": "https://x.org"}, "storage.repository"),
-        ({"server": 3, "repository": REPO}, "storage.server"),
-        ({"server": "https://x.org", "repository": "memory"}, "storage.repository"),
-        ({"server": "http://x.org", "repository": REPO}, "storage.server"),
-        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "storage.timeout_s"),
-        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "storage.insecure_http"),
-    ],
-)
-def test_from_options__not_usable__config_error_names_the_key(
-    tmp_path: Path, options: dict[str, object], named: str
-) -> None:
-    with pytest.raises(ConfigError, match=named):
-        from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
-
-
-def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.secrets.has_keyring", lambda: False)
-    both = {"HOLDFAST_GITEA_TOKEN": "own", "GITEA_TOKEN": "usual"}
-    assert token.find(both) == "own"
-    assert token.find({"GITEA_TOKEN": "usual"}) == "usual"
-    with pytest.raises(ConfigError, match="no token") as caught:
-        token.find({"HOLDFAST_GITEA_TOKEN": " "})
-    assert "holdfast auth set gitea" in caught.value.next_step
-
-
-def test_hook__another_backend__left_alone(tmp_path: Path) -> None:
-    assert holdfast_gitea.storage_backend(StorageConfig(backend="file"), tmp_path) is None
-
-
-def test_hook__gitea__the_backend(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITEA_TOKEN", standin.token)
-    config = StorageConfig(backend="gitea", options={"server": standin.url, "repository": REPO})
-    store = holdfast_gitea.storage_backend(config, tmp_path)
-    assert isinstance(store, GiteaBackend)
-    store.close()

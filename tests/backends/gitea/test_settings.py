@@ -1,0 +1,76 @@
+"""The settings of the store in issues, and where its token comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast_gitea
+from holdfast.config import StorageConfig
+from holdfast.errors import ConfigError
+from holdfast_gitea import token
+from holdfast_gitea.backend import GiteaBackend, from_options
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+
+
+@pytest.fixture
+def standin() -> Iterator[StandIn]:
+    with StandIn() as running:
+        running.make_repo(REPO)
+        yield running
+
+
+def test_from_options__complete__opens_what_it_names(standin: StandIn, tmp_path: Path) -> None:
+    options = {"server": standin.url, "repository": REPO, "timeout_s": 5, "lock_timeout_s": 1.5, "file": "x.db"}
+    store = from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": standin.token})
+    store.write("MEMORY.md", "one\n")
+    assert store.where("MEMORY.md") == f"{standin.url}/{REPO}/issues/2"
+    assert store.where("other.md") == f"{standin.url}/{REPO}/issues"
+    assert standin.token not in repr(store)
+    assert (tmp_path / ".holdfast" / "state" / ".gitignore").exists()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"repository": REPO}, "storage.server"),
+        ({"server": "https://x.org"}, "storage.repository"),
+        ({"server": 3, "repository": REPO}, "storage.server"),
+        ({"server": "https://x.org", "repository": "memory"}, "storage.repository"),
+        ({"server": "http://x.org", "repository": REPO}, "storage.server"),
+        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "storage.timeout_s"),
+        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "storage.insecure_http"),
+    ],
+)
+def test_from_options__not_usable__config_error_names_the_key(
+    tmp_path: Path, options: dict[str, object], named: str
+) -> None:
+    with pytest.raises(ConfigError, match=named):
+        from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": "t"})
+
+
+def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.secrets.has_keyring", lambda: False)
+    both = {"HOLDFAST_GITEA_TOKEN": "own", "GITEA_TOKEN": "usual"}
+    assert token.find(both) == "own"
+    assert token.find({"GITEA_TOKEN": "usual"}) == "usual"
+    with pytest.raises(ConfigError, match="no token") as caught:
+        token.find({"HOLDFAST_GITEA_TOKEN": " "})
+    assert "holdfast auth set gitea" in caught.value.next_step
+
+
+def test_hook__another_backend__left_alone(tmp_path: Path) -> None:
+    assert holdfast_gitea.storage_backend(StorageConfig(backend="file"), tmp_path) is None
+
+
+def test_hook__gitea__the_backend(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITEA_TOKEN", standin.token)
+    config = StorageConfig(backend="gitea", options={"server": standin.url, "repository": REPO})
+    store = holdfast_gitea.storage_backend(config, tmp_path)
+    assert isinstance(store, GiteaBackend)
+    store.close()
