@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from holdfast.errors import PluginLoadFailed, PluginNotFound
@@ -58,10 +59,26 @@ class PluginContext(NamedTuple):
 
 
 def scan(path: Iterable[str] | None = None) -> list[Found]:
-    """Every installed plugin, backend, command and check, by group, name and distribution. Imports none of them."""
+    """Every installed plugin, backend, command and check, by group, name and distribution. Imports none of them.
+
+    Within a process a folder is read again only after something was installed into it or removed from it.
+    """
+    folders = tuple(dict.fromkeys(sys.path if path is None else path))
+    return list(_scanned(folders, tuple(map(_changed, folders))))
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=2)
+def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found, ...]:  # ``changed`` is but a key
     found: list[Found] = []
     seen: set[str] = set()
-    for folder in dict.fromkeys(sys.path if path is None else path):
+    for folder in folders:
         try:
             entries = sorted(e.name for e in os.scandir(folder or ".") if e.name.endswith((".dist-info", ".egg-info")))
         except OSError:
@@ -78,7 +95,7 @@ def scan(path: Iterable[str] | None = None) -> list[Found]:
                 continue
             if "[holdfast." in text:
                 found += _parse(text, distribution.replace("_", "-"), version)
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:

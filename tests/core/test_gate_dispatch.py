@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast
+from holdfast import Holdfast, discovery
 from holdfast.config import Config, PluginConfig
 from holdfast.discovery import Found
 from holdfast.dispatch import Dispatch, PluginSettings
@@ -406,3 +406,14 @@ def test_admit_all__several_are_refused__the_refusal_tells_all_of_them_and_no_cl
         validator(answer).admit_all(texts, surface="daily")
     assert [f.message for f in refused.value.findings] == ["xa is not wanted", "xb is not wanted"]
     assert validator(answer).admit_all(texts[1:3], surface="daily") == texts[1:3]
+
+
+def test_scan__something_is_installed_and_removed_meanwhile__is_seen(tmp_path):
+    assert discovery.scan([str(tmp_path)]) == []
+    metadata = tmp_path / "acme-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "entry_points.txt").write_text("[holdfast.plugins]\nacme = acme\n", encoding="utf-8")
+    assert [f.name for f in discovery.scan([str(tmp_path)])] == ["acme"]
+    (metadata / "entry_points.txt").unlink()
+    metadata.rmdir()
+    assert discovery.scan([str(tmp_path)]) == []
