@@ -20,7 +20,7 @@ from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast_gitea import faults
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 T = TypeVar("T")
 
@@ -58,11 +58,11 @@ class Transport:
         self._timeout_s = timeout_s
         self._patience_s = patience_s
         self._mutex = threading.Lock()
-        self._client: httpx.Client | None = None
+        self._client: httpx2.Client | None = None
         self._pid = 0
-        if importlib.util.find_spec("httpx") is None:
+        if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
-                "Talking to a Gitea server needs the library httpx, which is not installed.",
+                "Talking to a Gitea server needs the library httpx2, which is not installed.",
                 next_step='Install it with `pip install "holdfast[gitea]"`.',
             )
 
@@ -82,7 +82,7 @@ class Transport:
 
         Raises: Passing when another try may succeed, whatever became of this one; Absent, Closed, Conflict, Refused.
         """
-        import httpx  # takes longer than all else that an agent's event needs, and many ask the server nothing
+        import httpx2  # takes longer than all else that an agent's event needs, and many ask the server nothing
 
         end = time.monotonic() + max(self._timeout_s, self._patience_s)
         try:
@@ -90,9 +90,9 @@ class Transport:
                 method, f"{self.server}/api/v1{path}", params=params, **_content(send)
             ) as response:
                 body = self._read(response, end)
-        except httpx.TimeoutException as error:
+        except httpx2.TimeoutException as error:
             raise faults.unreachable("took too long to answer") from error
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             if _is_distrust(error):
                 raise faults.untrusted() from error
             raise faults.unreachable(f"cannot be reached, or broke off its answer ({type(error).__name__})") from error
@@ -136,14 +136,14 @@ class Transport:
             if client is not None and self._pid == os.getpid():
                 client.close()
 
-    def _connected(self) -> httpx.Client:
+    def _connected(self) -> httpx2.Client:
         """The client of this process: connections are not shared with a fork."""
         with self._mutex:
             if self._client is None or self._pid != os.getpid():
                 self._pid = os.getpid()
-                import httpx
+                import httpx2
 
-                self._client = httpx.Client(
+                self._client = httpx2.Client(
                     headers={"Authorization": f"token {self._token}", "Accept": "application/json"},
                     timeout=self._timeout_s,
                     follow_redirects=False,
@@ -152,7 +152,7 @@ class Transport:
             return self._client
 
     @staticmethod
-    def _read(response: httpx.Response, end: float) -> bytes:
+    def _read(response: httpx2.Response, end: float) -> bytes:
         """The whole body. An answer that trickles or never ends is given up."""
         pieces: list[bytes] = []
         size = 0

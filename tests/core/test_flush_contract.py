@@ -786,7 +786,7 @@ def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened,
 
     code = (
         "import sys, holdfast.flush, holdfast.session, holdfast.bootstrap\n"
-        "print([m for m in ('openai', 'anthropic', 'httpx', 'requests', 'http.client') if m in sys.modules])"
+        "print([m for m in ('openai', 'anthropic', 'httpx', 'httpx2', 'requests', 'http.client') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[]\n"

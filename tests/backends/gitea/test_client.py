@@ -439,7 +439,7 @@ def test_repo__name_of_another_form__config_error(name: str) -> None:
 
 def test_gitea__library_missing__names_the_extra() -> None:
     code = (
-        "import sys; sys.modules['httpx'] = None\n"
+        "import sys; sys.modules['httpx2'] = None\n"
         "from holdfast_gitea.client import Gitea\n"
         "from holdfast.errors import PluginLoadFailed\n"
         "try: Gitea('https://x.org', 't')\n"

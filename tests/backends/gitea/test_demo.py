@@ -31,7 +31,7 @@ def test_demo__with_gitea__comment_then_degraded_then_sent(tmp_path: Path, capsy
 def test_demo__without_the_http_library__says_what_to_install_before_anything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     assert main(["demo", "--gitea", "--dir", str(tmp_path / "demo")]) == 3
     told = capsys.readouterr()
     assert "holdfast[gitea]" in told.err

