@@ -27,6 +27,7 @@ LIMITS_S = {
     events.END: 25.0,
     events.CONFIG: 8.0,
 }
+_OWN = ("/memory-update", "/holdfast", "$memory-update", "$holdfast")
 _NAMES = {events.START: "SessionStart", events.PROMPT: "UserPromptSubmit"}
 _KINDS = {
     "SessionStart": events.START,
@@ -49,7 +50,10 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
     native, agent = text(payload, "session_id"), text(payload, "agent_id")
     if name == "SubagentStop" and not agent:
         kind = events.OTHER  # the summariser itself is a sub-agent without a name
-    given = background_result(text(payload, "prompt")) if kind == events.PROMPT else None
+    prompt = text(payload, "prompt")
+    if kind == events.PROMPT and prompt.lstrip().startswith(_OWN):
+        kind = events.OTHER  # asks holdfast, not for work
+    given = background_result(prompt) if kind == events.PROMPT else None
     if given is not None:  # comes like a prompt, and nobody has said it
         return Event(
             client=client,

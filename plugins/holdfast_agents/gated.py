@@ -34,21 +34,18 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
         followed = follow(memory.services, session, event)
     except HoldfastError as error:
         failure = error  # the flush will most likely fail as well, and knows of overrides
+    blind = bool(followed.problem) and not session.messages  # what is in context now, nobody has told us
     try:
         receipt = session.pass_gate(_payload(event, session), "compaction")
     except FlushRefused as refused:
         return _blocked(refused, session.id)
-    if receipt is not None and receipt.overridden:
+    overridden = receipt is not None and receipt.overridden
+    if overridden or (failure is None and not blind) or session.use_override():
         return SILENCE
-    if failure is None and (receipt is not None or not followed.problem):
-        return SILENCE
-    if session.use_override():
-        return SILENCE
-    if failure is None:
-        failure = Corrupt(
-            f"Nothing of this conversation is journalled, and {_uncapitalised(followed.problem)}",
-            next_step="Say something first, so that it is journalled, or start the client with its transcript.",
-        )
+    failure = failure or Corrupt(
+        f"Nothing of this conversation is journalled, and {_uncapitalised(followed.problem)}",
+        next_step="Say something first, so that it is journalled, or start the client with its transcript.",
+    )
     _mark(memory.services, session.id, failure)
     return _blocked(failure, session.id)
 

@@ -429,3 +429,23 @@ def test_background__an_agent_ends__its_result_is_journalled_once_and_is_nobodys
     assert client.compact() == NOTHING
     assert client.said() == [("user", "Find the token"), ("tool", "The token is in tests/token.txt.")]
     assert "Go on from the last request: Find the token" in client.notes()
+
+
+@pytest.mark.req("R166")
+def test_compaction__nothing_is_known_since_the_last_one__is_blocked(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    assert client.compact() == NOTHING
+    client.hook("PostCompact", trigger="auto", compact_summary="Fix the flaky login test. KEPT")
+
+    assert "Nothing of this conversation is journalled" in blocked(client.compact(), client)
+    assert "Say something first" in client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2").notice
+    assert client.compact() == NOTHING
+
+
+@pytest.mark.parametrize("prompt", ["/memory-update", "/holdfast:memory-update the parser", "$memory-update"])
+def test_prompt__asks_holdfast_itself__is_no_request(prompt: str, project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    assert client.hook("UserPromptSubmit", prompt=prompt, prompt_id="2") == NOTHING
+    assert client.said() == [("user", "Fix the flaky login test")]
