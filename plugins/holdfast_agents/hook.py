@@ -17,6 +17,7 @@ from holdfast_agents.events import SILENCE, Event, Reply
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from typing import NoReturn
 
     from holdfast_agents.events import Answer, Dialect
     from holdfast_agents.watchdog import Watchdog
@@ -44,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    return _hook(args.client, args.event, args.root, args.deadline)
+    _hook(args.client, args.event, args.root, args.deadline)
 
 
 def quick(words: list[str], root: str | None) -> int | None:
@@ -68,10 +69,10 @@ def quick(words: list[str], root: str | None) -> int | None:
             plain.append(word)
     if not 1 <= len(plain) <= 2 or plain[0] not in CLIENTS:
         return None
-    return _hook(plain[0], plain[1] if len(plain) == 2 else "", root, limit_s)
+    _hook(plain[0], plain[1] if len(plain) == 2 else "", root, limit_s)
 
 
-def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> int:
+def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> NoReturn:
     from holdfast_agents.watchdog import Watchdog
 
     if sys.stdin is not None and sys.stdin.isatty():
@@ -83,7 +84,7 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -
         )
     call = _Call(_dialect(client), expected, root)
     watchdog = Watchdog(limit_s or call.dialect.LIMITS_S[events.COMPACTING], call.late)
-    return watchdog.answer(call.answered(watchdog, limit_s))
+    watchdog.answer(call.answered(watchdog, limit_s))
 
 
 def _dialect(client: str) -> Dialect:
@@ -159,9 +160,8 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return SILENCE  # what a sub-agent does comes back to its parent as the result of a tool
         root = _root(event, self.root)
-        silent = event.kind == events.STOP and not (
-            event.text or event.parts
-        )  # only the transcript tells what was said
+        # Without its text only the transcript tells what was said.
+        silent = event.kind == events.STOP and not (event.text or event.parts)
         if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
             return self._with_store(event, root)
         if event.kind == events.CONFIG:

@@ -68,6 +68,17 @@ def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_witho
     assert client.notes().count("**Objective:** Fix the flaky login test") == 1
 
 
+def test_event__a_plugin_left_a_thread_running__the_client_is_not_kept_waiting(project: Path, tmp_path: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    env = install(tmp_path, "import threading; threading.Thread(target=time.sleep, args=(600,)).start()")
+    enable(project)
+    began = time.monotonic()
+
+    assert client.send(client.payload("PreCompact", trigger="auto"), **env) == NOTHING
+    assert time.monotonic() - began < 20
+
+
 @pytest.mark.req("R166")
 def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_client_takes_for_success(
     project: Path, tmp_path: Path
