@@ -163,6 +163,8 @@ def _excerpt(text: str, query: str) -> str:
         start = next((i + 1 for i in range(start, at) if text[i].isspace()), start)
     if end < len(text):
         end = next((i for i in range(end, at, -1) if text[i].isspace()), end)
+    if start == 0 and end >= len(text):
+        return text
     return ("... " if start else "") + text[start:end].strip() + (" ..." if end < len(text) else "")
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.support.growth import grows_less_than
 
 from holdfast_redaction import _table, build
 from holdfast_redaction.budget import Budget
@@ -71,7 +72,10 @@ def test_rule__text_against_it__takes_time_in_proportion_to_its_length(index: in
     alone = Formats(disabled=frozenset(IDS) - {rule["id"]})
     seconds(alone, rule, index, "".join(rule["keywords"]) or "a" * 60)  # compiled before it is timed
     for name, size, make in hostile(rule):
-        longer = seconds(alone, rule, index, make(size))  # raises when the plugin's own budget is exceeded
-        if longer > NOISE_S:
-            shorter = seconds(alone, rule, index, make(size // GROWTH))
-            assert longer < LINEAR * shorter + NOISE_S, f"{name}: {shorter:.3f} s, then {longer:.3f} s"
+        short, long = make(size // GROWTH), make(size)
+        assert grows_less_than(  # raises when the plugin's own budget is exceeded
+            LINEAR,
+            lambda t=short: seconds(alone, rule, index, t),
+            lambda t=long: seconds(alone, rule, index, t),
+            noise_s=NOISE_S,
+        ), name

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from tests.support.growth import grows_less_than
 
 from holdfast_redaction import _table, build, lint, names
 from holdfast_redaction.engine import Scanner
@@ -67,12 +68,10 @@ def test_scanner__hostile_text__takes_time_in_proportion_to_its_length() -> None
     """Four times the text may take at most nine times as long (sixteen would be quadratic): a ratio, not a time."""
     scanner = Scanner()
     for name, piece in hostile().items():
-        times = []
-        for size in (8_000, 32_000):
-            text = (piece * (size // len(piece) + 1))[:size]
-            best = min(_time(scanner, text) for _ in range(2))
-            times.append(best)
-        assert times[1] < 9 * times[0] + 0.05, f"{name}: {times}"
+        short, long = ((piece * (size // len(piece) + 1))[:size] for size in (8_000, 32_000))
+        assert grows_less_than(9, lambda t=short: _time(scanner, t), lambda t=long: _time(scanner, t), noise_s=0.05), (
+            name
+        )
 
 
 def test_table__every_keyword__has_the_two_characters_by_which_it_is_looked_for() -> None:
