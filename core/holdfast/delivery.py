@@ -13,9 +13,9 @@ from attrs import evolve, frozen
 from holdfast import paths
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.layout import Surface
-from holdfast.markdown import one_line
 from holdfast.notes import WHAT_CHANGED, header
 from holdfast.outbox import FILE, Item, Outbox, Send
+from holdfast.plain import one_line
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
 

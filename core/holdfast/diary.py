@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, date
 from typing import TYPE_CHECKING
 
-from holdfast.markdown import one_line
 from holdfast.notes import comment
+from holdfast.plain import one_line
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
-from holdfast.markdown import one_line
+from holdfast.plain import one_line
 
 #: What one entry may hold. The daily note keeps everything; this document stays small (R181).
 MAX_ENTRIES = 8

@@ -311,8 +311,3 @@ def _item(rest: str, indent: int, *, under: bool) -> _Item | None:
     spaces = len(after) - len(after.lstrip(" "))
     width = indent + marker.end() + (1 if blank or spaces >= 5 else spaces)
     return _Item(width, empty=blank)
-
-
-def one_line(text: str) -> str:
-    """``text`` on one line and without the beginning of a comment: nothing said may look like a marker."""
-    return " ".join(text.split()).replace("<!--", "&lt;!--")

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 from attrs import frozen
 
 from holdfast.contract import is_open
-from holdfast.markdown import one_line
 from holdfast.models import CuratedDecision, Payload
+from holdfast.plain import one_line
 from holdfast.serde import moment, stamp
 from holdfast.storage import block_marker
 

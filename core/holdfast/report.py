@@ -13,9 +13,9 @@ from attrs import frozen
 
 from holdfast import handoff, notes, safety
 from holdfast.layout import Surface
-from holdfast.markdown import one_line
 from holdfast.models import Payload
 from holdfast.outbox import Outbox
+from holdfast.plain import one_line
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
 

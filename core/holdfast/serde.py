@@ -13,7 +13,12 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
-from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+from cattrs.errors import (
+    AttributeValidationNote,
+    ClassValidationError,
+    ForbiddenExtraKeysError,
+    IterableValidationError,
+)
 
 from holdfast.config import Config, PluginConfig, StorageConfig
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
@@ -105,6 +110,25 @@ def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
     return structure
 
 
+def _config(value: object, _: object) -> Config:
+    """Section by section: this runs whenever a project is opened, and only what the file says should cost anything."""
+    table = _mapping(value, None)
+    kinds: dict[str, Any] = {a.name: a.type for a in attrs.fields(attrs.resolve_types(Config))}
+    made: dict[str, Any] = {}
+    wrong: list[Exception] = []
+    for name in [n for n in table if n in kinds]:
+        try:
+            made[name] = _converter().structure(table[name], kinds[name])
+        except Exception as error:  # noqa: BLE001 - told with all the others, each with its path
+            error.add_note(AttributeValidationNote(name, name, kinds[name]))
+            wrong.append(error)
+    if unknown := set(table) - set(kinds):
+        wrong.append(ForbiddenExtraKeysError(None, Config, unknown))
+    if wrong:
+        raise ClassValidationError("the settings", wrong, Config)
+    return Config(**made)
+
+
 @cache
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
@@ -119,6 +143,7 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(_is_list_of_entries, _entries)
     converter.register_structure_hook(CuratedDecision, _curated)
     converter.register_unstructure_hook(CuratedDecision, _curated_out)
+    converter.register_structure_hook(Config, _config)
     converter.register_structure_hook(StorageConfig, _with_rest(StorageConfig, "options"))
     converter.register_structure_hook(PluginConfig, _with_rest(PluginConfig, "settings"))
     return converter

@@ -24,7 +24,7 @@ from tests.support.gitea.standin import Reply, StandIn, call
 
 from holdfast import Holdfast, Payload
 from holdfast.config import Config, PluginConfig
-from holdfast.markdown import one_line
+from holdfast.plain import one_line
 from holdfast.settings import DEFAULT_PLUGINS
 from holdfast_gitea import marker
 from holdfast_gitea.client import Gitea
