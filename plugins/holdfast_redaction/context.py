@@ -10,6 +10,7 @@ from holdfast_redaction.values import PASSWORD, STRONG, WEAK
 #: Behind every format of the table.
 RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_NAME_CHARACTERS = frozenset(_NAME)
 _MAX_NAME = 80
 #: A value without quotes that is longer and no secret is not searched for further names up to here.
 _LONG = 64
@@ -94,11 +95,14 @@ def find(
 
 def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
     """The identifier around ``text[start:end]``."""
-    before = text[start - _MAX_NAME if start > _MAX_NAME else 0 : start]
-    start -= len(before) - len(before.rstrip(_NAME))
-    after = text[end : end + _MAX_NAME]
-    end += len(after) - len(after.lstrip(_NAME))
-    return start, start + len(text[start:end].rstrip(".-"))
+    if text[start - 1 : start] in _NAME_CHARACTERS:
+        before = text[start - _MAX_NAME if start > _MAX_NAME else 0 : start]
+        start -= len(before) - len(before.rstrip(_NAME))
+    if text[end : end + 1] in _NAME_CHARACTERS:
+        after = text[end : end + _MAX_NAME]
+        end += len(after) - len(after.lstrip(_NAME))
+        end = start + len(text[start:end].rstrip(".-"))
+    return start, end
 
 
 def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
@@ -127,9 +131,11 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
             strength = PASSWORD
         behind = start + len(name)
         if noun in _CREDENTIALS:
-            value = prose.pair_near(text, behind)
+            value = prose.pair_near(text, lower, behind)
         else:
-            value = prose.value_near(text, start, behind, strength, noun)
+            masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
+            value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
+            value = value or prose.value_before(text, lower, start, strength, noun)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content):
             return _hit(value, bare, strength), value.end

@@ -75,21 +75,24 @@ class Scanner:
                 from holdfast_redaction.sieve import load
 
                 self._sieve, self._searched = load(), None
-        budget = Budget(len(text), self._seconds)
         hits: list[Hit] = []
         if self._sieve:
-            self._sifted(self._sieve, text, areas or [(0, len(text))], budget, hits)
+            self._sifted(self._sieve, text, areas or [(0, len(text))], hits)
+            if not hits and not self._extra:
+                return hits, None
         elif areas is None:
+            budget = Budget(len(text), self._seconds)
             lower = _lower(text)
             keywords = keywords or self._presence.find(text, lower)
             self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
         else:
+            budget = Budget(len(text), self._seconds)
             lower = _lower(text)
             for start, end in areas:
                 there = self._presence.find(text[start:end], lower[start:end])
                 self._searched_area(text, lower, start, end, there, budget, hits)
         if self._extra:
-            hits += self._extra.find(text, budget)
+            hits += self._extra.find(text, Budget(len(text), self._seconds))
         if not hits:
             return hits, keywords
         settled = self._settled(text, hits)
@@ -109,16 +112,18 @@ class Scanner:
         if self._kinds:
             hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
 
-    def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]], budget: Budget, hits: list[Hit]) -> None:
+    def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]], hits: list[Hit]) -> None:
         """The same, but in each piece only what the sieve says may find something."""
         lower = ""
+        budget: Budget | None = None
         keys = False
         for area in areas:
             for start, end, piece in sieve.pieces(text, *area):
                 possible = sieve.possible(piece)
                 if not possible:
                     continue
-                lower = lower or _lower(text)
+                if budget is None:
+                    budget, lower = Budget(len(text), self._seconds), _lower(text)
                 if "formats" in possible or "context" in possible:
                     keywords = sieve.keywords(piece)
                     if "formats" in possible:

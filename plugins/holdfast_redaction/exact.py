@@ -37,18 +37,18 @@ class Formats:
             self._at_keyword(text, text, keyword, rules, hits, budget, start, end)
         for keyword, rules in keywords.lower:
             self._at_keyword(text, lower, keyword, rules, hits, budget, start, end)
+        longest = max(map(len, keywords.words), default=0)
         for index, min_word in _table.ANYWHERE:
-            long = [word for word in keywords.words if len(word) >= min_word]
-            if long:
+            if longest >= min_word:
+                long = [word for word in keywords.words if len(word) >= min_word]
                 self._anywhere(text, long, index, hits, budget, start, end)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
-        if index not in self._compiled:
-            rule = Rule(*_table.RULES[index])
-            before = frozenset(_expand(rule.before))
-            self._compiled[index] = rule, re.compile(rule.regex, re.ASCII), before
-        return self._compiled[index]
+        rule = Rule(*_table.RULES[index])
+        before = frozenset(_expand(rule.before))
+        self._compiled[index] = compiled = rule, re.compile(rule.regex, re.ASCII), before
+        return compiled
 
     def _at_keyword(
         self,
@@ -63,24 +63,27 @@ class Formats:
     ) -> None:
         last = end + len(keyword) - 1
         for index in rules:
-            rule, pattern, before = self._rule(index)
+            free = haystack.find(keyword, first, last)
+            if free < 0:
+                return
+            rule, pattern, before = self._compiled.get(index) or self._rule(index)
             if rule.id in self._disabled:
                 continue
             with_prefix = rule.before_max
-            free = haystack.find(keyword, first, last)
             while free >= 0:
                 start = free
                 if with_prefix:
                     while start > 0 and free - start < with_prefix and text[start - 1] in before:
                         start -= 1
                 found = pattern.match(text, start) if _may_start(text, start, rule.after) else None
-                free = haystack.find(keyword, max(free + 1, _note(text, found, rule, index, hits)), last)
+                through = _note(text, found, rule, index, hits) if found else 0
+                free = haystack.find(keyword, through if through > free else free + 1, last)
             budget.check(rule.id)
 
     def _anywhere(
         self, text: str, words: list[str], index: int, hits: list[Hit], budget: Budget, first: int, end: int
     ) -> None:
-        rule, pattern, _ = self._rule(index)
+        rule, pattern, _ = self._compiled.get(index) or self._rule(index)
         if rule.id not in self._disabled:
             for found in (
                 pattern.finditer(text, max(0, first - _ASIDE), end + _ASIDE) if any(map(pattern.search, words)) else ()
@@ -89,10 +92,8 @@ class Formats:
             budget.check(rule.id)
 
 
-def _note(text: str, found: re.Match[str] | None, rule: Rule, index: int, hits: list[Hit]) -> int:
-    """Record the match if it is a secret; returns where to go on, 0 without one."""
-    if found is None:
-        return 0
+def _note(text: str, found: re.Match[str], rule: Rule, index: int, hits: list[Hit]) -> int:
+    """Record the match if it is a secret; returns where to go on, 0 if it is none."""
     group = rule.group
     while group and group < found.re.groups and found.start(group) < 0:
         group += 1

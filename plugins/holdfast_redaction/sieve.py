@@ -49,9 +49,10 @@ class Sieve:
         from holdfast_redaction._heads import HEADS
 
         self._re2 = re2
-        groups = [[(FORMATS, head) for head in heads] for heads in HEADS]
-        groups += [[(CONTEXT, needs.CONTEXT)], [(KEY, needs.KEY), *needs.PERSONAL.items()]]
-        self._sets = [(self._set([e for _, e in group]), [search for search, _ in group]) for group in groups]
+        anywhere, behind_a_sign = [[(FORMATS, head) for head in heads] for heads in HEADS]
+        groups = [[*anywhere, (KEY, needs.KEY), *needs.PERSONAL.items()], behind_a_sign, [(CONTEXT, needs.CONTEXT)]]
+        sets = [(self._set([e for _, e in group]), [search for search, _ in group]) for group in groups]
+        self._asked = [(one.Match, searches) for one, searches in sets]
         self._exact = _table.WORDS + _table.TEXT
         escape = re2.escape
         lower = _table.LOWER + tuple([(hint, ()) for hint in names.HINTS])
@@ -77,13 +78,13 @@ class Sieve:
         """The searches that may find something in ``text``: all, when it cannot be handed to google-re2."""
         if values.MARK in text:  # the name of a rule is not that of a secret
             text = _PLACEHOLDER.sub(values.MARK + "]", text)
-        found: set[str] = set()
         try:
             data = text.encode()
         except UnicodeEncodeError:
             return EVERY
-        for one, searches in self._sets:
-            matched = one.Match(data)
+        found: set[str] = set()
+        for match, searches in self._asked:
+            matched = match(data)
             if matched:
                 found.update([searches[index] for index in matched])
         return found

@@ -47,7 +47,6 @@ _REFERENCE = Lazy(
     r"""[$%@&*!?|<>({\[\\].*                                             # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
     | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,]?                     # config.token
     | [a-zA-Z_][\w.:>-]*[(\[{<].*                                       # call(), os.environ["X"], Optional[str]
-    | (?:await|new|return|lambda|not|yield|def|fn|func|typeof|async)
     | (?:env|vault|op|ssm|file|ref|secret|secrets|keyring|keychain|pass|sops|akv|gcpsm|awssm|doppler|bws|infisical|arn|config|projects)[:+].*
     | secrets?[./].* | projects/.*
     | [a-z][a-z0-9+.-]*://.*                                            # a URL; its password is found as such
@@ -59,6 +58,9 @@ _REFERENCE = Lazy(
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
+#: Words of code that read nothing by themselves; every other reference holds a sign beside ``_`` and ``-``.
+_KEYWORDS = frozenset(("await", "new", "return", "lambda", "not", "yield", "def", "fn", "func", "typeof", "async"))
+_SIGNLESS = Lazy(r"[A-Za-z0-9_-]+")
 #: Words that stand for a value, in pieces of letters and digits.
 _STANDS = frozenset(
     """
@@ -72,6 +74,8 @@ _STAND = Lazy(
     r"(?:^|[^a-z0-9])(?:change[-_](?:me|this)|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$)"
     r"|^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value)"
 )
+#: With one of these as a piece it can match.
+_STAND_WORDS = frozenset(("change", "my", "your", "the", "some", "a", "an", "insert", "enter"))
 #: Signs that stand for left-out characters.
 _LEFT_OUT = ("...", "…", "***", "xxxxx", "XXXX", "____", "----", "•••", "●●●", "███", "[REDACTED")
 _TECH = frozenset(
@@ -119,23 +123,33 @@ COMMON = frozenset(
 #: Characters by which a value is judged: more would not change the answer, only the time.
 JUDGED = 128
 _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
+#: Words with a number behind them, as in `gpt-4o-mini-2024` and `test_case_12`, and what stands between them.
+_NUMBERED = Lazy(r"[a-z]{1,12}\d{1,4}|[a-z]?\d+[a-z]?")
+_SEPARATORS = Lazy(r"[_.\-/:]")
+_LETTER = Lazy(r"[A-Za-z]")
+_DIGIT_OR_SYMBOL = Lazy(r"[0-9!@#$%^&*+=~|?]")
 _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
 
 def is_placeholder(value: str) -> bool:
     """Whether ``value`` stands for a secret without being one: ``<your-token>``, ``xxxx``, an earlier redaction."""
-    if len(set(value)) <= (2 if len(value) > 3 else 1) or value[:1] + value[-1:] in ("<>", "{}"):
+    few = 2 if len(value) > 3 else 1
+    if len(set(value[:8])) <= few and len(set(value)) <= few:  # the first characters of a secret tell already
+        return True
+    low = value.lower()
+    if value.isalnum() and value.isascii():  # one piece, as most tokens are; not of one letter, see above
+        return low in _STANDS or "xxxxx" in value or "XXXX" in value or low == "xxx"
+    if value[:1] + value[-1:] in ("<>", "{}"):
         return True
     for sign in _LEFT_OUT:
         if sign in value:
             return True
-    low = value.lower()
     pieces = _PIECES.findall(low)
     if not _STANDS.isdisjoint(pieces):
         return True
     if "xxx" in low and any(len(piece) > 2 and not piece.strip("x") for piece in pieces):
         return True
-    return len(pieces) > 1 and bool(_STAND.search(low))
+    return len(pieces) > 1 and not _STAND_WORDS.isdisjoint(pieces) and bool(_STAND.search(low))
 
 
 @lru_cache(1024)
@@ -146,6 +160,8 @@ def is_protected(word: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Whether ``value`` is code that reads a secret, a variable, a template, a path or a URL."""
+    if _SIGNLESS.fullmatch(value):
+        return value in _KEYWORDS
     return bool(_REFERENCE.fullmatch(value))
 
 
@@ -159,14 +175,15 @@ def is_random(value: str) -> bool:
     """Whether letters and digits are mixed in a way that words and identifiers are not."""
     if len(value) < 8:
         return False
-    digits = sum(c.isdigit() for c in value)
+    digits = sum(map(str.isdigit, value))
     if not digits or digits == len(value):
         return not digits and len(value) >= 10 and is_mixed(value) and len(set(value)) >= 8
-    parts = re.split(r"[_.\-/:]", value)
-    # words with a number behind them: `gpt-4o-mini-2024`, `test_case_12`
-    return not all(
-        p.isdigit() or p.isalpha() or re.fullmatch(r"[a-z]{1,12}\d{1,4}|[a-z]?\d+[a-z]?", p) for p in parts
-    ) or (digits >= 4 and len(parts) == 1)
+    if value.isalnum():
+        return digits >= 4 or not _NUMBERED.fullmatch(value)
+    parts = _SEPARATORS.split(value)
+    return not all(p.isdigit() or p.isalpha() or _NUMBERED.fullmatch(p) for p in parts) or (
+        digits >= 4 and len(parts) == 1
+    )
 
 
 def is_mixed(value: str) -> bool:
@@ -229,6 +246,8 @@ def _random_path(value: str) -> bool:
 
 def has_secret_mix(value: str) -> bool:
     """Letters with digits or with the symbols that people put into passwords."""
+    if value.isascii():
+        return bool(_LETTER.search(value) and _DIGIT_OR_SYMBOL.search(value))
     letters = any(c.isalpha() for c in value)
     return letters and any(c.isdigit() or c in "!@#$%^&*+=~|?" for c in value)
 
