@@ -22,7 +22,7 @@ CLIENT = "claude-code"
 PLUGIN = "holdfast"
 #: Event -> what its hook says. Seconds.
 EVENTS: dict[str, dict[str, Any]] = {
-    "PreCompact": {"command": "{program} hook claude-code || exit 2", "timeout": 60, "onFailure": "block"},
+    "PreCompact": {"command": "{program} hook claude-code PreCompact || exit 2", "timeout": 60, "onFailure": "block"},
     "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
     "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
     "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},

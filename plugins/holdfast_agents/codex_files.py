@@ -29,14 +29,15 @@ EVENTS = {
     "SessionEnd": 3,
 }
 _PLAIN = "{program} hook codex"
+_GATE = f"{_PLAIN} PreCompact"  # told beside the event, so that an event that cannot be read is refused, too
 _REASON = "holdfast could not run"
 # In a shell of its own, since Codex uses the user's, which may be fish. What a failing program has printed is thrown
 # away: with anything beside it the answer would not be valid, and compaction would go on. macOS has no `timeout`.
 _GUARDED = (
-    f"out=$(if command -v timeout >/dev/null; then timeout 55 {_PLAIN}; else {_PLAIN}; fi) || "
+    f"out=$(if command -v timeout >/dev/null; then timeout 55 {_GATE}; else {_GATE}; fi) || "
     f'out="{{\\"continue\\":false,\\"stopReason\\":\\"{_REASON}\\"}}"; printf %s "$out"'
 )
-_GUARDED_WINDOWS = f'{_PLAIN} || echo {{"continue":false,"stopReason":"{_REASON}"}}'
+_GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{_REASON}"}}'
 _TRUST = (
     "Open `codex` once in a project with these hooks: trust the folder, then choose `Trust all and continue`. "
     "Until then, and after each change of the hooks, Codex passes over them without a word."

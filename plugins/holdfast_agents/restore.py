@@ -40,6 +40,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
     _remember(services, event)
     if event.source != "compact":
         reconcile(memory, event)
+        memory.outbox.send_due()
     unsafe = _unsafe(memory)
     head = [unsafe.partition("\n")[0], _session_line(event), _lost(services, event.session)]
     text = "\n\n".join(filter(None, head))

@@ -79,7 +79,10 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
     hooks = json.loads((project / ".claude/settings.json").read_text())["hooks"]
     assert {event: [h for g in groups for h in g["hooks"]] for event, groups in hooks.items()} == {
         "PreCompact": [
-            {"type": "command", "command": "holdfast hook claude-code || exit 2", "timeout": 60, "onFailure": "block"}
+            {
+                "type": "command", "command": "holdfast hook claude-code PreCompact || exit 2", "timeout": 60,
+                "onFailure": "block",
+            }
         ],
         **{
             event: [{"type": "command", "command": "holdfast hook claude-code", "timeout": timeout}]
@@ -201,7 +204,7 @@ def test_install__settings_with_other_hooks__only_lines_are_added(command: Comma
     rest = iter(text)
     assert all(char in rest for char in ODD), "every character is still there, in its order"
     groups = json.loads(text)["hooks"]["PreCompact"]
-    assert [g["hooks"][0]["command"] for g in groups] == ["./mine.sh", "holdfast hook claude-code || exit 2"]
+    assert [g["hooks"][0]["command"] for g in groups] == ["./mine.sh", "holdfast hook claude-code PreCompact || exit 2"]
     assert {k: v for k, v in json.loads(text).items() if k != "hooks"} == {
         k: v for k, v in json.loads(ODD).items() if k != "hooks"
     }
@@ -238,7 +241,7 @@ def test_install__hooks_of_an_older_installation__are_replaced_and_their_neighbo
     command("install", "claude-code")
     hooks = json.loads(path.read_text())["hooks"]
     commands = {event: [h["command"] for g in groups for h in g["hooks"]] for event, groups in hooks.items()}
-    assert commands["PreCompact"] == ["./mine.sh", "holdfast hook claude-code || exit 2"]
+    assert commands["PreCompact"] == ["./mine.sh", "holdfast hook claude-code PreCompact || exit 2"]
     assert commands["Stop"] == ["notify holdfast-is-fine", "holdfast hook claude-code"]
     assert "SubagentStop" not in commands
 
@@ -418,9 +421,9 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
         (claude_code_files.hooks(words).groups, "claude-code"),
         (codex_files.hooks(words).groups, "codex"),
     ):
-        for event in ("PreCompact", "Stop"):
+        for event, told in (("PreCompact", " PreCompact"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
-            assert done.stdout.strip() == f"-m holdfast hook {client}", (event, done)
+            assert done.stdout.strip() == f"-m holdfast hook {client}{told}", (event, done)
 
 
 @pytest.mark.parametrize(
