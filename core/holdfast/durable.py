@@ -16,11 +16,15 @@ import errno
 import os
 import sys
 import time
+from _thread import allocate_lock
+from operator import attrgetter
 
 from holdfast.errors import Unavailable
 
 TYPE_CHECKING = False  # as typing has it, without the import
 if TYPE_CHECKING:
+    import weakref
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self, TypeAlias
 
@@ -34,6 +38,7 @@ else:
 #: How names of unfinished temporary files begin and end; a crash can leave one behind, nothing ever reads it.
 TEMP_PREFIX, TEMP_SUFFIX = ".holdfast-", ".tmp"
 
+_file_of: Callable[[os.stat_result], tuple[int, int]] = attrgetter("st_dev", "st_ino")
 _NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
 _BINARY: int = getattr(os, "O_BINARY", 0)  # and has this one
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
@@ -72,20 +77,11 @@ class Lock:
         self._path = os.fspath(path)
         self._timeout_s = timeout_s
         self._fd = -1
+        self._file = (-1, -1)  # device and inode of what is open
 
     def __enter__(self) -> Self:
-        deadline = time.monotonic() + self._timeout_s
-        pause = 0.0005
-        while not self._try():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise Unavailable(
-                    f"The lock {os.path.basename(self._path)!r} was still held after {self._timeout_s:g} s.",
-                    next_step="Another process is writing: wait for it or end it, then try again. "
-                    "The lock frees itself when its process ends; the file need not be removed.",
-                )
-            time.sleep(min(pause, left))
-            pause = min(pause * 2, 0.01)
+        if not self._try():
+            self._wait(time.monotonic() + self._timeout_s)
         return self
 
     def __exit__(
@@ -97,22 +93,130 @@ class Lock:
         finally:
             os.close(fd)
 
+    def _wait(self, deadline: float) -> None:
+        pause = 0.0005
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Unavailable(
+                    f"The lock {os.path.basename(self._path)!r} was still held after {self._timeout_s:g} s.",
+                    next_step="Another process is writing: wait for it or end it, then try again. "
+                    "The lock frees itself when its process ends; the file need not be removed.",
+                )
+            time.sleep(min(pause, left))
+            if self._try():
+                return
+            pause = min(pause * 2, 0.01)
+
     def _try(self) -> bool:
         held = False
         try:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+            fd = self._open()
             try:
+                file = _file_of(os.fstat(fd))
                 # The file may have been removed (`git clean`) and made anew by another process while this one was
                 # waiting: a lock on a file that has no name keeps nobody out.
-                held = _lock(fd) and _same_file(fd, self._path)
+                held = _lock(fd) and _file_at(self._path) == file
             finally:
                 if not held:
                     os.close(fd)
         except OSError as error:
             raise unavailable(error, self._path, "take the lock") from error
         if held:
-            self._fd = fd
+            self._fd, self._file = fd, file
         return held
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+
+
+class KeptLock(Lock):
+    """A :func:`lock` for whoever takes it again and again: its file stays open in between, which halves the calls.
+
+    The threads of a process share one object, and it excludes them, too. A forked child has no part in it: its copy of
+    the descriptor is closed before it runs, so it neither frees its parent's lock nor goes on holding that of a killed
+    one, and it opens the file itself when it takes the lock. :meth:`close` closes the file; so does garbage collection.
+    """
+
+    def __init__(self, path: PathArg, timeout_s: float) -> None:
+        import weakref  # here, since agents' hooks keep no lock and pay for every import
+
+        super().__init__(path, timeout_s)
+        self._held = False
+        self._mutex = allocate_lock()  # threads share the descriptor, and with it what flock knows of it
+        _kept[id(self)] = weakref.ref(self)
+
+    def __del__(self) -> None:
+        _kept.pop(id(self), None)
+        self._drop()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not self._held:
+            return  # a child that was forked inside of the block: what is held is its parent's
+        self._held = False
+        freed = False
+        try:
+            _unlock(self._fd)
+            freed = True
+        finally:
+            if not freed:
+                self._drop()
+            self._mutex.release()
+
+    def close(self) -> None:
+        """Close the file, unless a block is under way; taking the lock again opens it anew."""
+        if self._mutex.acquire(False):
+            try:
+                self._drop()
+            finally:
+                self._mutex.release()
+
+    def after_fork(self) -> None:
+        """In a child, before it runs anything else: have no part in what the parent holds."""
+        self._held = False
+        self._mutex = allocate_lock()  # whichever thread holds the old one is not in this process
+        self._drop()
+
+    def _try(self) -> bool:
+        if not self._mutex.acquire(False):
+            return False
+        held = False
+        try:
+            try:
+                held = self._fd >= 0 and _lock(self._fd) and _file_of(os.stat(self._path)) == self._file
+            except OSError:  # it was removed, or a network file system has lost it
+                held = False
+            if not held:
+                self._drop()
+                held = super()._try()
+            self._held = held
+        finally:
+            if not held:
+                self._drop()
+                self._mutex.release()
+        return held
+
+    def _drop(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+#: The locks of this process by id, for a child that is forked off it.
+_kept: dict[int, weakref.ref[KeptLock]] = {}
+
+
+def _after_fork() -> None:
+    for found in list(_kept.values()):
+        kept = found()
+        if kept is not None:
+            kept.after_fork()
+
+
+if sys.platform != "win32":  # which cannot fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
@@ -192,7 +296,9 @@ def append_open(fd: int, path: PathArg, data: bytes, *, size: int) -> None:
     try:
         done = False
         try:
-            _write_all(fd, data)
+            written = os.write(fd, data)
+            if written != len(data):
+                _write_all(fd, data[written:])
             _flush(fd)
             done = True
         finally:
@@ -281,8 +387,7 @@ def fsync_dir(path: PathArg) -> None:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        written = os.write(fd, data)
+    while (written := os.write(fd, data)) != len(data):
         if written <= 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         data = data[written:]
@@ -316,12 +421,11 @@ def _unlink_quietly(path: str) -> None:
         pass
 
 
-def _same_file(fd: int, path: str) -> bool:
+def _file_at(path: str) -> tuple[int, int] | None:
     try:
-        held, named = os.fstat(fd), os.stat(path)
+        return _file_of(os.stat(path))
     except FileNotFoundError:
-        return False
-    return held.st_ino == named.st_ino and held.st_dev == named.st_dev
+        return None
 
 
 if sys.platform == "win32":
