@@ -83,5 +83,8 @@ class FileBackend(StorageBackend):
         self._documents.settle()
         self._facts.compact()
 
+    def close(self) -> None:
+        self._place.close()
+
     def where(self, name: str) -> str:
         return os.path.relpath(os.path.join(self._place.folder, name), self._place.root).replace(os.sep, "/")

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from operator import attrgetter
 from stat import S_ISREG
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 import attrs
 
@@ -25,34 +26,32 @@ from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import Operation, decode, decode_all, encode, utc
+from holdfast_file.lines import Operation, decode, decode_all, encode, encode_fact, utc
 from holdfast_file.place import Place, read_bytes
 
 _LOG = logging.getLogger(__name__)
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
+_ADDED: Final = AddOutcome.ADDED
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
 #: Follow no symbolic link, and wait for nobody at the other end of a pipe.
 _AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
-#: The fields of an :class:`_Identity`.
-_of_stat: Callable[[os.stat_result], tuple[int, int, int, int]] = attrgetter(
-    "st_dev", "st_ino", "st_size", "st_mtime_ns"
-)
+#: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
+_Identity: TypeAlias = tuple[int, int, int, int]
+_of_stat: Callable[[os.stat_result], _Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
+_SIZE, _TIME = 2, 3
 
 
-class _Identity(NamedTuple):
-    """What changes when a file does."""
+if sys.platform == "win32":
 
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
+    def _read_at(fd: int, count: int, offset: int) -> bytes:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, count)
 
-    @classmethod
-    def of(cls, stat: os.stat_result) -> _Identity:
-        return cls(*_of_stat(stat))
+else:
+    _read_at = os.pread
 
 
 class FactFile:
@@ -91,19 +90,16 @@ class FactFile:
                 twin = self._index.find(key)
             if twin is None or self._unflushed:
                 with self._place.lock():
-                    fd = self._open_as_left()
-                    try:
-                        if fd is None:
-                            self._settle()
-                            twin = self._index.find(key)
-                        evicted = self._insert(fact, key, limit, fd) if twin is None else ()
-                    finally:
-                        if fd is not None:
-                            os.close(fd)
-                    if twin is None:
-                        if evicted:  # else there is no dead line more
-                            self._shrink()
-                        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+                    evicted = self._add_as_left(fact, key, limit)
+                    if evicted is None:
+                        self._settle()
+                        twin = self._index.find(key)
+                        evicted = self._insert(fact, key, limit) if twin is None else ()
+                    if evicted:  # else there is no dead line more
+                        self._shrink()
+                        return AddResult(outcome=_ADDED, fact=fact, evicted=evicted)
+                if twin is None:
+                    return AddResult(outcome=_ADDED, fact=fact)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
     def get(self, fact_id: str) -> Fact:
@@ -184,17 +180,46 @@ class FactFile:
 
     # --- changing the file; the lock is held
 
-    def _insert(self, fact: Fact, key: str, limit: int, fd: int | None) -> tuple[str, ...]:
+    def _add_as_left(self, fact: Fact, key: str, limit: int) -> tuple[str, ...] | None:
+        """Add the fact and return the ids that left, if nothing happened to the file and there is nothing to settle.
+
+        That is the usual case, and its own piece of code since beside a flush each call counts: right after one the
+        processor's caches are cold. In all other cases it is None, and :meth:`_settle` finds out.
+        """
+        known, last, size = self._key, self._last, self._size
+        if known is None or known[_SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
+            return None
+        try:
+            fd = os.open(self._path, _TO_APPEND)
+        except OSError:
+            return None
+        try:
+            try:
+                if _of_stat(os.fstat(fd)) != known or _read_at(fd, len(last), size - len(last)) != last:
+                    return None
+            except OSError:
+                return None
+            evicted = self._index.making_room(fact, limit)
+            line = encode_fact(fact, evicted)
+            data = line if self._ended else b"\n" + line
+            try:
+                durable.append_open(fd, self._path, data, size=size)
+            except Unavailable:
+                self._suspect = True
+                raise
+            self._index.enter(fact, key, evicted)
+            self._appended(line, len(data), _of_stat(os.fstat(fd)))
+            return evicted
+        finally:
+            os.close(fd)
+
+    def _insert(self, fact: Fact, key: str, limit: int) -> tuple[str, ...]:
         """The ids that left."""
-        if self._index.get(fact.id):
-            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
-        surplus = len(self._index) - (limit - 1)
-        evicted = self._index.weakest(surplus) if surplus > 0 else ()
-        self._append(Operation(fact=fact, leaves=evicted), key, fd)
+        evicted = self._index.making_room(fact, limit)
+        self._append(Operation(fact=fact, leaves=evicted), key)
         return evicted
 
-    def _append(self, operation: Operation, key: str | None = None, fd: int | None = None) -> None:
-        """``fd``: the file, from :meth:`_open_as_left`; without it the file is opened, or made."""
+    def _append(self, operation: Operation, key: str | None = None) -> None:
         line = encode(operation)
         if self._batch is not None:
             self._batch.append(line)
@@ -204,18 +229,18 @@ class FactFile:
             self._place.make_folder(os.path.dirname(self._path))
         data = line if self._ended else b"\n" + line
         try:
-            if fd is None:
-                durable.append(self._path, data)
-            else:
-                durable.append_open(fd, self._path, data, size=self._size)
+            durable.append(self._path, data)
         except Unavailable:
             self._suspect = True
             raise
         self._index.apply(operation, key)
+        self._appended(line, len(data), self._identity())
+
+    def _appended(self, line: bytes, added: int, now: _Identity | None) -> None:
         self._lines += 1
-        self._size += len(data)
+        self._size += added
         self._last, self._ended = line, True
-        self._look(fd)
+        self._key = now if now is None or now[_SIZE] == self._size else self._without_more(now)
 
     def _shrink(self) -> None:
         """Write the file anew when most of its lines are dead. A failure is no failure of the change before it."""
@@ -254,7 +279,7 @@ class FactFile:
         if self._key is None:
             self._unflushed = False
             return
-        if self._key.size > self._size:
+        if self._key[_SIZE] > self._size:
             durable.truncate(self._path, self._size)  # a line that a crash cut off
             self._look()
         if self._unflushed:
@@ -286,10 +311,14 @@ class FactFile:
         self._last, self._ended = parts[-1] if parts else b"", True
         self._look()
 
-    def _look(self, fd: int | None = None) -> None:
-        """Remember the file as this process left it; if somebody typed into it meanwhile, read that next time."""
-        now = self._identity() if fd is None else _Identity(*_of_stat(os.fstat(fd)))
-        self._key = now if now is None or now.size == self._size else now._replace(size=self._size)
+    def _look(self) -> None:
+        """Remember the file as this process left it."""
+        now = self._identity()
+        self._key = now if now is None or now[_SIZE] == self._size else self._without_more(now)
+
+    def _without_more(self, now: _Identity) -> _Identity:
+        """If somebody typed into the file meanwhile, that is read next time."""
+        return (now[0], now[1], self._size, now[_TIME])
 
     # --- following the file
 
@@ -323,28 +352,8 @@ class FactFile:
         except OSError as error:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
-    def _open_as_left(self) -> int | None:
-        """The file, open to append to, if nothing happened to it and there is nothing to settle. That is the usual case
-        before a change and takes the fewest calls here; in all others it is None, and :meth:`_settle` finds out."""
-        key = self._key
-        if key is None or key.size != self._size or self._unflushed or self._suspect or self._batch is not None:
-            return None
-        try:
-            fd = os.open(self._path, _TO_APPEND)
-        except OSError:
-            return None
-        as_left = False
-        try:
-            as_left = _of_stat(os.fstat(fd)) == key and self._ends_as_known(fd)
-        except OSError:
-            return None
-        finally:
-            if not as_left:
-                os.close(fd)
-        return fd if as_left else None
-
     def _read(self, fd: int) -> None:
-        key = _Identity.of(os.fstat(fd))
+        key = _of_stat(os.fstat(fd))
         if not self._continues(fd, key):
             self._forget()
         if key != self._key:
@@ -356,15 +365,11 @@ class FactFile:
 
     def _continues(self, fd: int, key: _Identity) -> bool:
         old = self._key
-        if old is None or old[:2] != key[:2] or key.size < self._size:
+        if old is None or old[:2] != key[:2] or key[_SIZE] < self._size:
             return False
-        if key.size == old.size and key.mtime_ns != old.mtime_ns:
+        if key[_SIZE] == old[_SIZE] and key[_TIME] != old[_TIME]:
             return False  # not an append
-        return self._ends_as_known(fd)
-
-    def _ends_as_known(self, fd: int) -> bool:
-        os.lseek(fd, self._size - len(self._last), os.SEEK_SET)
-        return os.read(fd, len(self._last)) == self._last
+        return _read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
     def _take(self, data: bytes) -> None:
         """Apply whole lines; what follows the last one stays unread, for the next writer to cut."""
@@ -418,7 +423,7 @@ class FactFile:
             raise durable.unavailable(error, self._place.facts, "find") from error
         if not S_ISREG(stat.st_mode):
             self._place.inside(self._place.facts)  # raises with the reason
-        return _Identity.of(stat)
+        return _of_stat(stat)
 
     def _known(self, fact_id: str) -> Fact:
         fact = self._index.get(fact_id)

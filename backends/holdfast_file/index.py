@@ -10,6 +10,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Final, TypeAlias
 
+from holdfast.errors import Conflict
 from holdfast.facts import duplicate_key
 from holdfast.models import Fact
 from holdfast_file.lines import Operation
@@ -66,13 +67,29 @@ class FactIndex:
 
         Raises: ValueError when a fact enters under an id that is taken.
         """
-        fact = operation.fact
-        if fact and not operation.update and fact.id in self._live and fact.id not in operation.leaves:
+        fact, update, leaves = operation
+        if fact and not update and fact.id in self._live and fact.id not in leaves:
             raise ValueError(f"its id {fact.id!r} is taken by an earlier line")
-        for fact_id in operation.leaves:
+        for fact_id in leaves:
             self._drop(fact_id)
         if fact:
             self._put(fact, duplicate_key(fact.content) if key is None else key)
+
+    def making_room(self, fact: Fact, limit: int) -> tuple[str, ...]:
+        """Ids of those that leave before ``fact`` enters, so that there are ``limit`` facts then; nothing changes.
+
+        Raises: Conflict when another fact has its id.
+        """
+        if fact.id in self._live:
+            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+        surplus = len(self._live) + 1 - limit
+        return self.weakest(surplus) if surplus > 0 else ()
+
+    def enter(self, fact: Fact, key: str, leaves: tuple[str, ...]) -> None:
+        """Let ``fact`` in, whose duplicate key is ``key``, after :meth:`making_room` for it by those that leave."""
+        for fact_id in leaves:
+            self._drop(fact_id)
+        self._put(fact, key)
 
     def weakest(self, count: int) -> tuple[str, ...]:
         """Ids of the ``count`` facts that leave first; nothing changes."""

@@ -12,22 +12,25 @@ write. ``crc`` is the CRC-32 of the line up to it; a line without one, typed by 
 from __future__ import annotations
 
 import json
-import math
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from json.encoder import encode_basestring as quoted
+from math import isfinite
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 from holdfast.errors import Refused
 from holdfast.models import Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?')
+_END = b', "crc": "%08x"}'
+_LINE = b"%b" + _END + b"\n"
 _CRC_SIZE = len(b', "crc": "89abcdef"}\r')
 _SEAL = _CRC_SIZE - 1
 _UPDATE = '"op": "update", '
+_ENTRY = '{%s"id": %s, "content": %s, "category": %s, "confidence": %r, "createdAt": "%sT%sZ", "source": %s'
 _FACT_KEYS = frozenset({"id", "content", "category", "confidence", "createdAt", "source"})
 _REQUIRED = _FACT_KEYS - {"source"}
 _TEXTS = ("id", "content", "category", "createdAt", "source")
@@ -48,29 +51,41 @@ class Operation(NamedTuple):
 def encode(operation: Operation) -> bytes:
     """The line, with its newline. Raises: Refused when the fact cannot be kept as text; ValueError when its confidence
     is not a finite number."""
-    # Written by hand, since an encoder for text that is not ASCII is built anew by each call.
-    fact = operation.fact
-    if fact is None:
-        text = f'{{"op": "delete", "id": {quoted(operation.leaves[0])}'
-    else:
-        if not math.isfinite(fact.confidence):
-            raise ValueError("confidence is not a finite number")
-        text = (
-            f'{{{_UPDATE if operation.update else ""}"id": {quoted(fact.id)}, "content": {quoted(fact.content)},'
-            f' "category": {quoted(fact.category)}, "confidence": {float(fact.confidence)!r},'
-            f' "createdAt": "{fact.created_at.isoformat().replace("+00:00", "Z")}", "source": {quoted(fact.source)}'
-        )
-        if operation.leaves:
-            text += f', "evicts": [{", ".join(map(quoted, operation.leaves))}]'
+    fact, update, leaves = operation
+    if fact is not None:
+        return encode_fact(fact, leaves, _UPDATE if update else "")
+    body = f'{{"op": "delete", "id": {quoted(leaves[0])}'.encode()
+    return _LINE % (body, crc32(body))
+
+
+def encode_fact(fact: Fact, leaves: Sequence[str] = (), op: str = "") -> bytes:
+    """The line of a fact, of a time in UTC, that enters as the facts ``leaves`` leave. Raises: as :func:`encode`."""
+    if not isfinite(fact.confidence):
+        raise ValueError("confidence is not a finite number")
+    # Written by hand, since an encoder for text that is not ASCII is built anew by each call. Date and time by
+    # themselves take half as long as with the offset from UTC.
+    at = fact.created_at
+    text = _ENTRY % (
+        op,
+        quoted(fact.id),
+        quoted(fact.content),
+        quoted(fact.category),
+        float(fact.confidence),
+        at.date(),
+        at.time(),
+        quoted(fact.source),
+    )
+    if leaves:
+        text += f', "evicts": [{", ".join(map(quoted, leaves))}]'
     try:
-        body = text.encode("utf-8")
+        body = text.encode()
     except UnicodeEncodeError as error:
         raise Refused("The fact holds a lone surrogate.", next_step="Remove it.") from error
-    return body + _seal(body) + b"\n"
+    return _LINE % (body, crc32(body))
 
 
 def _seal(body: bytes) -> bytes:
-    return b', "crc": "%08x"}' % zlib.crc32(body)
+    return _END % crc32(body)
 
 
 def decode_all(lines: Sequence[bytes]) -> Iterator[Operation | None]:
@@ -100,7 +115,7 @@ def decode(line: bytes) -> Operation:
     """Read a line without its newline. Raises: ValueError saying what is wrong with it."""
     start = len(line) - _CRC_SIZE + (not line.endswith(b"\r"))
     crc = _CRC.fullmatch(line, start) if start > 0 else None
-    if crc and zlib.crc32(line[: crc.start()]) != int(crc[1], 16):
+    if crc and crc32(line[: crc.start()]) != int(crc[1], 16):
         raise ValueError('its "crc" does not fit; if it was edited on purpose, remove "crc" from the line')
     try:
         record = json.loads(line)
@@ -144,7 +159,7 @@ def _fact(record: dict[str, object]) -> Fact:
             raise ValueError(f"{', '.join(sorted(record.keys() - _FACT_KEYS))} is not known")
         record.setdefault("source", "")
     confidence = record["confidence"]
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not math.isfinite(confidence):
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not isfinite(confidence):
         raise ValueError("confidence is not a number")
     texts = _texts_of(record)
     if set(map(type, texts)) != _ONLY_TEXT:

@@ -8,7 +8,6 @@ import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
 from holdfast import durable
 from holdfast.errors import Corrupt, Refused, Unavailable
@@ -17,23 +16,22 @@ from holdfast.storage import check_name
 _MOVE = "Move it away or restore the file from a copy, then try again."
 
 
-class _StoreLock(durable.Lock):
-    """The lock in the private folder of ``place``. That the folder is missing shows when the lock cannot be taken: to
+class _StoreLock(durable.KeptLock):
+    """The lock in the private folder of ``place``. That the folder is missing shows when the file cannot be opened: to
     look first would cost every change a call for what hardly ever happens."""
 
     def __init__(self, path: str, timeout_s: float, place: Place) -> None:
         super().__init__(path, timeout_s)
         self._place = place
 
-    def __enter__(self) -> Self:
+    def _open(self) -> int:
         if self._place.private_is_known:
             try:
-                return super().__enter__()
-            except Unavailable as error:
-                if not isinstance(error.__cause__, FileNotFoundError):
-                    raise
+                return super()._open()
+            except FileNotFoundError:
+                pass
         self._place.make_private()
-        return super().__enter__()
+        return super()._open()
 
 
 class Place:
@@ -50,8 +48,7 @@ class Place:
         private = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
         self.private = os.path.join(self.folder, private)
         self.intent = os.path.join(self.private, "append.intent")
-        self._lock = os.path.join(self.private, "store.lock")
-        self._timeout_s = timeout_s
+        self._lock = _StoreLock(os.path.join(self.private, "store.lock"), timeout_s, self)
         self._holder: tuple[int, int] | None = None  # process and thread of the batch that holds the lock
         self.private_is_known = False  # whether the private folder was found, or made, where it has to be
         if os.path.commonpath((self.root, self.folder)) != self.root:
@@ -119,7 +116,11 @@ class Place:
         """The store's lock, as a context manager: one writer at a time, over all threads and processes."""
         if self._holder and self._holder == (os.getpid(), threading.get_ident()):
             return contextlib.nullcontext()
-        return _StoreLock(self._lock, self._timeout_s, self)
+        return self._lock
+
+    def close(self) -> None:
+        """Let go of the lock file, which is open between changes."""
+        self._lock.close()
 
     def make_private(self) -> None:
         """Make the private folder if it is missing. Raises: Refused when a symbolic link takes it elsewhere."""

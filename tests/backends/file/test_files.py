@@ -253,6 +253,16 @@ def test_store__private_folder_removed_meanwhile__made_again(store: FileBackend,
     assert store.read(DAY).text == HEADER + make_block("one") + make_block("two")
 
 
+def test_close__after_changes__no_file_open(store: FileBackend) -> None:
+    """On Windows nobody could remove the folder else."""
+    before = len(os.listdir("/dev/fd"))
+    store.write("a.md", "a")
+    store.add_fact(make_fact(1), 5)
+    assert len(os.listdir("/dev/fd")) == before + 1
+    store.close()
+    assert len(os.listdir("/dev/fd")) == before
+
+
 # --- torn appends
 
 
