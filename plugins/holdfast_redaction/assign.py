@@ -20,6 +20,8 @@ _BLANKS = " \t"
 #: What may stand between a name and its value; a name that anything else follows is not assigned to.
 _MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
 
+#: An assignment sign, and what Markdown may put behind it: "**Password:** value".
+_SIGN = Lazy(r"(===?|=>|=|:=|::|:|\?=|\+=|->|→|<-)\**")
 _TYPED = Lazy(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
 #: Longer values without quotes are known formats; the limit bounds the work on hostile text.
@@ -93,17 +95,10 @@ def _quote_at(text: str, at: int) -> int:
 
 def _sign(text: str, at: int) -> int:
     """Where an assignment sign that begins at ``at`` ends; 0 when there is none."""
-    if text[at : at + 1] not in "=:?+-→<":
+    found = _SIGN.match(text, at)
+    if not found or found[1] == "::" or (found[1] == "=" and text[at + 1 : at + 2] == "~"):
         return 0
-    for sign in ("===", "==", "=>", "=", ":=", "::", ":", "?=", "+=", "->", "→", "<-"):
-        if text.startswith(sign, at):
-            if sign == "::" or (sign == "=" and text[at + 1 : at + 2] == "~"):
-                return 0
-            after = at + len(sign)
-            while text[after : after + 1] == "*":  # **Password:** value
-                after += 1
-            return after
-    return 0
+    return found.end()
 
 
 def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hashlib import blake2s
+
 KEY_FILE = "redaction.key"
 KEY_BYTES = 32
 
@@ -20,15 +24,17 @@ class Marker:
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self._folder = folder
-        self._key = b""
+        self._keyed: blake2s | None = None
 
     def placeholder(self, rule: str, secret: str) -> str:
         """The placeholder for ``secret``. Raises: OSError when the key can be neither read nor made."""
-        from hashlib import blake2s
+        if self._keyed is None:
+            from hashlib import blake2s
 
-        if not self._key:
-            self._key = os.urandom(KEY_BYTES) if self._folder is None else _shared_key(os.fspath(self._folder))
-        digest = blake2s(secret.encode("utf-8", "surrogatepass"), key=self._key, digest_size=2)
+            key = os.urandom(KEY_BYTES) if self._folder is None else _shared_key(os.fspath(self._folder))
+            self._keyed = blake2s(key=key, digest_size=2)
+        digest = self._keyed.copy()
+        digest.update(secret.encode("utf-8", "surrogatepass"))
         return f"[REDACTED:{rule}:{digest.hexdigest()}]"
 
 

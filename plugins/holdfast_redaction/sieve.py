@@ -98,13 +98,15 @@ class Sieve:
             return Keywords(self._exact, _table.LOWER, words, names.HINTS)
         first = len(self._exact)
         last = first + len(_table.LOWER)
-        matched = sorted(matched)
-        return Keywords(
-            tuple([self._exact[index] for index in matched if index < first]),
-            tuple([_table.LOWER[index - first] for index in matched if first <= index < last]),
-            words,
-            tuple([names.HINTS[index - last] for index in matched if index >= last]),
-        )
+        exact, lower, hints = [], [], []
+        for index in sorted(matched):
+            if index < first:
+                exact.append(self._exact[index])
+            elif index < last:
+                lower.append(_table.LOWER[index - first])
+            else:
+                hints.append(names.HINTS[index - last])
+        return Keywords(tuple(exact), tuple(lower), words, tuple(hints))
 
     def pieces(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
         """``text[start:end]`` in pieces of whole lines where lines are short: where each begins and ends, and what
