@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
+from holdfast.modelcalls import seconds
 
 #: Answers that another try may turn into a good one. What was sent may have been done all the same.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
@@ -155,17 +156,6 @@ def _forbidden(said: str, repository: str) -> Closed:
         f"The token's user may not do that in {repository or 'this server'}.",
         next_step="Give that user write access to the repository's issues, and see that nobody blocked it.",
     )
-
-
-def seconds(retry_after: str | None) -> float | None:
-    """A Retry-After header (seconds, or a date) in seconds; None when there is none or it is garbled."""
-    if not retry_after:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        at = date(retry_after)
-    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at else None
 
 
 def date(header: str | None) -> datetime | None:

@@ -18,6 +18,8 @@ from holdfast import Holdfast
 from holdfast.safety import State
 from holdfast.serde import payload_from
 
+HERE = Path(__file__).parents[2]
+
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 
 SETTINGS = 'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
@@ -45,19 +47,7 @@ CHILD = (
 import json, os, signal, sys
 from holdfast import Holdfast, Payload
 from holdfast.serde import payload_from
-
-def arm(n):
-    count = 0
-    def dying(real):
-        def call(*args, **kwargs):
-            nonlocal count
-            count += 1
-            if count == n:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-        return call
-    for name in ("write", "fsync", "replace", "unlink", "ftruncate", "truncate", "mkdir"):
-        setattr(os, name, dying(getattr(os, name)))
+from tests.support.dying import arm
 
 def say(line, fd=os.dup(1), write=os.write):
     write(fd, line.encode() + b"\\n")
@@ -156,7 +146,9 @@ def projects(tmp_path: Path) -> Path:
 
 
 def killed(projects: Path, first: int, step: int) -> Iterator[tuple[Path, list[str]]]:
-    subprocess.run([sys.executable, "-c", FORKS, str(projects), str(first), str(step)], timeout=120, check=True)
+    subprocess.run(
+        [sys.executable, "-c", FORKS, str(projects), str(first), str(step)], cwd=HERE, timeout=120, check=True
+    )
     for root in sorted((p for p in projects.iterdir() if p.is_dir()), key=lambda p: int(p.name)):
         yield root, (root / "said").read_text().splitlines()
 
@@ -196,7 +188,7 @@ def test_kill__at_random_moments_of_a_busy_session__every_acknowledged_message_a
         root = projects / f"run{run}"
         root.mkdir()
         (root / "holdfast.toml").write_text(SETTINGS)
-        child = subprocess.Popen([sys.executable, "-c", LOOP, str(root)], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen([sys.executable, "-c", LOOP, str(root)], cwd=HERE, stdout=subprocess.PIPE, text=True)
         first = child.stdout.readline()
         time.sleep(chance.uniform(0, 0.15))
         child.kill()
@@ -238,6 +230,7 @@ def test_flush__two_processes_at_once__one_block_and_both_get_its_receipt(projec
     children = [
         subprocess.Popen(
             [sys.executable, "-c", BOTH, str(projects), given],
+            cwd=HERE,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -275,7 +268,7 @@ session.add("user", "hello")
 os.kill(os.getpid(), signal.SIGKILL)
 """
     )
-    done = subprocess.run([sys.executable, "-c", code, str(projects)], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code, str(projects)], cwd=HERE, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
     for journal in (projects / ".holdfast" / "state").rglob("*.jsonl"):
         journal.unlink()  # no transcript is needed to go on

@@ -13,6 +13,8 @@ import pytest
 from holdfast import Holdfast
 from holdfast.dreamlog import INTERRUPTED, Status
 
+HERE = Path(__file__).parents[2]
+
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 
 #: Of the moments to die at, each how many-th is tried. All of them, 1, take ten seconds; they were all seen to pass.
@@ -35,19 +37,7 @@ FORKS = """
 import os, shutil, signal, sys
 from holdfast import Holdfast, dream, dreamlog, dreamwrite, gate, grounding, markdown
 import holdfast_offline.dream, holdfast_curated.check, holdfast_grounding.check
-
-def arm(n):
-    count = 0
-    def dying(real):
-        def call(*args, **kwargs):
-            nonlocal count
-            count += 1
-            if count == n:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-        return call
-    for name in ("write", "fsync", "replace", "unlink", "ftruncate", "mkdir"):
-        setattr(os, name, dying(getattr(os, name)))
+from tests.support.dying import arm
 
 base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
 for n in range(1, 300, step):
@@ -80,7 +70,7 @@ def template(tmp_path: Path) -> Path:
 def killed(template: Path, act: str) -> Iterator[tuple[Path, dict[str, str]]]:
     """Each project whose process died, with its documents."""
     base = template.parent
-    subprocess.run([sys.executable, "-c", FORKS, str(base), act, str(EVERY)], timeout=120, check=True)
+    subprocess.run([sys.executable, "-c", FORKS, str(base), act, str(EVERY)], cwd=HERE, timeout=120, check=True)
     roots = sorted((p for p in base.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
     assert len(roots) > 5
     for root in roots:

@@ -343,19 +343,7 @@ FORKS = """
 import os, signal, sys
 from pathlib import Path
 from tests.core.test_outbox import NOW, Board, Outbox, item
-
-def arm(n):
-    count = 0
-    def dying(real):
-        def call(*args, **kwargs):
-            nonlocal count
-            count += 1
-            if count == n:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-        return call
-    for name in ("write", "fsync", "replace", "unlink", "ftruncate", "truncate", "mkdir"):
-        setattr(os, name, dying(getattr(os, name)))
+from tests.support.dying import arm
 
 for n in range(1, 500):
     root = Path(sys.argv[1], str(n))
