@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.forge import Activity
-from holdfast.markdown import one_line
+from holdfast.plain import one_line
 from holdfast_gitea import marker
 from holdfast_gitea.client import Repo
 from holdfast_gitea.models import Comment, Issue

@@ -145,7 +145,7 @@ class GiteaTrail(Forge):
     def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
         """For people, but for the last line."""
         from holdfast.layout import Surface
-        from holdfast.markdown import one_line
+        from holdfast.plain import one_line
         from holdfast_gitea import marker
         from holdfast_gitea.references import code, quiet
 
