@@ -208,7 +208,11 @@ class FactFile:
                 self._suspect = True
                 raise
             self._index.enter(fact, key, evicted)
-            self._appended(line, len(data), _of_stat(os.fstat(fd)))
+            self._size = size = size + len(data)
+            self._lines += 1
+            self._last, self._ended = line, True
+            now = _of_stat(os.fstat(fd))
+            self._key = now if now[_SIZE] == size else self._without_more(now)
             return evicted
         finally:
             os.close(fd)
@@ -234,13 +238,10 @@ class FactFile:
             self._suspect = True
             raise
         self._index.apply(operation, key)
-        self._appended(line, len(data), self._identity())
-
-    def _appended(self, line: bytes, added: int, now: _Identity | None) -> None:
+        self._size += len(data)
         self._lines += 1
-        self._size += added
         self._last, self._ended = line, True
-        self._key = now if now is None or now[_SIZE] == self._size else self._without_more(now)
+        self._look()
 
     def _shrink(self) -> None:
         """Write the file anew when most of its lines are dead. A failure is no failure of the change before it."""

@@ -70,10 +70,11 @@ class FactIndex:
         fact, update, leaves = operation
         if fact and not update and fact.id in self._live and fact.id not in leaves:
             raise ValueError(f"its id {fact.id!r} is taken by an earlier line")
+        if fact:
+            self.enter(fact, duplicate_key(fact.content) if key is None else key, leaves)
+            return
         for fact_id in leaves:
             self._drop(fact_id)
-        if fact:
-            self._put(fact, duplicate_key(fact.content) if key is None else key)
 
     def making_room(self, fact: Fact, limit: int) -> tuple[str, ...]:
         """Ids of those that leave before ``fact`` enters, so that there are ``limit`` facts then; nothing changes.
@@ -86,10 +87,23 @@ class FactIndex:
         return self.weakest(surplus) if surplus > 0 else ()
 
     def enter(self, fact: Fact, key: str, leaves: tuple[str, ...]) -> None:
-        """Let ``fact`` in, whose duplicate key is ``key``, after :meth:`making_room` for it by those that leave."""
+        """Let ``fact``, of duplicate key ``key``, enter or take the place of the one of its id, as ``leaves`` leave."""
         for fact_id in leaves:
             self._drop(fact_id)
-        self._put(fact, key)
+        entry = self._live.get(fact.id)
+        if entry is None:
+            self._inserted += 1
+            seq = self._inserted
+        else:
+            seq = entry[0]
+            self._forget_key(entry)
+            self._strongest.left(entry)
+        new = self._live[fact.id] = (seq, fact, key)
+        if self._keys.setdefault(key, fact.id) != fact.id:
+            self._twins.setdefault(key, []).append(fact.id)
+        self._strongest.entered(new)
+        if self._ranks is not None:
+            heapq.heappush(self._ranks, _rank(seq, fact))
 
     def weakest(self, count: int) -> tuple[str, ...]:
         """Ids of the ``count`` facts that leave first; nothing changes."""
@@ -107,22 +121,6 @@ class FactIndex:
         for rank in found:  # they leave when the operation that says so is applied
             heapq.heappush(self._ranks, rank)
         return tuple(rank[3] for rank in found)
-
-    def _put(self, fact: Fact, key: str) -> None:
-        entry = self._live.get(fact.id)
-        if entry is None:
-            self._inserted += 1
-            seq = self._inserted
-        else:
-            seq = entry[0]
-            self._forget_key(entry)
-            self._strongest.left(entry)
-        new = self._live[fact.id] = (seq, fact, key)
-        if self._keys.setdefault(key, fact.id) != fact.id:
-            self._twins.setdefault(key, []).append(fact.id)
-        self._strongest.entered(new)
-        if self._ranks is not None:
-            heapq.heappush(self._ranks, _rank(seq, fact))
 
     def _drop(self, fact_id: str) -> None:
         entry = self._live.pop(fact_id, None)
