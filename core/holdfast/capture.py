@@ -39,45 +39,45 @@ def message_record(
 
     Raises: ValueError for an unknown role or a text that is not one; Refused and PluginError from the gate.
     """
-    if role not in ROLES:
-        raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
+    _check_role(role)
     if not isinstance(text, str):
         raise ValueError(f"text must be a str, not {type(text).__name__}")  # noqa: TRY004 - one error for bad values
-    record: dict[str, Any] = {
-        "kind": "message",
-        "id": message_id or os.urandom(8).hex(),
-        "at": at.isoformat(),
-        "role": role,
-        "text": gate.admit(paths.rewrite(text, root), surface="journal"),
-    }
+    text = gate.admit(paths.rewrite(text, root), surface="journal")
     if tool:
-        record["tool"] = gate.admit(paths.rewrite(tool, root), surface="journal")
+        tool = gate.admit(paths.rewrite(tool, root), surface="journal")
+    return _record(message_id or os.urandom(8).hex(), at, role, text, tool, failed, tokens)
+
+
+def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The records of many messages, with as few questions to the validators as may be. Raises: as the one above."""
+    for message in messages:
+        _check_role(message.role)
+    rewritten = paths.rewriter(root)
+    given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
+    texts = gate.admit_all(given, surface="journal")
+    return [
+        _record(m.id, m.at, m.role, text, tool, m.failed, m.tokens or None)
+        for m, text, tool in zip(messages, texts[::2], texts[1::2], strict=True)
+    ]
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
+
+
+def _record(
+    message_id: str, at: datetime, role: str, text: str, tool: str, failed: bool, tokens: int | None
+) -> dict[str, Any]:
+    """A message as the journal holds it: what says nothing is left out."""
+    record: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": text}
+    if tool:
+        record["tool"] = tool
     if failed:
         record["failed"] = True
     if tokens is not None:
         record["tokens"] = tokens
     return record
-
-
-def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The records of many messages, with as few questions to the validators as may be. Raises: as the one above."""
-    rewritten = paths.rewriter(root)
-    given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
-    texts = gate.admit_all(given, surface="journal")
-    records = []
-    for message, text, tool in zip(messages, texts[::2], texts[1::2], strict=True):
-        if message.role not in ROLES:
-            raise ValueError(f"role {message.role!r} is not one of {', '.join(ROLES)}")
-        record: dict[str, Any] = {"kind": "message", "id": message.id, "at": message.at.isoformat()}
-        record |= {"role": message.role, "text": text}
-        if tool:
-            record["tool"] = tool
-        if message.failed:
-            record["failed"] = True
-        if message.tokens:
-            record["tokens"] = message.tokens
-        records.append(record)
-    return records
 
 
 def capture(

@@ -36,6 +36,8 @@ def strip(text: str) -> str:
 
     A fence that begins a line and is never closed reaches to the end; the mere mention of a tag stays.
     """
+    if "<" not in text:  # most of what is said; a long session has thousands of messages
+        return text
     tags = list(_TAG.finditer(text))
     last_close = max((tag.start() for tag in tags if tag[1]), default=-1)
     kept: list[str] = []
