@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,26 +25,9 @@ HEADER = "# Daily Memory: 2026-03-01\n"
 
 
 @pytest.fixture
-def standin() -> Iterator[StandIn]:
-    with StandIn() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
-def machine(standin: StandIn, tmp_path: Path) -> Iterator[Callable[[], GiteaBackend]]:
-    """Make a machine that has never seen the store."""
-    made: list[GiteaBackend] = []
-
-    def make() -> GiteaBackend:
-        folder = tmp_path / f"machine{len(made)}"
-        folder.mkdir()
-        made.append(GiteaBackend(folder, server=standin.url, repository=REPO, token=standin.token, patience_s=1.0))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
+def machine(machine: Callable[..., GiteaBackend]) -> Callable[[], GiteaBackend]:
+    """One that gives up soon: what is wrong here does not pass."""
+    return lambda: machine(patience_s=1.0)
 
 
 @pytest.fixture

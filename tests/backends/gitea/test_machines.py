@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from tests.support.gitea.faults import FAULTS, FaultProxy
@@ -27,30 +26,6 @@ from holdfast_gitea.standin import StandIn
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
-
-
-@pytest.fixture
-def standin() -> Iterator[StandIn]:
-    with StandIn() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
-def machine(standin: StandIn, tmp_path: Path) -> Iterator[Callable[..., GiteaBackend]]:
-    """Make a machine: a backend with a folder of its own."""
-    made: list[GiteaBackend] = []
-
-    def make(server: str = "", patience_s: float = 5.0) -> GiteaBackend:
-        folder = tmp_path / f"machine{len(made)}"
-        folder.mkdir()
-        address = server or standin.url
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=standin.token, patience_s=patience_s))
-        return made[-1]
-
-    yield make
-    for backend in made:
-        backend.close()
 
 
 def at_once(*calls: Callable[[], object]) -> list[object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,6 @@ from holdfast_gitea.backend import GiteaBackend, from_options
 from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
-
-
-@pytest.fixture
-def standin() -> Iterator[StandIn]:
-    with StandIn() as running:
-        running.make_repo(REPO)
-        yield running
 
 
 def test_from_options__complete__opens_what_it_names(standin: StandIn, tmp_path: Path) -> None:

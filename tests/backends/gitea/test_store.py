@@ -24,13 +24,6 @@ Machine = Callable[..., GiteaBackend]
 
 
 @pytest.fixture
-def standin() -> Iterator[StandIn]:
-    with StandIn() as running:
-        running.make_repo(REPO)
-        yield running
-
-
-@pytest.fixture
 def machine(standin: StandIn, tmp_path: Path) -> Iterator[Machine]:
     made: list[GiteaBackend] = []
 
