@@ -63,7 +63,7 @@ class Gate:
         """The text as it may be stored: cleaned, with every span masked that a validator wants masked.
 
         ``verbatim`` leaves line ends and control characters as they are, for a stored document in which only a place
-        was changed, by text that was admitted before.
+        was changed, by text that was admitted before, and for a text that is known to have none.
         Masking is repeated until the validators ask for nothing more; warnings go to ``notes``. An error that the
         ``previous`` text of the document has too, in the same line, does not refuse: what a person wrote by hand must
         not keep a flush from being saved.

@@ -42,8 +42,8 @@ _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 def parse(text: str) -> Profile:
     """The profile that a document holds; items are separate lines of a section's text."""
     found: dict[str, list[str]] = {}
-    for name, line in _sections(text):
-        if name and line.strip() and _heading(line) is None:
+    for name, line, heading in _sections(text):
+        if name and heading is None and line.strip():
             found.setdefault(name, []).append(_item(line))
     return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
 
@@ -122,8 +122,7 @@ def _put(text: str, name: str, value: str) -> str:
     items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
     lines: list[str] = []
     seen = False
-    for section, line in _sections(text):
-        heading = _heading(line)
+    for section, line, heading in _sections(text):
         if section == name and heading == name and not seen:
             seen = True
             lines += [line, "", *items]
@@ -139,21 +138,24 @@ def _put(text: str, name: str, value: str) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _sections(text: str) -> list[tuple[str, str]]:
-    """Each line with the field whose section it is in, ``""`` outside of ours. A heading belongs to what it opens."""
-    rows: list[tuple[str, str]] = []
+def _sections(text: str) -> list[tuple[str, str, str | None]]:
+    """Each line between the field whose section it is in, ``""`` outside of ours, and what it opens as a heading.
+
+    A heading belongs to what it opens.
+    """
+    rows: list[tuple[str, str, str | None]] = []
     current = ""
     for line in text.splitlines():
         heading = _heading(line)
         if heading is not None:
             current = heading
-        rows.append((current, line))
+        rows.append((current, line, heading))
     return rows
 
 
 def _heading(line: str) -> str | None:
     """The field that a heading opens, ``""`` for other headings of level 1 or 2, None for any other line."""
-    match = _HEADING.fullmatch(line)
+    match = _HEADING.fullmatch(line) if "#" in line[:4] else None
     if match is None or len(match[1]) > 2:
         return None
     return _FIELDS.get(match[2].casefold(), "") if len(match[1]) == 2 else ""

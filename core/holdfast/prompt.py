@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,7 @@ _LINE_TOKENS: Final = 28
 _SPARE: Final = 4
 #: Lines that tell how many will fit.
 _SAMPLE: Final = 16
+_UNPRINTABLE: Final = bytes([*range(32), 127])  # in ASCII
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
@@ -63,19 +65,31 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         # A listing of a known length costs the store one look; one that was too short is read again, longer.
         facts = iter(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
-        if not block.fill(lambda part, lines: _admit_facts(services, part, lines), facts) or block.taken < limit:
+        if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
             return block.text()
         limit = max(limit * 3 // 2, block.would_take()) if block.lines else limit * 3
 
 
-def fact_line(fact: Fact) -> str:
-    """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
-    text = fact.content if fact.content.isprintable() else _one_line(fact.content)
-    return f"- [{fact.category} | {fact.confidence:.2f}] {text}"
+def fact_lines(facts: Sequence[Fact]) -> tuple[list[str], bool]:
+    """``- [category | 0.90] content`` of each on one line, and whether all of that is printable.
+
+    Source: R066, reading A18.
+    """
+    lines = [f"- [{fact.category} | {fact.confidence:.2f}] {fact.content}" for fact in facts]
+    if _printable("".join(lines)):  # one look at all takes a third of the time of a look at each
+        return lines, True
+    return [f"- [{fact.category} | {fact.confidence:.2f}] {_one_line(fact.content)}" for fact in facts], False
 
 
 def _one_line(text: str) -> str:
     return text if text.isprintable() else " ".join(text.split())
+
+
+def _printable(text: str) -> bool:
+    """``text.isprintable()``, quicker for a long text in ASCII, which a text knows itself to be."""
+    if not text.isascii():
+        return text.isprintable()
+    return len(text.encode().translate(None, _UNPRINTABLE)) == len(text)
 
 
 @define(kw_only=True)
@@ -89,20 +103,23 @@ class _Block:
     lines: list[str] = field(factory=list)
     taken: int = 0  # facts, of which some may have been refused
 
-    def fill(self, admit: Callable[[Sequence[Fact], list[str]], list[str]], facts: Iterator[Fact]) -> bool:
+    def fill(self, admit: Callable[[Sequence[Fact], list[str], bool], list[str]], facts: Iterator[Fact]) -> bool:
         """Put in as many lines as fit, taking few facts more. Returns whether all did."""
         while (room := self.budget - self.count(self._render(len(self.lines)))) >= 0:
             part = list(islice(facts, _SAMPLE))
             if not part:
                 break
-            lines = list(map(fact_line, part))
+            lines, printable = fact_lines(part)
             share = _share(len(part), self.count("\n".join(lines)), room)
-            part.extend(islice(facts, max(0, share - len(part))))
-            lines.extend(map(fact_line, part[len(lines) :]))
-            self.lines.extend(admit(part, lines))
+            if more := list(islice(facts, max(0, share - len(part)))):
+                further, also = fact_lines(more)
+                part += more
+                lines += further
+                printable = printable and also
+            self.lines += admit(part, lines, printable)
             self.taken += len(part)
         if room < 0:
-            del self.lines[_largest(len(self.lines) - 1, self._fits) :]
+            del self.lines[self._fitting(-room) :]
         return room >= 0
 
     def would_take(self) -> int:
@@ -112,14 +129,21 @@ class _Block:
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
         whole = self._render(len(self.lines))
-        if self.count(whole) <= self.budget:
+        cost = self.count(whole)
+        if cost <= self.budget:
             return whole
         if self.count(self._cut(0)) > self.budget:
             return ""
-        return self._cut(_largest(len(self.head) - 1, lambda n: self.count(self._cut(n)) <= self.budget))
+        near = len(self.head) * self.budget // cost
+        return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
 
-    def _fits(self, lines: int) -> bool:
-        return self.count(self._render(lines)) <= self.budget
+    def _fitting(self, over: int) -> int:
+        """How many lines fit when all of them cost ``over`` tokens too many."""
+        near = len(self.lines)
+        while near and over > 0:
+            near -= 1
+            over -= self.count(self.lines[near])
+        return _largest(len(self.lines) - 1, near, lambda n: self.count(self._render(n)) <= self.budget)
 
     def _render(self, lines: int) -> str:
         facts = "\n".join([_FACTS, *self.lines[:lines]]) if lines else ""
@@ -139,27 +163,28 @@ def _share(some: int, cost: int, room: int) -> int:
     return some * room * 51 // (max(1, cost) * 50) + _SPARE
 
 
-def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to ``most`` that fits, given that what fits is mostly the smaller ones; 0 when none does.
+def _largest(most: int, near: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to ``most`` that fits, or 0: looked for from ``near`` on in growing steps, then by halves.
 
-    A counter may find a longer text cheaper (byte pairs merge), so the number found is tried again, downwards.
+    A counter may find a longer text cheaper (byte pairs merge); what is returned was itself seen to fit.
     """
-    low, high = 0, most
-    near = most - 2 * _SPARE  # where the answer mostly is
-    if near > 0:
-        low, high = (near, most) if fits(near) else (0, near - 1)
+    low, high, step = 0, most, 1
+    near = min(max(near, 1), most)
     while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    while low and not fits(low):
-        low -= 1
+        if fits(near):
+            low, near = near, near + step
+        else:
+            high, near = near - 1, near - step
+        if not low < near <= high:
+            near = (low + high + 1) // 2
+        step *= 2
     return low
 
 
 def _profile_text(known: Profile) -> str:
     blocks = []
     for title, names in (_USER, _HISTORY):
-        rows = [f"- {profile.ANCHORS[n]}: {_one_line(getattr(known, n))}" for n in names if getattr(known, n).strip()]
+        rows = [f"- {profile.ANCHORS[n]}: {_one_line(text)}" for n in names if (text := getattr(known, n)).strip()]
         if rows:
             blocks.append("\n".join([title, *rows]))
     return "\n\n".join(blocks)
@@ -173,17 +198,19 @@ def _admitted(services: Services, head: str) -> str:
         return ""
 
 
-def _admit_facts(services: Services, facts: Sequence[Fact], lines: list[str]) -> list[str]:
-    """The lines of ``facts`` as they pass the gate now."""
+def _admit_facts(services: Services, facts: Sequence[Fact], lines: list[str], printable: bool) -> list[str]:
+    """The lines of ``facts`` as they pass the gate now. In ``printable`` ones it has no line end to look for."""
     whole = "\n".join(lines)
     try:
-        if services.gate.admit(whole, surface=Surface.FACT) == whole:
+        if services.gate.admit(whole, surface=Surface.FACT, verbatim=printable) == whole:
             return lines  # as mostly; to put borders between them and to part them again takes as long as to write them
         return services.gate.admit_all(lines, surface=Surface.FACT)
     except Refused:
         if len(lines) > 1:
             return [
-                line for fact, own in zip(facts, lines, strict=True) for line in _admit_facts(services, [fact], [own])
+                line
+                for fact, own in zip(facts, lines, strict=True)
+                for line in _admit_facts(services, [fact], [own], printable)
             ]
         logger.warning("fact %s is left out of the prompt: a validator refuses it now", facts[0].id)
         return []

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, discovery, recall, tokens
+from holdfast import Holdfast, discovery, prompt, recall, tokens
 from holdfast.config import Config, FactsConfig, PromptConfig, StorageConfig
 from holdfast.counters import counter
 from holdfast.errors import ConfigError
@@ -292,6 +292,53 @@ def test_prompt__facts_of_any_length__reads_little_more_than_it_prints(
         assert printed < 490
         assert len(asked) <= 2
         assert asked[-1] <= max(printed * 1.1 + 5, 75)
+
+
+@pytest.mark.req("R067")
+@pytest.mark.parametrize("spread", [0, 5, 40])
+def test_prompt__more_facts_than_fit__counts_the_whole_block_a_few_times(project: Path, spread: int) -> None:
+    """A tokenizer takes a millisecond for the whole block, which is longer than everything else takes."""
+    whole: list[str] = []
+
+    def count(text: str) -> int:
+        if text.startswith("Facts:"):
+            whole.append(text)
+        return tokens.estimate(text)
+
+    with Holdfast.open(project) as memory:
+        memory.facts.import_(
+            {"content": f"{n:03} " + "word " * (15 + n * 7919 % (spread + 1)), "category": "goal", "confidence": 0.5}
+            for n in range(300)
+        )
+        assert len(_rows(memory.prompt(2000, counter=count))) > 30
+    assert len(whole) <= 6
+
+
+@pytest.mark.parametrize("most", range(6))
+@pytest.mark.parametrize("answer", range(6))
+@pytest.mark.parametrize("near", [0, 1, 3, 9])
+def test_largest__from_any_guess__finds_it(most: int, answer: int, near: int) -> None:
+    asked: list[int] = []
+
+    def fits(number: int) -> bool:
+        asked.append(number)
+        return number <= answer
+
+    assert prompt._largest(most, near, fits) == min(most, answer)
+    assert all(0 < n <= most for n in asked)
+    assert len(asked) == len(set(asked))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_largest__far_from_the_guess__few_questions(most: int, answer: int, near: int) -> None:
+    asked: list[int] = []
+
+    def fits(number: int) -> bool:
+        asked.append(number)
+        return number <= answer
+
+    assert prompt._largest(most, near, fits) == min(most, answer)
+    assert len(asked) <= 44
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

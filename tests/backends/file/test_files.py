@@ -156,6 +156,35 @@ def test_link__out_of_the_project__refused(project: Path, tmp_path: Path) -> Non
     assert (outside / "x.md").read_text() == "secret"
 
 
+@pytest.mark.parametrize("part", [".holdfast", ".holdfast/a", ".holdfast/a/b", "."])
+def test_link__put_on_the_way_while_the_store_is_open__refused(
+    project: Path, tmp_path: Path, store: FileBackend, part: str
+) -> None:
+    """The same folder as before, and yet no longer in the project."""
+    store.write("a/b/c.md", "here")
+    assert store.read("a/b/c.md") is not None
+    (project / part).rename(tmp_path / "elsewhere")
+    Path(os.path.normpath(project / part)).symlink_to(tmp_path / "elsewhere")
+    for touch in (store.read, lambda name: store.write(name, "x"), store.delete):
+        with pytest.raises(Refused):
+            touch("a/b/c.md")
+
+
+@pytest.mark.parametrize("target", ["../../outside", "../outside", "b/../../../outside", "loop"])
+def test_link__relative_one__refused_where_it_leaves(project: Path, store: FileBackend, target: str) -> None:
+    (project.parent / "outside").mkdir()
+    (project / "outside").mkdir()
+    store.write("b/c.md", "here")
+    (project / ".holdfast" / "loop").symlink_to(target)
+    if target == "../outside":
+        store.write("loop/d.md", "in the project")
+        assert (project / "outside" / "d.md").read_text() == "in the project"
+        return
+    with pytest.raises((Refused, Corrupt, Unavailable)):
+        store.write("loop/d.md", "x")
+    assert not list((project.parent / "outside").iterdir())
+
+
 def test_link__inside_the_project__followed(project: Path, store: FileBackend) -> None:
     (project / "notes").mkdir()
     store.write("a.md", "a")
