@@ -34,31 +34,8 @@ class Change:
     last: int  # the highest seq of a fact, 0 when there is none
 
 
-class _Look:
-    """See :meth:`Database.reading`. A class, since a generator costs as much as the look itself."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> sqlite3.Connection | None:
-        database = self._database
-        database.exclusive().acquire()
-        try:
-            return database.current()
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
-            if error is not None and isinstance(error, sqlite3.Error | UnicodeEncodeError):
-                raise self._database.failed(error) from error
-        finally:
-            self._database.release()
-
-
 class _Transaction:
-    """See :meth:`Database.transaction`. A class for the same reason."""
+    """See :meth:`Database.transaction`. A class, since a generator costs as much as the look before it."""
 
     _change: Change
 
@@ -78,7 +55,10 @@ class _Transaction:
 
 
 class Database:
-    """The store's connection. Every error leaves as one of :mod:`holdfast.errors`, with the file as it was before."""
+    """The store's connection. Every error leaves as one of :mod:`holdfast.errors`, with the file as it was before.
+
+    It is itself the context manager that :meth:`reading` gives: a look takes so little that each call in between shows.
+    """
 
     _connection: sqlite3.Connection | None
     _identity: Identity | None
@@ -97,7 +77,6 @@ class Database:
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
         self._batching = False
-        self._look = _Look(self)
         self._forget()
 
     # --- what the parts of the backend use
@@ -107,7 +86,27 @@ class Database:
 
         Other threads wait until the block has ended; errors of SQLite leave it as storage errors.
         """
-        return self._look
+        return self
+
+    def __enter__(self) -> sqlite3.Connection | None:
+        if os.getpid() != self._pid:
+            self._begin_anew()
+        self._mutex.acquire()
+        try:
+            known = self._identity
+            if known is not None and self._change is None and not self._immutable and self.place.still(known):
+                return self._connection  # as mostly
+            return self._current()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            if error is not None and isinstance(error, sqlite3.Error | UnicodeEncodeError):
+                raise self.failed(error) from error
+        finally:
+            self._mutex.release()
 
     @contextlib.contextmanager
     def viewing(self) -> Iterator[sqlite3.Connection | None]:
@@ -125,7 +124,7 @@ class Database:
     @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
         """A write transaction, durable when the block has ended; an error in the block undoes all of it."""
-        with self._look as sql, self.transaction(sql) as change:
+        with self as sql, self.transaction(sql) as change:
             yield change
 
     def transaction(self, sql: sqlite3.Connection | None) -> contextlib.AbstractContextManager[Change]:
@@ -145,7 +144,7 @@ class Database:
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
         """One transaction for all changes inside; other threads wait for its end, and so do other writers."""
-        with self._look:
+        with self:
             if self._batching:
                 yield
                 return
@@ -167,7 +166,7 @@ class Database:
 
         None when there is no store yet, or when it would not see the batch that is under way.
         """
-        with self._look as sql:
+        with self as sql:
             if sql is None or self._change is not None:
                 return None
             connection, _ = opening.connect(self.place, self._timeout_s)
@@ -201,7 +200,7 @@ class Database:
         It may be the work of a process that was killed between writing to the log and flushing it.
         """
         if not self._flushed and not self._batching:
-            with self._look:
+            with self:
                 if self.place.unmerged():
                     durable.sync(self.place.log)
                 self._flushed = True
@@ -216,7 +215,9 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file; what the log holds is merged into it when nobody else has it open."""
-        with self.exclusive():
+        if os.getpid() != self._pid:
+            self._begin_anew()
+        with self._mutex:
             self._closed = True
             self._drop()
 
@@ -231,7 +232,7 @@ class Database:
             if not faults.cannot_open(error):
                 raise
             self._drop()
-            sql = self.current() or self._create()
+            sql = self._current() or self._create()
             self._begin(sql)
         try:
             gone, indexed, last = sql.execute(_STATE).fetchone()
@@ -313,25 +314,20 @@ class Database:
 
     # --- the connection; the mutex is held
 
-    def exclusive(self) -> threading.RLock:
-        """The mutex, to be acquired."""
-        if os.getpid() != self._pid:
-            # SQLite's locks belong to the process that took them, so a fork begins anew. The parent's connection is
-            # kept, since closing it here would act on the parent's files; the mutex may be held by a thread that is
-            # not in this process. Source: https://www.sqlite.org/howtocorrupt.html, section 2.6.
-            self._pid = os.getpid()
-            self._mutex = threading.RLock()
-            if self._connection is not None:
-                self._inherited.append(self._connection)
-            self._batching = False
-            self._forget()
-        return self._mutex
+    def _begin_anew(self) -> None:
+        """In a forked child: SQLite's locks belong to the process that took them.
 
-    def release(self) -> None:
-        """Let other threads in."""
-        self._mutex.release()
+        The parent's connection is kept, since closing it here would act on the parent's files; the mutex may be held by
+        a thread that is not in this process. Source: https://www.sqlite.org/howtocorrupt.html, section 2.6.
+        """
+        self._pid = os.getpid()
+        self._mutex = threading.RLock()
+        if self._connection is not None:
+            self._inherited.append(self._connection)
+        self._batching = False
+        self._forget()
 
-    def current(self) -> sqlite3.Connection | None:
+    def _current(self) -> sqlite3.Connection | None:
         """The connection to the file that is there now; opened again when that is another one or was changed."""
         if self._closed:
             raise Unavailable("The store was closed.", next_step="Open it again.")
@@ -353,7 +349,7 @@ class Database:
 
     def _create(self) -> sqlite3.Connection:
         opening.create(self.place)
-        made = self.current()
+        made = self._current()
         if made is None:
             raise Unavailable(f"{self.place.file!r} vanished while it was made.", next_step="Try again.")
         return made

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from holdfast import durable
@@ -15,6 +17,12 @@ from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.storage import check_name
 
 _MOVE: Final = "Move it away or restore the file from a copy, then try again."
+
+
+#: The fields of an :class:`Identity`.
+_of_stat: Final[Callable[[os.stat_result], tuple[int, int, int, int]]] = attrgetter(
+    "st_dev", "st_ino", "st_size", "st_mtime_ns"
+)
 
 
 class Identity(NamedTuple):
@@ -73,15 +81,14 @@ class Place:
             raise Refused(f"{self.file!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not stat.S_ISREG(found.st_mode):
             raise Corrupt(f"What lies at {self.file!r} is not a file.", next_step=_MOVE)
-        return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        return Identity(*_of_stat(found))
 
     def still(self, known: Identity) -> bool:
         """Whether the database file is as it was; quicker than a :meth:`look`, and never raises."""
         try:
-            found = os.stat(self.database, follow_symlinks=False)
+            return _of_stat(os.lstat(self.database)) == known
         except OSError:
             return False
-        return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) == known
 
     def check_inside(self) -> None:
         """Raises: Refused when a symbolic link takes the folder out of the project."""

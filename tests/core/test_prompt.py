@@ -294,7 +294,6 @@ def test_prompt__facts_of_any_length__reads_little_more_than_it_prints(
         assert asked[-1] <= max(printed * 1.1 + 5, 75)
 
 
-@pytest.mark.req("R067")
 @pytest.mark.parametrize("spread", [0, 5, 40])
 def test_prompt__more_facts_than_fit__counts_the_whole_block_a_few_times(project: Path, spread: int) -> None:
     """A tokenizer takes a millisecond for the whole block, which is longer than everything else takes."""

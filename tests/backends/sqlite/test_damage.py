@@ -130,6 +130,33 @@ def test_fact__value_of_a_wrong_kind__corrupt(project: Path, database: Path, val
         assert store.get_fact("fact_00000004") == make_fact(4)
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("content", "x'ff'"),
+        ("category", "x'ff'"),
+        ("confidence", "'high'"),
+        ("created_us", "1.5"),
+        ("created_us", str(2**62)),  # the year 148,000
+        ("created_us", str(-(2**62))),
+    ],
+)
+def test_fact__value_that_is_none_of_its_column__corrupt_for_whoever_meets_it(
+    project: Path, database: Path, column: str, value: str
+) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(f"UPDATE facts SET {column} = {value} WHERE id = 'fact_00000003'")
+    with contextlib.closing(SqliteBackend(project)) as store:
+        for call in (
+            lambda: store.get_fact("fact_00000003"),
+            lambda: store.add_fact(make_fact(3), 100),
+            lambda: list(store.facts()),
+        ):
+            with pytest.raises(Corrupt, match="fact_00000003"):
+                call()
+        assert store.get_fact("fact_00000004") == make_fact(4)
+
+
 def test_open_store__file_restored_from_a_copy__follows_it(project: Path, database: Path, tmp_path: Path) -> None:
     shutil.copy(database, tmp_path / "copy.db")
     with contextlib.closing(SqliteBackend(project)) as store:
