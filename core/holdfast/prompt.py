@@ -23,6 +23,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
@@ -47,6 +48,7 @@ _LINE_TOKENS: Final = 28
 _SPARE: Final = 4
 #: Lines that tell how many will fit.
 _SAMPLE: Final = 16
+_confidence = attrgetter("confidence")
 _UNPRINTABLE: Final = bytes([*range(32), 127])  # in ASCII
 
 
@@ -75,10 +77,12 @@ def fact_lines(facts: Sequence[Fact]) -> tuple[list[str], bool]:
 
     Source: R066, reading A18.
     """
-    lines = [f"- [{fact.category} | {fact.confidence:.2f}] {fact.content}" for fact in facts]
+    # Many have the same confidence, and to write a number takes longer than all else. Minus zero is zero.
+    shown = {number: f"{number + 0.0:.2f}" for number in set(map(_confidence, facts))}
+    lines = [f"- [{fact.category} | {shown[fact.confidence]}] {fact.content}" for fact in facts]
     if _printable("".join(lines)):  # one look at all takes a third of the time of a look at each
         return lines, True
-    return [f"- [{fact.category} | {fact.confidence:.2f}] {_one_line(fact.content)}" for fact in facts], False
+    return [f"- [{fact.category} | {shown[fact.confidence]}] {_one_line(fact.content)}" for fact in facts], False
 
 
 def _one_line(text: str) -> str:

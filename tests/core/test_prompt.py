@@ -7,6 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from holdfast.config import Config, FactsConfig, PromptConfig, StorageConfig
 from holdfast.counters import counter
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
-from holdfast.models import Finding, Message, Profile, Turn
+from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.testing import strategies
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
@@ -84,6 +85,16 @@ def test_prompt__parts_missing__left_out_with_one_blank_line_between(memory: Hol
 def test_prompt__content_with_newlines_and_tabs__one_line(memory: Holdfast) -> None:
     memory.facts.create("a\r\n\tb\u2028c  d <x> & y", "goal", 0.9)
     assert memory.prompt() == "Facts:\n- [goal | 0.90] a b c d <x> & y"
+
+
+def test_prompt__confidences_of_a_kind__each_as_it_rounds() -> None:
+    numbers = [1, 1.0, 0.995, 0.9949999, 0.125, 0.005, 0.0, -0.0]
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    facts = [Fact(id="fact_0", content="x", category="goal", confidence=n, created_at=at) for n in numbers]
+    lines, printable = prompt.fact_lines(facts)
+    shown = ["1.00", "1.00", "0.99", "0.99", "0.12", "0.01", "0.00", "0.00"]
+    assert lines == [f"- [goal | {number}] x" for number in shown]
+    assert printable
 
 
 @pytest.mark.req("R067")
