@@ -15,62 +15,23 @@ HINTS = (
 )  # fmt: skip
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PASSWORDS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "passwort",
-    "kennwort",
-    "motdepasse",
-    "contraseña",
-    "contrasena",
-    "pwd",
-    "passwrd",
-    "psswd",
+_PASSWORDS = tuple(
+    """
+    password passwd passphrase passcode passwort kennwort motdepasse contraseña contrasena pwd passwrd psswd
+    """.split()  # noqa: SIM905
 )
-_SECRETS = (
-    "secret",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "authkey",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "masterkey",
-    "authtoken",
-    "accesstoken",
-    "apitoken",
-    "bearertoken",
-    "refreshtoken",
-    "sessiontoken",
-    "idtoken",
-    "clientsecret",
-    "appsecret",
-    "apisecret",
-    "deploykey",
-    "licensekey",
-    "storagekey",
-    "accountkey",
-    "sharedkey",
+_SECRETS = tuple(
+    """
+    secret apikey accesskey secretkey authkey privatekey signingkey encryptionkey masterkey authtoken accesstoken
+    apitoken bearertoken refreshtoken sessiontoken idtoken clientsecret appsecret apisecret deploykey licensekey
+    storagekey accountkey sharedkey
+    """.split()  # noqa: SIM905
 )
 #: ``pass`` at the end of a word is a password, except in these.
 _NOT_PASS = frozenset(
-    (
-        "bypass",
-        "compass",
-        "encompass",
-        "overpass",
-        "surpass",
-        "trespass",
-        "underpass",
-        "subpass",
-        "multipass",
-        "onepass",
-        "lastpass",
-        "keepass",
-    )
+    """
+    bypass compass encompass overpass surpass trespass underpass subpass multipass onepass lastpass keepass
+    """.split()  # noqa: SIM905
 )
 #: Words behind the noun that make it something about a secret.
 _ABOUT = frozenset(
@@ -115,6 +76,25 @@ _SECRET_KEYS = frozenset(
     ssh ssl storage stripe subscription supabase telegram test tls tmdb twilio weather webhook write x
     """.split()  # noqa: SIM905
 )
+#: Words behind the noun that say nothing of it.
+_QUALIFIERS = frozenset(
+    """
+    value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
+    secondary literal test local backup main confirm confirmation again
+    """.split()  # noqa: SIM905
+)
+#: Other names of secrets, which may name much else.
+_WEAK_NAMES = frozenset(
+    """
+    auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins
+    """.split()  # noqa: SIM905
+)
+#: Words before ``KEY`` that make it one of a table.
+_PLAIN_KEYS = frozenset(
+    """
+    primary foreign public partition sort cache object row dict json map unique idempotency hot lookup config group
+    """.split()  # noqa: SIM905
+)
 
 
 def words(identifier: str) -> list[str]:
@@ -126,43 +106,7 @@ def words(identifier: str) -> list[str]:
 def strength(identifier: str) -> int:
     """How surely ``identifier`` names a secret: 0 not at all, else WEAK, STRONG or PASSWORD."""
     parts = words(identifier)
-    while parts and (
-        parts[-1].isdigit()
-        or (
-            parts[-1]
-            in (
-                "value",
-                "str",
-                "string",
-                "text",
-                "plain",
-                "plaintext",
-                "raw",
-                "base",
-                "b",
-                "encoded",
-                "prod",
-                "dev",
-                "staging",
-                "live",
-                "new",
-                "old",
-                "default",
-                "current",
-                "primary",
-                "secondary",
-                "literal",
-                "test",
-                "local",
-                "backup",
-                "main",
-                "confirm",
-                "confirmation",
-                "again",
-            )
-            and len(parts) > 1
-        )
-    ):
+    while parts and (parts[-1].isdigit() or (parts[-1] in _QUALIFIERS and len(parts) > 1)):
         parts.pop()
     if not parts:
         return 0
@@ -196,48 +140,11 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
             if before and (before[-1] in _SECRET_KEYS or "secret" in before or "api" in before)
             else _env_key(identifier, before)
         )
-    if last in (
-        "auth",
-        "credential",
-        "credentials",
-        "creds",
-        "cred",
-        "bearer",
-        "salt",
-        "pepper",
-        "cookie",
-        "pin",
-        "otp",
-        "mnemonic",
-        "authorization",
-        "jwt",
-        "sid",
-        "login",
-        "logins",
-    ) or identifier.lower() in ("log in", "logged in", "sign in"):
+    if last in _WEAK_NAMES or identifier.lower() in ("log in", "logged in", "sign in"):
         return WEAK
     return 0
 
 
 def _env_key(identifier: str, before: list[str]) -> int:
     """``FOO_KEY`` in capitals is the name of an environment variable: weak, unless it names a key of a table."""
-    plain = (
-        "primary",
-        "foreign",
-        "public",
-        "partition",
-        "sort",
-        "cache",
-        "object",
-        "row",
-        "dict",
-        "json",
-        "map",
-        "unique",
-        "idempotency",
-        "hot",
-        "lookup",
-        "config",
-        "group",
-    )
-    return WEAK if before and identifier.isupper() and before[-1] not in plain else 0
+    return WEAK if before and identifier.isupper() and before[-1] not in _PLAIN_KEYS else 0
