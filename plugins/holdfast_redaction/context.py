@@ -12,74 +12,33 @@ RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_CHARACTERS = frozenset(_NAME)
 _MAX_NAME = 80
+_LONGEST_HINT = max(map(len, names.HINTS))
 #: A value without quotes that is longer and no secret is not searched for further names up to here.
 _LONG = 64
 #: Nouns that are a secret only with the word before them: "api key".
 _TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin")
 #: Words before a noun that do not say what kind of token or key it is.
 _SMALL_WORDS = frozenset(
-    (
-        *(
-            "the",
-            "a",
-            "an",
-            "my",
-            "our",
-            "your",
-            "his",
-            "her",
-            "its",
-            "their",
-            "this",
-            "that",
-            "each",
-            "every",
-            "any",
-            "no",
-        ),
-        *(
-            "of",
-            "to",
-            "for",
-            "with",
-            "and",
-            "or",
-            "in",
-            "is",
-            "as",
-            "by",
-            "on",
-            "at",
-            "from",
-            "per",
-            "new",
-            "old",
-            "one",
-            "",
-        ),
-    )
+    """
+    the a an my our your his her its their this that each every any no of to for with and or in is as by on at from per
+    new old one
+    """.split()  # noqa: SIM905
 )
 _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "logged in", "sign in")
 
 
-def find(
-    text: str,
-    lower: str,
-    budget: Budget,
-    hints: tuple[str, ...] = names.HINTS,
-    start: int = 0,
-    end: int | None = None,
-) -> list[Hit]:
+def find(text: str, lower: str, budget: Budget, start: int = 0, end: int | None = None) -> list[Hit]:
     """Every value given to the name of a secret that begins in ``text[start:end]``. ``lower`` is ``text`` in lower
-    case, of the same length; ``hints`` are those of ``names.HINTS`` that may occur there."""
+    case, of the same length."""
     hits: list[Hit] = []
     seen: set[int] = set()
     stop = len(text) if end is None else end
-    for hint in hints:
+    near = lower[start : stop + _LONGEST_HINT] if start or stop < len(text) else lower
+    for hint in names.HINTS:
+        if hint not in near:
+            continue
         last = stop + len(hint) - 1
         at = lower.find(hint, start, last)
-        if at < 0:
-            continue
         while at >= 0:
             first, behind = _name_around(text, at, at + len(hint))
             if first not in seen:
@@ -113,9 +72,13 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
     bare = name.lstrip("-.")
     strength = names.strength(bare)
     noun = lower[start:end]
+    if noun.endswith(prose.PHRASES):
+        row = prose.phrase_behind(lower, end, noun)
+        if row and not _inside_mark(text, start):
+            return _hit(row, bare, PASSWORD), row.end
     if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
         before = _word_before(lower, start - 1)
-        if before not in _SMALL_WORDS:
+        if before and before not in _SMALL_WORDS:
             strength = names.strength(f"{before}_{noun}")
     if not strength or _inside_mark(text, start):
         return None, end
@@ -167,7 +130,7 @@ def _is_assignment(content: str) -> bool:
 
 def _ends_statement(text: str, at: int) -> bool:
     """Whether a plain word after a colon is all there is: "password: swordfish", not "password: minimum length"."""
-    rest = text[at : at + 60].split("\n", 1)[0].strip(" \t.,;)|")
+    rest = text[at : at + 60].split("\n", 1)[0].strip().strip(" \t.,;)|").lstrip()
     if not rest or rest.startswith(("#", "//", '"', "'", "}")):
         return True
     following = rest.split(maxsplit=1)[0]

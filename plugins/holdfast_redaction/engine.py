@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import islice
 
-from holdfast_redaction import _table, context, names, pem, pii, values
+from holdfast_redaction import _table, context, pem, pii, values
 from holdfast_redaction.budget import SECONDS, Budget
 from holdfast_redaction.exact import Formats
 from holdfast_redaction.patterns import KINDS, Hit
@@ -12,7 +13,7 @@ from holdfast_redaction.presence import Keywords, Presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from holdfast_redaction.loader import UserRules
     from holdfast_redaction.sieve import Sieve
@@ -48,7 +49,7 @@ class Scanner:
         seconds: float = SECONDS,
     ) -> None:
         self._formats = Formats(disabled)
-        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER, names.HINTS)
+        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER)
         self._disabled = disabled
         self._kinds = kinds
         self._extra = extra
@@ -77,20 +78,17 @@ class Scanner:
                 self._sieve, self._searched = load(), None
         hits: list[Hit] = []
         if self._sieve:
-            self._sifted(self._sieve, text, areas or [(0, len(text))], hits)
-            if not hits and not self._extra:
-                return hits, None
-        elif areas is None:
-            budget = Budget(len(text), self._seconds)
-            lower = _lower(text)
-            keywords = keywords or self._presence.find(text, lower)
-            self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
+            self._sifted(self._sieve, text, areas, hits)
         else:
             budget = Budget(len(text), self._seconds)
             lower = _lower(text)
-            for start, end in areas:
-                there = self._presence.find(text[start:end], lower[start:end])
-                self._searched_area(text, lower, start, end, there, budget, hits)
+            if areas is None:
+                keywords = keywords or self._presence.find(text, lower)
+                self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
+            else:
+                for start, end in areas:
+                    there = self._presence.find(text[start:end], lower[start:end])
+                    self._searched_area(text, lower, start, end, there, budget, hits)
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))
         if not hits:
@@ -107,59 +105,60 @@ class Scanner:
         if text.find("-----BEGIN ", start, end) >= 0:
             hits += pem.find(text)
             budget.check("private-key")
-        if keywords.hints:
-            hits += context.find(text, lower, budget, keywords.hints, start, end)
+        hits += context.find(text, lower, budget, start, end)
         if self._kinds:
             hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
 
-    def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]], hits: list[Hit]) -> None:
+    def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]] | None, hits: list[Hit]) -> None:
         """The same, but in each piece only what the sieve says may find something."""
         lower = ""
         budget: Budget | None = None
         keys = False
-        for area in areas:
-            for start, end, piece in sieve.pieces(text, *area):
-                possible = sieve.possible(piece)
-                if not possible:
-                    continue
-                if budget is None:
-                    budget, lower = Budget(len(text), self._seconds), _lower(text)
-                if "formats" in possible or "context" in possible:
-                    keywords = sieve.keywords(piece)
-                    if "formats" in possible:
-                        hits += self._formats.find(text, lower, keywords, budget, start, end)
-                    if "context" in possible:
-                        hits += context.find(text, lower, budget, keywords.hints, start, end)
-                if "private-key" in possible and not keys:
-                    keys = True
-                    hits += pem.find(text)
-                    budget.check("private-key")
-                if self._kinds and not possible.isdisjoint(pii.EVERY):
-                    hits += pii.find(text, lower, self._kinds, budget, possible, start, end)
+        for start, end, piece in sieve.pieces(text, areas):
+            possible = sieve.possible(piece)
+            if not possible:
+                continue
+            if budget is None:
+                budget, lower = Budget(len(text), self._seconds), _lower(text)
+            if "formats" in possible:
+                hits += self._formats.find(text, lower, sieve.keywords(piece), budget, start, end)
+            if "context" in possible:
+                for first, last in sieve.lines(text, lower, start, end):
+                    hits += context.find(text, lower, budget, first, last)
+            if "private-key" in possible and not keys:
+                keys = True
+                hits += pem.find(text)
+                budget.check("private-key")
+            if self._kinds and not possible.isdisjoint(pii.EVERY):
+                hits += pii.find(text, lower, self._kinds, budget, possible, start, end)
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """Without what is switched off, allowed or masked already; overlapping hits become one."""
-        starts, ends = _marks(text)
+        starts, ends = _marks(text) if values.MARK in text else ((), ())
         merged: list[Hit] = []
-        for hit in sorted(hits, key=_place):
+        for hit in sorted(hits, key=_place) if len(hits) > 1 else hits:
             if hit.rule in self._disabled or (starts and _overlaps(hit, starts, ends)):
                 continue
             if self._allowed and self._allowed(text[hit.start : hit.end]):
                 continue
             last = merged[-1] if merged else None
             if last and hit.start < last.end:
-                best = min(last, hit, key=lambda h: h.rank)
+                best = min(last, hit, key=_rank)
                 merged[-1] = Hit(last.start, max(last.end, hit.end), best.rule, best.rank, best.kind)
             else:
                 merged.append(hit)
         return merged
 
 
+def _rank(hit: Hit) -> int:
+    return hit.rank
+
+
 def _place(hit: Hit) -> tuple[int, int]:
     return hit.start, -hit.end
 
 
-def _overlaps(hit: Hit, starts: list[int], ends: list[int]) -> bool:
+def _overlaps(hit: Hit, starts: Sequence[int], ends: Sequence[int]) -> bool:
     """Whether the hit overlaps one of the earlier redactions, which are apart and in order."""
     before = bisect_right(starts, hit.end - 1)
     return before > 0 and ends[before - 1] > hit.start
@@ -168,13 +167,15 @@ def _overlaps(hit: Hit, starts: list[int], ends: list[int]) -> bool:
 def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
     """The same secrets where nothing says that they are one: "password=X", and later a bare X. Without those that
     ``settled`` holds already, under a name as good."""
+    if len(hits) == 1 and text.count(text[hits[0].start : hits[0].end]) < 2:
+        return []
     known = {text[h.start : h.end]: h for h in settled + hits if h.kind == "secret" and 8 <= h.end - h.start <= 200}
     again: list[Hit] = []
     ranks: dict[tuple[int, int], int] = {}
-    for secret, hit in list(known.items())[:_REPEATED]:
-        at = text.find(secret)
-        if at == hit.start and text.find(secret, hit.end) < 0:
-            continue  # it is there once
+    for secret in islice(known, _REPEATED):
+        if text.count(secret) < 2:
+            continue
+        hit, at = known[secret], text.find(secret)
         if values.is_protected(secret) or not values.has_secret_mix(secret):
             continue
         ranks = ranks or {(h.start, h.end): h.rank for h in settled}

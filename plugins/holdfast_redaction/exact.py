@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: How far a format without a keyword may lie to either side of where it is looked for.
 _ASIDE = 100
+#: The shortest word that may hold one.
+_LONG_WORD = min([min_word for _, min_word in _table.ANYWHERE])
 
 
 class Formats:
@@ -37,11 +39,8 @@ class Formats:
             self._at_keyword(text, text, keyword, rules, hits, budget, start, end)
         for keyword, rules in keywords.lower:
             self._at_keyword(text, lower, keyword, rules, hits, budget, start, end)
-        longest = max(map(len, keywords.words), default=0)
-        for index, min_word in _table.ANYWHERE:
-            if longest >= min_word:
-                long = [word for word in keywords.words if len(word) >= min_word]
-                self._anywhere(text, long, index, hits, budget, start, end)
+        if len(text) >= _LONG_WORD:
+            self._anywhere(text, hits, budget, max(0, start - _ASIDE), end + _ASIDE)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
@@ -80,15 +79,18 @@ class Formats:
                 free = haystack.find(keyword, through if through > free else free + 1, last)
             budget.check(rule.id)
 
-    def _anywhere(
-        self, text: str, words: list[str], index: int, hits: list[Hit], budget: Budget, first: int, end: int
-    ) -> None:
-        rule, pattern, _ = self._compiled.get(index) or self._rule(index)
-        if rule.id not in self._disabled:
-            for found in (
-                pattern.finditer(text, max(0, first - _ASIDE), end + _ASIDE) if any(map(pattern.search, words)) else ()
-            ):
-                _note(text, found, rule, index, hits)
+    def _anywhere(self, text: str, hits: list[Hit], budget: Budget, start: int, end: int) -> None:
+        """Formats without a keyword, of which each match lies in a long word."""
+        words = [word for word in text[start:end].split() if len(word) >= _LONG_WORD]
+        if not words:
+            return
+        for index, min_word in _table.ANYWHERE:
+            rule, pattern, _ = self._compiled.get(index) or self._rule(index)
+            if rule.id in self._disabled:
+                continue
+            if any(pattern.search(word) for word in words if len(word) >= min_word):
+                for found in pattern.finditer(text, start, end):
+                    _note(text, found, rule, index, hits)
             budget.check(rule.id)
 
 

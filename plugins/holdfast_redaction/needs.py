@@ -96,7 +96,7 @@ _PAIR = (
 )
 #: A seed phrase: three words or more.
 _PHRASE = (
-    rf"(?:phrase|mnemonic|seed)[^\n:=\"'`]*(?:{_SPACE}(?:is|was)\s|\s*[:=]\s*)[\"'`]?"
+    rf"(?:phrase|mnemonic|seed|recovery)[\"'`]?[^\n:=\"'`]*(?:{_SPACE}(?:is|was)\s|\s*[:=]\s*)[\"'`]?"
     r"(?:[a-z]{3,10}[ ,-]+){2}[a-z]{3}"
 )
 

@@ -43,38 +43,12 @@ _NINO = Lazy(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
 _SSN = Lazy(r"(\d{3})-(\d{2})-(\d{4})", re.ASCII)
 _CPF = Lazy(r"\d{3}\.\d{3}\.\d{3}-\d{2}", re.ASCII)
 
-_PHONE_WORDS = (
-    "phone",
-    "tel",
-    "mobile",
-    "cell",
-    "call",
-    "fax",
-    "whatsapp",
-    "sms",
-    "handy",
-    "contact",
-    "number is",
-    "rufnummer",
-    "text me",
-    "dial",
-    "ring",
+_PHONE_WORD = Lazy(
+    r"\b(?:phone|tel|mobile|cell|call|fax|whatsapp|sms|handy|contact|number is|rufnummer|text me|dial|ring)\b"
 )
 _VERSION_WORDS = (
-    "version",
-    "release",
-    "build",
-    " v",
-    "==",
-    ">=",
-    "~=",
-    "firmware",
-    "driver",
-    "upgrade",
-    "rev",
-    "chrome/",
-    "oid",
-)
+    "version", "release", "build", " v", "==", ">=", "~=", "firmware", "driver", "upgrade", "rev", "chrome/", "oid",
+)  # fmt: skip
 #: Six digits with at most a few signs between, or letters and two digits as in an Italian tax code: no number that
 #: identifies has less.
 _SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}|[A-Z]{4}\d\d", re.ASCII)
@@ -220,16 +194,8 @@ def _is_phone(number: str, before: str) -> bool:
     north_american = re.fullmatch(r"(?:1[ .-]?)?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{4}", number)
     if north_american:
         return True
-    named = any(re.search(rf"\b{word}\b", before) for word in _PHONE_WORDS)
-    return (
-        named
-        and len(digits) >= 7
-        and (
-            number[0] in "0("
-            or len(digits) >= 10
-            or bool(re.search(r"\d[ .()/-]+\d", number))
-            or _valid_somewhere(number)
-        )
+    return bool(_PHONE_WORD.search(before)) and (
+        number[0] in "0(" or len(digits) >= 10 or bool(re.search(r"\d[ .()/-]+\d", number)) or _valid_somewhere(number)
     )
 
 

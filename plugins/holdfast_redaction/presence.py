@@ -10,53 +10,47 @@ from operator import add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    Literals = Sequence[tuple[str, tuple[int, ...]]]
 
 #: The shortest word that is looked at for a keyword of the class "words".
-LONG_WORD = 16
+_LONG_WORD = 16
 #: Below this many characters the pairs of characters of a text are made, to leave out most of the literals.
 _SHORT = 500
 
-Literals = tuple[tuple[str, tuple[int, ...]], ...]
-_WORDS, _TEXT, _LOWER, _HINTS = range(4)
+_WORDS, _TEXT, _LOWER = range(3)
 
 
 class Keywords:
-    """Those that occur in a text as they are and those that occur in lower case, each with the numbers of its rules;
-    the long words of the text, which may hold a format without a keyword; and the hints at names of secrets."""
+    """Those that occur in a text as they are and those that occur in lower case, each with the numbers of its rules."""
 
-    __slots__ = ("exact", "hints", "lower", "words")
+    __slots__ = ("exact", "lower")
 
-    def __init__(self, exact: Literals, lower: Literals, words: list[str], hints: tuple[str, ...] = ()) -> None:
+    def __init__(self, exact: Literals, lower: Literals) -> None:
         self.exact = exact
         self.lower = lower
-        self.words = words
-        self.hints = hints
 
 
 class Presence:
-    """Finds which literals occur: ``words`` only inside long words, ``text`` anywhere, ``lower`` and ``hints`` in
-    lower case."""
+    """Finds which literals occur: ``words`` only inside long words, ``text`` anywhere, ``lower`` in lower case."""
 
-    def __init__(self, words: Literals, text: Literals, lower: Literals, hints: tuple[str, ...]) -> None:
-        tables = words, text, lower, tuple([(hint, ()) for hint in hints])
+    def __init__(self, words: Literals, text: Literals, lower: Literals) -> None:
+        tables = words, text, lower
         self._tables = tables
-        #: By the first two characters of a literal: its table, its place there and itself. None is shorter.
+        #: By the first two characters of a literal, in lower case: its table, its place there, itself. None is shorter.
         self._by_pair: dict[str, list[tuple[int, int, str]]] = {}
         for number, table in enumerate(tables):
             for place, (literal, _) in enumerate(table):
-                self._by_pair.setdefault(literal[:2], []).append((number, place, literal))
+                self._by_pair.setdefault(literal[:2].lower(), []).append((number, place, literal))
 
     def find(self, text: str, lower: str) -> Keywords:
         """The literals that occur, each in the order of its table. ``lower`` is ``text`` in lower case."""
         pairs: Iterable[str] = self._by_pair
         if len(text) < _SHORT:
-            near = set(map(add, text, text[1:]))
-            if lower != text:
-                near.update(map(add, lower, lower[1:]))
-            pairs = self._by_pair.keys() & near
-        words = [word for word in text.split() if len(word) >= LONG_WORD]
-        where = " ".join(words), text, lower, lower
+            pairs = self._by_pair.keys() & set(map(add, lower, lower[1:]))
+        words = [word for word in text.split() if len(word) >= _LONG_WORD]
+        where = " ".join(words), text, lower
         there = [
             (number, place)
             for pair in pairs
@@ -64,8 +58,7 @@ class Presence:
             if literal in where[number]
         ]
         there.sort()
-        found: tuple[list[tuple[str, tuple[int, ...]]], ...] = ([], [], [], [])
+        found: tuple[list[tuple[str, tuple[int, ...]]], ...] = ([], [], [])
         for number, place in there:
             found[number].append(self._tables[number][place])
-        exact = (*found[_TEXT], *found[_WORDS])
-        return Keywords(exact, tuple(found[_LOWER]), words, tuple([hint for hint, _ in found[_HINTS]]))
+        return Keywords(found[_TEXT] + found[_WORDS], found[_LOWER])

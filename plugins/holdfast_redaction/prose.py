@@ -42,63 +42,41 @@ _PAIR = Lazy(
     r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
 )
 _PHRASE = Lazy(
-    r"[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})[\"'`]?\s*(?:[.\n]|$)"
+    r"[\"'`]?[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})[\"'`]?\s*(?:[.,;}\n]|$)"
 )
 _COUNTED = Lazy(r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}")
 #: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
 _STARTS = frozenset(
-    (
-        *(
-            "is",
-            "was",
-            "are",
-            "were",
-            "will",
-            "should",
-            "must",
-            "has",
-            "reads",
-            "equals",
-            "became",
-            "becomes",
-            "ist",
-            "lautet",
-        ),
-        *(
-            "war",
-            "es",
-            "est",
-            "for",
-            "of",
-            "to",
-            "on",
-            "in",
-            "at",
-            "from",
-            "i",
-            "we",
-            "you",
-            "they",
-            "that",
-            "which",
-            "used",
-        ),
-        *("using", "here", "there", "für", "von", "as"),
-    )
+    """
+    is was are were will should must has reads equals became becomes ist lautet war es est for of to on in at from i we
+    you they that which used using here there für von as
+    """.split()  # noqa: SIM905
 )
 _SIGNS = tuple("(:=-–—→")
-_PHRASES = ("passphrase", "phrase", "mnemonic", "seed")
+#: Names of secrets that are a row of words; behind the latter three it is that of a wallet: so many words at least, none
+#: longer than that. Source: BIP-39.
+PHRASES = ("passphrase", "mnemonic", "phrase", "seed", "recovery")
+_FEW, _MANY, _LONGEST = 3, 12, 8
+#: ... and "recovery" alone is many things.
+_OF_WORDS = (" phrase", " words", " seed", " mnemonic", " key")
 _TAIL = ".,;:!?)]}'\"`*"
+
+
+def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
+    """The row of words behind the name of one that ends at ``end`` in the text that is ``lower`` in lower case, or
+    None."""
+    found = _PHRASE.match(lower, end, min(len(lower), end + 300))
+    if not found or (noun.endswith("recovery") and not lower.startswith(_OF_WORDS, end)):
+        return None
+    row = found[1].replace(",", " ").split()
+    likely = len(row) >= _FEW if noun.endswith(PHRASES[:2]) else len(row) >= _MANY and max(map(len, row)) <= _LONGEST
+    return Value(*found.span(1), " ", quoted=True) if likely and values.COMMON.isdisjoint(row) else None
 
 
 def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> Value | None:
     """The secret that a sentence gives behind the noun that ends at ``end``, or None. ``lower`` is ``text`` in lower
     case, of the same length."""
     stop = min(len(text), end + 300)
-    if noun in _PHRASES:
-        phrase = _PHRASE.match(lower, end, stop)
-        if phrase and phrase[1] and not _is_sentence(phrase[1]):
-            return Value(*phrase.span(1), " ", quoted=True)
     following = lower[end : end + 40].split(maxsplit=1)
     first = following[0].rstrip(",") if following else ""
     if first in _STARTS or first[:1] in _SIGNS:
@@ -179,10 +157,6 @@ def _stands_out(value: str, strength: int) -> bool:
 def _may_be_given_before(before: str) -> bool:
     """Whether _BEFORE can match: five searches for a word take a tenth of the time of one expression."""
     return " is " in before or " for " in before or " as " in before or " was " in before or " = " in before
-
-
-def _is_sentence(phrase: str) -> bool:
-    return sum(w.lower() in values.COMMON for w in phrase.split()) > 0
 
 
 def _rstrip(text: str, start: int, end: int) -> int:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction import _table, names, needs, values
-from holdfast_redaction.presence import LONG_WORD, Keywords
+from holdfast_redaction import _table, needs, values
+from holdfast_redaction.lazy import Lazy
+from holdfast_redaction.presence import Keywords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
 #: Names of searches beside those of ``needs.PERSONAL``.
 FORMATS, CONTEXT, KEY = "formats", "context", "private-key"
 EVERY = frozenset((FORMATS, CONTEXT, KEY, *needs.PERSONAL))
+NOTHING: frozenset[str] = frozenset()
 
 #: Characters of a piece: a search that may find something searches all of it.
 _PIECE = 400
@@ -25,6 +27,9 @@ _PIECE = 400
 _BEFORE, _BEHIND = 220, 600
 #: ... and how many blanks may lie between a name and the line below it that tells its value.
 _BELOW = 81
+#: Signs behind which nothing stands on the next line, and how a line begins that gives a value to the name above it.
+_ENDS = frozenset(".,;!?)]}")
+_VALUE_BELOW = Lazy(r"\n\s{0,40}(?:[:=]|,?\s{0,40}(?:-\s)?[\"']?value)")
 _MEMORY = 32 << 20
 _PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,60}:[0-9a-f]{4}\]")
 
@@ -49,25 +54,29 @@ class Sieve:
         from holdfast_redaction._heads import HEADS
 
         self._re2 = re2
-        anywhere, behind_a_sign = [[(FORMATS, head) for head in heads] for heads in HEADS]
-        groups = [[*anywhere, (KEY, needs.KEY), *needs.PERSONAL.items()], behind_a_sign, [(CONTEXT, needs.CONTEXT)]]
-        sets = [(self._set([e for _, e in group]), [search for search, _ in group]) for group in groups]
-        self._asked = [(one.Match, searches) for one, searches in sets]
+        anywhere, behind_a_sign = HEADS
+        self._searches = (*[FORMATS for _ in anywhere], KEY, *needs.PERSONAL)
+        self._anywhere = self._set([*anywhere, needs.KEY, *needs.PERSONAL.values()])
+        self._behind_a_sign = self._set(behind_a_sign)
+        self._context = self._set([needs.CONTEXT])
         self._exact = _table.WORDS + _table.TEXT
         escape = re2.escape
-        lower = _table.LOWER + tuple([(hint, ()) for hint in names.HINTS])
         self._literals = self._set(
-            [escape(word) for word, _ in self._exact] + ["(?i)" + escape(word) for word, _ in lower]
+            [escape(word) for word, _ in self._exact] + ["(?i)" + escape(word) for word, _ in _table.LOWER]
         )
 
-    def _set(self, expressions: list[str]) -> Any:
+    def _set(self, expressions: Sequence[str]) -> Callable[[bytes], list[int] | None]:
+        """Which of the expressions are true of a text: their places, in no order."""
         options = self._re2.Options()
         options.max_mem = _MEMORY
         made = self._re2.Set.SearchSet(options)
         for expression in expressions:
             made.Add(expression)
         made.Compile()
-        return made
+        # The method of the extension itself, where it is to be had: the one around it costs as much as a short text.
+        inner = getattr(made, "_set", made)
+        match: Callable[[bytes], list[int] | None] = inner.Match
+        return match
 
     def is_sound(self) -> bool:
         """Whether the automata work. One that lacks memory says nothing matches, and no error comes to Python."""
@@ -76,55 +85,76 @@ class Sieve:
 
     def possible(self, text: str) -> frozenset[str] | set[str]:
         """The searches that may find something in ``text``: all, when it cannot be handed to google-re2."""
-        if values.MARK in text:  # the name of a rule is not that of a secret
-            text = _PLACEHOLDER.sub(values.MARK + "]", text)
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
+        data = _encoded(text)
+        if data is None:
             return EVERY
-        found: set[str] = set()
-        for match, searches in self._asked:
-            matched = match(data)
-            if matched:
-                found.update([searches[index] for index in matched])
+        matched, behind_a_sign, context = self._anywhere(data), self._behind_a_sign(data), self._context(data)
+        if not (matched or behind_a_sign or context):
+            return NOTHING
+        found = {self._searches[index] for index in matched} if matched else set()
+        if behind_a_sign:
+            found.add(FORMATS)
+        if context:
+            found.add(CONTEXT)
         return found
 
     def keywords(self, text: str) -> Keywords:
-        """The keywords of formats and the hints at names of secrets that may occur in ``text``."""
-        words = [word for word in text.split() if len(word) >= LONG_WORD]
+        """The keywords of formats that may occur in ``text``."""
         try:
-            matched = self._literals.Match(text.encode()) or ()
+            matched = self._literals(text.encode()) or []
         except UnicodeEncodeError:
-            return Keywords(self._exact, _table.LOWER, words, names.HINTS)
+            return Keywords(self._exact, _table.LOWER)
+        matched.sort()
         first = len(self._exact)
-        last = first + len(_table.LOWER)
-        exact, lower, hints = [], [], []
-        for index in sorted(matched):
-            if index < first:
-                exact.append(self._exact[index])
-            elif index < last:
-                lower.append(_table.LOWER[index - first])
-            else:
-                hints.append(names.HINTS[index - last])
-        return Keywords(tuple(exact), tuple(lower), words, tuple(hints))
+        return Keywords(
+            [self._exact[index] for index in matched if index < first],
+            [_table.LOWER[index - first] for index in matched if index >= first],
+        )
 
-    def pieces(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """``text[start:end]`` in pieces of whole lines where lines are short: where each begins and ends, and what
-        ``possible`` is to be asked about it."""
+    def pieces(self, text: str, areas: list[tuple[int, int]] | None) -> Iterable[tuple[int, int, str]]:
+        """``text``, or ``areas`` of it, in pieces of whole lines where lines are short: where each begins and ends, and
+        what ``possible`` is to be asked about it."""
         size = len(text)
-        if size <= _PIECE and not start and end == size:
-            yield 0, size, text
+        if size <= _PIECE and not areas:
+            return ((0, size, text),)
+        return (piece for start, end in areas or [(0, size)] for piece in _cut_up(text, start, end))
+
+    def lines(self, text: str, lower: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Of ``text[start:end]``, a piece in which a name may be given a secret, the lines in which it may be.
+        ``lower`` is ``text`` in lower case, of the same length."""
+        if text.find("\n", start, end - 1) < 0:  # has been asked
+            yield start, end
             return
+        near = lower[start : end + _BELOW]
+        odd = "|" in near or "<" in near or ">" in near or _VALUE_BELOW.search(near) is not None
         while start < end:
-            stop = _cut(text, start, end)
+            stop = text.find("\n", start, end) + 1 or end
             first = start if not start or text[start - 1] == "\n" else max(0, start - _BEFORE)
-            if stop < size and text[stop - 1] == "\n":  # a value may stand below its name
-                last = text.find("\n", stop + _BELOW, stop + _BEHIND)
-                last = last + 1 if last >= 0 else stop + _BEHIND
-            else:
-                last = stop + _BEHIND
-            yield start, stop, text[first:last]
+            last = stop if not odd and _is_closed(lower, start, stop) else _below(text, stop)
+            data = _encoded(text[first:last])
+            if data is None or self._context(data):
+                yield start, stop
             start = stop
+
+
+def _encoded(text: str) -> bytes | None:
+    """What google-re2 is asked about ``text``: the name of a rule in an earlier redaction is not that of a secret. None
+    when it cannot be asked."""
+    if values.MARK in text:
+        text = _PLACEHOLDER.sub(values.MARK + "]", text)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def _cut_up(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    while start < end:
+        stop = _cut(text, start, end)
+        first = start if not start or text[start - 1] == "\n" else max(0, start - _BEFORE)
+        last = _below(text, stop) if text[stop - 1] == "\n" else stop + _BEHIND
+        yield start, stop, text[first:last]
+        start = stop
 
 
 def _cut(text: str, start: int, end: int) -> int:
@@ -134,3 +164,19 @@ def _cut(text: str, start: int, end: int) -> int:
         return end
     line = text.rfind("\n", start, stop)
     return (line if line >= 0 else max(text.rfind(" ", start + _PIECE // 2, stop), stop - 1)) + 1
+
+
+def _below(text: str, stop: int) -> int:
+    """The end of the lines below ``stop``, the end of a line, in which the value of a name above may stand."""
+    return text.find("\n", stop + _BELOW, stop + _BEHIND) + 1 or stop + _BEHIND
+
+
+def _is_closed(lower: str, start: int, stop: int) -> bool:
+    """Whether the line ``lower[start:stop]`` ends so that no value follows below it, as one does behind a quote, a
+    sign or "is"."""
+    last = lower[stop - 2 : stop - 1]
+    return (
+        lower[stop - 1] == "\n"
+        and (last.isalnum() or last in _ENDS)
+        and not lower.endswith(("is", "was"), start, stop - 1)
+    )

@@ -57,7 +57,7 @@ def seconds(formats: Formats, rule: dict, index: int, text: str) -> float:
     lower = text.lower()
     in_lower = rule["regex"].startswith("(?i)")
     present = tuple((k, (index,)) for k in rule["keywords"] if k in (lower if in_lower else text))
-    keywords = Keywords(() if in_lower else present, present if in_lower else (), text.split())
+    keywords = Keywords(() if in_lower else present, present if in_lower else ())
     budget = Budget(len(text))
     started = time.process_time()
     formats.find(text, lower, keywords, budget)

@@ -16,6 +16,7 @@ from holdfast_redaction.pii import EVERY
 
 pytest.importorskip("re2", reason="google-re2 is an extra: holdfast[redaction]")
 
+WALLET = "witch collapse practice feed shame open despair creek road again ice least"
 #: What turns a text into one that nobody thought of.
 ODD = (
     *" \t\n\"'`()[]{}<>|,;:=.-_*\\/#@!?&%$~^+é\u00a0İ“”’0aZ",
@@ -89,10 +90,38 @@ def test_sieve__a_value_below_its_name__is_found_over_the_end_of_a_piece() -> No
     assert [text[start:end] for start, end, _ in found(SIFTING, text)] == ["q1w2e3r4t5y6"]
 
 
+@pytest.mark.parametrize(
+    ("given", "secret"),
+    [
+        ("- name: API_TOKEN\n  value: q1w2e3r4t5y6", "q1w2e3r4t5y6"),
+        ("- name: API_TOKEN,\n\n  'value': 'q1w2e3r4t5y6'", "q1w2e3r4t5y6"),
+        ('password = """\nTr0ub4dor&3x\n"""', "\nTr0ub4dor&3x\n"),
+        ("<password>\n  Tr0ub4dor&3x\n</password>", "\n  Tr0ub4dor&3x\n"),
+        ("| password | Tr0ub4dor\n&3x |", "Tr0ub4dor\n&3x"),
+        (f"seed phrase:\n{WALLET}", WALLET),
+        (f"seed phrase\n: {WALLET}", WALLET),
+        (f"the seed phrase is\n{WALLET}", WALLET),
+    ],
+)
+def test_sieve__a_value_on_another_line_than_its_name__is_found_as_without(given: str, secret: str) -> None:
+    text = f"The release went well.\n{given}\nThen we had lunch.\n"
+    assert [text[start:end] for start, end, _ in found(PLAIN, text)] == [secret]
+    assert found(SIFTING, text) == found(PLAIN, text)
+
+
+def test_sieve__lines_that_give_nothing__are_left_out_of_their_piece() -> None:
+    sieve = SIFTING._sieve
+    assert sieve
+    text = "the password is kept elsewhere\nDB_PASSWORD=q1w2e3r4t5\nno token was used\n"
+    assert [text[start:end] for start, end in sieve.lines(text, text.lower(), 0, len(text))] == [
+        text.splitlines(True)[1]
+    ]
+
+
 def test_sieve__clean_notes__gives_nothing_to_search() -> None:
     note = "Next: flush the session; src/auth/token.py and commit 3f2a9c1 are done, the token budget is 4000.\n" * 20
     assert SIFTING._sieve
-    assert not any(SIFTING._sieve.possible(piece) for _, _, piece in SIFTING._sieve.pieces(note, 0, len(note)))
+    assert not any(SIFTING._sieve.possible(piece) for _, _, piece in SIFTING._sieve.pieces(note, None))
 
 
 def test_sieve__names_of_searches__are_those_of_the_search() -> None:
