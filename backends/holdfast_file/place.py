@@ -157,7 +157,7 @@ if sys.platform == "win32":
 else:
 
     def _realpath(path: str) -> str:
-        """``os.path.realpath`` of an absolute path without ``.`` and ``..``, in a third of the time where no part of it
+        """``os.path.realpath`` of an absolute path without ``.`` and ``..``, in half of the time where no part of it
         is a symbolic link: then it is itself."""
         end = path.find("/", 1)
         try:
