@@ -104,6 +104,7 @@ _ASSIGNMENTS = (
     '{n} := "{v}"', '"{n}" => "{v}",', 'os.environ["{n}"] = "{v}"', 'const {n} = "{v}";', "--{n}={v}", "tool --{n} {v} --verbose", '{{\\"{n}\\": \\"{v}\\"}}',
     "<{n}>{v}</{n}>", '- name: {n}\n  value: "{v}"', "| {n} | {v} |", "set {n}={v}", "call({n}='{v}', timeout=3)", '{n}: str = "{v}"', "define('{n}', '{v}');",
     "-e {n}={v} image", "{n}={v}, user=bob", "- **{n}**: {v}", "helm upgrade --set {n}={v} app",
+    '{n} ::= "{v}"', "${n} .= '{v}';", 'var {n} string = "{v}"', "{n} := []byte(\"{v}\")", '{n} ||= "{v}"',
 )  # fmt: skip
 _PROSE = (
     "the password is {v}", "The password for the staging database is {v}.", "password was changed to {v}", "use {v} as the password",
@@ -554,6 +555,21 @@ p95 {D3} ms, p99 {D3} ms
 color #ff8{D1}aa
 0x{H16}
 at 0x7f{H10}: segfault
+print("Your password: " + ask() + ", please")
+label = 'new password: '.$form['label'].' (optional)'
+puts "password=#{entered}"
+this.passwordField = "#new-password"
+link "/account/change-password": "/account/v2/security@home"
+password: "&lt;your password&gt;"
+password = os.environ.get("PW") || "not-set"
+curl -u <user:password> https://host/path
+notes: see com.auth.jsonwebtoken:parser-core-0.12.3
+cache_key = "{H40}"
+idempotency_key: {H32}
+dedup_key={H64}
+sort_key = created_at_desc_2024
+cursor_key: {H40}
+seed words: pick random numbers every time
 base64 of the icon: data:image/png;base64,iVBORw0KGgo{B60}
 regex: [A-Za-z0-9_]{{20,}}
 AES-256-GCM with a random nonce

@@ -1,6 +1,7 @@
 """Layer three, assignments: finds the value that a text gives to a name, in whatever notation.
 
 ``name = value``, ``name: value``, ``"name": "value"``, ``name => value``, ``environ["NAME"] = value``,
+``name ::= value``, ``var name string = value``,
 ``define("NAME", "value")``, ``setName("value")``, ``<name>value</name>``, ``--name value``,
 ``name: NAME`` with ``value: value`` beside it, and a row of a Markdown table. A parser, not an expression: it reads
 each character once and cannot run away.
@@ -21,15 +22,24 @@ _BLANKS = " \t"
 _MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
 
 #: An assignment sign, and what Markdown may put behind it: "**Password:** value".
-_SIGN = Lazy(r"(===?|=>|=|:=|::|:|\?=|\+=|->|→|<-)\**")
+_SIGN = Lazy(r"(===?|=>|=|:{1,3}=|::|:|[?+.]=|\|\|=?|->|→|<-)\**")
 _TYPED = Lazy(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
+#: A type behind the name, as in Go.
+_DECLARED = Lazy(
+    r"[ \t][*&]?(?:string|str|char|byte|rune|text|varchar|nsstring)[\w()\[\]*]{0,20}[ \t]{0,8}:?=[ \t]{0,8}(?![=>~])",
+    re.ASCII | re.IGNORECASE,
+)
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
+#: A literal that is handed to its type.
+_WRAPPED = Lazy(r"(?:\[\](?:byte|rune)|[Ss]tr(?:ing)?|bytes|Buffer\.from|Secret(?:Str|String)?)\((?=[\"'`])")
 #: Longer values without quotes are known formats; the limit bounds the work on hostile text.
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
 _CUT = Lazy(
     r"&(?:amp;)?[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[nrt\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII
 )
+#: With which ``_DECLARED`` begins, behind its blank.
+_TYPE = frozenset("sScCbBrRtTvVnN*&")
 
 
 class Value:
@@ -53,8 +63,10 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
             return _read(text, paired.end(), "=", whole=False)
     if text[end : end + 1] not in _MAY_FOLLOW:
         return None
-    if not flag and text[end] == " " and text[end + 1 : end + 2].isalnum():
-        return None  # the next word: by far the most frequent
+    if not flag and text[end] == " " and (text[end + 1 : end + 2].isalnum() or text[end + 1 : end + 2] in _TYPE):
+        # The next word, by far the most frequent: the value of nothing, unless it is a type.
+        declared = _DECLARED.match(text, end) if text[end + 1] in _TYPE else None
+        return _read(text, declared.end(), "=", whole=False) if declared else None
     at = end + _quote_at(text, end)
     quoted_name = at > end
     while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:
@@ -82,7 +94,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         typed = _TYPED.match(text, value)
         if typed:
             value = typed.end()
-    sep = "?" if text.startswith(("==", "->", "→", "<-"), sign) else ":" if mark == ":" else "="
+    sep = "?" if text.startswith(("==", "->", "→", "<-", "||"), sign) else ":" if mark == ":" else "="
     return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
 
 
@@ -102,7 +114,8 @@ def _sign(text: str, at: int) -> int:
 
 
 def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
-    quoted = _read_quoted(text, at, sep)
+    wrapped = _WRAPPED.match(text, at)
+    quoted = _read_quoted(text, wrapped.end() if wrapped else at, sep)
     if quoted:
         return quoted
     if text[at : at + 1] in ("", "\n", "\r") or text[at] in _QUOTES:

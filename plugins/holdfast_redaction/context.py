@@ -89,7 +89,8 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
         return _hit(value, bare, strength), value.end
     if value and not value.quoted:
         end = max(end, min(value.start + _LONG, value.end) if value.end - value.start > _LONG else end)
-    if name.replace(" ", "").isalpha() or noun in ("api-key", "api_key", "apikey"):
+    is_word = name.replace(" ", "").isalpha() or noun in ("api-key", "api_key", "apikey")
+    if is_word or strength >= STRONG:
         if noun in ("pass", "pw"):
             strength = PASSWORD
         behind = start + len(name)
@@ -98,7 +99,7 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
         else:
             masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
             value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
-            value = value or prose.value_before(text, lower, start, strength, noun)
+            value = value or (prose.value_before(text, lower, start, strength, noun) if is_word else None)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content):
             return _hit(value, bare, strength), value.end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from holdfast_redaction.lazy import Lazy
-from holdfast_redaction.values import PASSWORD, STRONG, WEAK
+from holdfast_redaction.values import FAINT, PASSWORD, STRONG, WEAK
 
 #: What every name of a secret contains, in lower case. Only where one occurs is anything looked at.
 HINTS = (
@@ -89,10 +89,19 @@ _WEAK_NAMES = frozenset(
     auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins
     """.split()  # noqa: SIM905
 )
-#: Words before ``KEY`` that make it one of a table.
+#: Words before ``key`` that make it one of a table, a map or a lock, or one that everybody may see.
 _PLAIN_KEYS = frozenset(
     """
-    primary foreign public partition sort cache object row dict json map unique idempotency hot lookup config group
+    answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
+    config content control correlation cursor data dedup deduplication delete dict digest dimension document down
+    encoded enter entity entry env escape etag event every extra fact feature field file filter fingerprint flag
+    foreign free function golden group hash header home host hot hotkey id idempotency image index item job join
+    json keyboard known label language last layer left locale lock lookup major map marker message meta metadata
+    minor missing model natural next node object option order page parent part partition path pk press pressed
+    previous primary prop property public query queue range react record redis ref region registry remote request
+    resource result return right route row s3 search segment serial setting shard shift short sort sorted source
+    space stable state storage store stream sub subject surrogate tab tag task that the this thread topic trace
+    translation translations tree type unique up url user value verification verifying version which
     """.split()  # noqa: SIM905
 )
 
@@ -104,7 +113,7 @@ def words(identifier: str) -> list[str]:
 
 @lru_cache(2048)
 def strength(identifier: str) -> int:
-    """How surely ``identifier`` names a secret: 0 not at all, else WEAK, STRONG or PASSWORD."""
+    """How surely ``identifier`` names a secret: 0 not at all, else FAINT, WEAK, STRONG or PASSWORD."""
     parts = words(identifier)
     while parts and (parts[-1].isdigit() or (parts[-1] in _QUALIFIERS and len(parts) > 1)):
         parts.pop()
@@ -130,7 +139,7 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
         return PASSWORD
     if last in ("secret", "secrets") or last.endswith(_SECRETS):
         return STRONG if before or last not in ("secret", "secrets") else WEAK
-    if last == "token" or last.endswith("token"):
+    if last.endswith("token") and last != "jsonwebtoken":  # that is the name of many a library
         if (before and before[-1] in _NOT_TOKEN) or any(b in ("max", "num", "count") for b in before):
             return 0
         return STRONG if before else WEAK
@@ -138,13 +147,15 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
         return (
             STRONG
             if before and (before[-1] in _SECRET_KEYS or "secret" in before or "api" in before)
-            else _env_key(identifier, before)
+            else _key_of(identifier, before)
         )
     if last in _WEAK_NAMES or identifier.lower() in ("log in", "logged in", "sign in"):
         return WEAK
     return 0
 
 
-def _env_key(identifier: str, before: list[str]) -> int:
-    """``FOO_KEY`` in capitals is the name of an environment variable: weak, unless it names a key of a table."""
-    return WEAK if before and identifier.isupper() and before[-1] not in _PLAIN_KEYS else 0
+def _key_of(identifier: str, before: list[str]) -> int:
+    """The key of something that is not known to have a secret one; ``FOO_KEY`` is a variable of the environment."""
+    if not before or before[-1] in _PLAIN_KEYS:
+        return 0
+    return WEAK if identifier.isupper() else FAINT

@@ -17,7 +17,7 @@ _BLANKS = r"[ \t]*"
 _SPACE = r"[^!-~\n]+"
 #: Behind a name: the end of its quotes, brackets and marks, and blanks.
 _BEHIND = r"[0-9A-Za-z_.-]*\\?[\"'`]?[)\]?!*]*" + _BLANKS
-_SIGN = r"(?:={1,3}>?|:=?|[?+]=|->|→|<-)\**" + _BLANKS + r"(?:[A-Za-z_&][\w.\[\]&' |]*=[ \t]*)?"
+_SIGN = r"(?:={1,3}>?|:{1,3}=|:|[?+.]=|\|\|=?|->|→|<-)\**" + _BLANKS + r"(?:[A-Za-z_&][\w.\[\]&' |]*=[ \t]*)?"
 
 #: Upper case behind lower case, and what else tells a random value from a word. Other scripts may have either.
 _MIXED = r"(?-i:[a-z][A-Z])"
@@ -29,20 +29,27 @@ _NO_WORD = rf"[^\t-\r A-Za-z_.'/\"`,;)\]}}({{\[<\\-]|{_MIXED}|[_.'/-](?:[^0-9A-Z
 #: Marks that a value may hold, though they often end it.
 _MARKS = r"[,;)\]}]"
 
+#: A type between a name and its sign.
+_DECLARED = r"[*&\[\]]*(?:string|str|char|byte|rune|text|varchar|nsstring)[^\n=]*=" + _BLANKS
+
 _QUOTE = r"[bBrRfFuUN@]{0,2}\\?(?:[\"'`“]|\*\*)+\s*"
 #: The first character of a secret in quotes: it begins no template, and no earlier redaction.
 _FIRST = (
     r"(?:[^\t-\r \"'`<{\[]"
     r"|\[(?:[^R]|R(?:[^E]|E(?:[^D]|D(?:[^A]|A(?:[^C]|C(?:[^T]|T(?:[^E]|E(?:[^D]|D[^:])))))))))"
 )
-_QUOTED = rf"{_QUOTE}{_FIRST}[^\n]{{2}}"
-_QUOTED_RANDOM = rf"{_QUOTE}(?:[A-Za-z]{{8,}}[\"'`*\\”]|(?:{_FIRST}[^ \n]*)?(?:{_NO_WORD}|{_MARKS}))"
+#: A type that a literal is handed to.
+_WRAP = r"(?:(?:\[\](?:byte|rune)|str|string|bytes|buffer\.from|secret|secretstr|secretstring)\()?"
+_QUOTED = rf"{_WRAP}{_QUOTE}{_FIRST}[^\n]{{2}}"
+_QUOTED_RANDOM = (
+    rf"{_WRAP}{_QUOTE}(?:[A-Za-z]{{8,}}[\"'`*\\”]|(?:{_FIRST}[^ \n]*)?(?:{_NO_WORD}|{_MARKS})|[^ \n]+ [^ \n]*[0-9])"
+)
 #: A value of a password, and of another secret: without quotes it is no bracket, and for others no variable either.
 _ANY_VALUE = rf"(?:{_QUOTED}|[^\t-\r \"'`{{(\[<][^\t-\r ]{{2}})"
 _RANDOM_VALUE = (
     rf"(?:{_QUOTED_RANDOM}"
     rf"|[A-Za-z][^\t-\r ({{\[<]*(?:{_NO_WORD}|(?:{_MARKS}|[\"'`])[^\t-\r ]|['/][^\t-\r ({{\[<]*[({{\[<])"
-    rf"|[^\t-\r A-Za-z\"'`{{(\[<$%@&*!?|>\\][^\t-\r ]{{5}})"
+    rf"|[a-f]{{8}}|[^\t-\r A-Za-z\"'`{{(\[<$%@&*!?|>\\][^\t-\r ]{{5}})"
 )
 #: The same between the marks of an element or of a cell.
 _ANY_CONTENT = r"[^\t-\r <|][^<|]{2}"
@@ -67,7 +74,7 @@ _TELLS = (
 def _given(name: str, value: str, content: str) -> tuple[str, ...]:
     """A secret's ``name`` with ``value`` in code or configuration, or with ``content`` in an element or a table."""
     return (
-        rf"{name}{_BEHIND}(?:{_SIGN}{value}|[(,]{_BLANKS}{_QUOTED}|\|{_BLANKS}{content})",
+        rf"{name}{_BEHIND}(?:(?:{_SIGN}|{_DECLARED}){value}|[(,]{_BLANKS}{_QUOTED}|\|{_BLANKS}{content})",
         rf"<[0-9A-Za-z_.-]*{name}{_BEHIND}>\s*{content}",
         rf"--[0-9A-Za-z_.-]*{name}{_BEHIND}{value}",
         rf"{name}{_BEHIND}\s*,?\s*(?:-\s)?[\"']?value[\"']?{_BLANKS}[:=]{_BLANKS}{value}",

@@ -121,6 +121,8 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
             start += 1
         end = _rstrip(text, start, end)
     value = text[start:end]
+    if value[:1] in (",", ";", ")"):  # of code
+        return None
     if noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10:
         return Value(start, end, " ", quoted=quoted)
     if not sure and strength < PASSWORD and len(value) < 12:

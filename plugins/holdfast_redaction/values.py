@@ -13,8 +13,8 @@ from functools import lru_cache
 from holdfast_redaction.lazy import Lazy
 
 #: How much a name says. A password may be any word; a named key (``api_key``) anything that is no plain word; a bare
-#: ``token`` or ``key`` only what looks random.
-WEAK, STRONG, PASSWORD = 1, 2, 3
+#: ``token`` only what looks random; the key of something unknown (``acme_key``) only what is long as well.
+FAINT, WEAK, STRONG, PASSWORD = 1, 2, 3, 4
 
 MARK = "[REDACTED:"
 
@@ -44,7 +44,7 @@ _SHAPE = Lazy(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _REFERENCE = Lazy(
-    r"""[$%@&*!?|<>({\[\\].*                                             # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
+    r"""[$%@&*!?|<>({\[\\].* | \#\{.*                                    # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
     | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,]?                     # config.token
     | [a-zA-Z_][\w.:>-]*[(\[{<].*                                       # call(), os.environ["X"], Optional[str]
     | (?:env|vault|op|ssm|file|ref|secret|secrets|keyring|keychain|pass|sops|akv|gcpsm|awssm|doppler|bws|infisical|arn|config|projects)[:+].*
@@ -54,7 +54,7 @@ _REFERENCE = Lazy(
         |crt|cer|pub|env|ini|cfg|conf|sh|go|rs|rb|java|kt|c|h|cpp|html|css|xml|sql|lock|log|db|pdf|png|csv|gpg|asc|enc|kdbx|p12|pfx|jks)
         (?:(?::\d+){1,2}|\#L\d+)?                                         # with a line
     | [a-z_][a-z0-9_-]*(?:/[a-z_][a-z0-9_.-]*){1,6}                          # a/path/of/words
-    | \\[nrt"'].*
+    | \\[nrt"'].* | [\#.][A-Za-z][A-Za-z_-]*                              # #a-selector
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
@@ -120,6 +120,8 @@ COMMON = frozenset(
     a an and are as at be by for from in is it must not of on or should that the this to was we with you
     """.split()  # noqa: SIM905
 )
+#: The shortest secret, by what its name says.
+_LEAST = {PASSWORD: 3, STRONG: 6, WEAK: 6, FAINT: 20}
 #: Characters by which a value is judged: more would not change the answer, only the time.
 JUDGED = 128
 _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
@@ -139,7 +141,7 @@ def is_placeholder(value: str) -> bool:
     low = value.lower()
     if value.isalnum() and value.isascii():  # one piece, as most tokens are; not of one letter, see above
         return low in _STANDS or "xxxxx" in value or "XXXX" in value or low == "xxx"
-    if value[:1] + value[-1:] in ("<>", "{}"):
+    if value[:1] + value[-1:] in ("<>", "{}") or low.startswith("&lt;"):
         return True
     for sign in _LEFT_OUT:
         if sign in value:
@@ -162,7 +164,17 @@ def is_reference(value: str) -> bool:
     """Whether ``value`` is code that reads a secret, a variable, a template, a path or a URL."""
     if _SIGNLESS.fullmatch(value):
         return value in _KEYWORDS
-    return bool(_REFERENCE.fullmatch(value))
+    return bool(_REFERENCE.fullmatch(value)) and not _is_dotted_token(value)
+
+
+def _is_dotted_token(value: str) -> bool:
+    """Whether a part of it is too long and too random for the name of an attribute, as in a JWT."""
+    parts = value.split(".")
+    if len(parts) == 1 or "/" in value or len(parts[-1]) < 8:  # that is the end of a file's name
+        return False
+    return any(
+        len(part) >= 16 and part.replace("-", "a").isalnum() and sum(map(str.isdigit, part)) >= 3 for part in parts
+    )
 
 
 def is_term(value: str) -> bool:
@@ -196,26 +208,30 @@ def is_mixed(value: str) -> bool:
 
 def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     """Whether ``value``, given to a name of that strength in an assignment, is a secret to mask."""
-    bare = value[:JUDGED].strip()
-    if len(bare) < (3 if strength == PASSWORD else 6) or MARK in value or is_placeholder(bare):
+    bare = value[:JUDGED].strip().strip("'\"")
+    if len(bare) < _LEAST[strength] or MARK in value or is_placeholder(bare):
+        return False
+    if bare[0] in "+.,)&" and bare[-1] in "+.,:=([{&":  # code that puts a text together
         return False
     low = bare.lower().rstrip(".,;:!?")
     if low in _STOP or (low in _TECH and strength < PASSWORD):
         return False
     if " " in bare:
-        return _phrase(bare, strength, quoted=quoted)
+        return _phrase(bare, strength, quoted=quoted) or _with_scheme(bare)
     if bare[0] in "$%<{" or ((not quoted and bare[0] in "@&*!?|>([\\") and is_reference(bare)):
         return _odd_password(bare, strength, quoted=quoted)
     if _ID.fullmatch(bare) or (not quoted and strength < PASSWORD and _PREFIXED_ID.fullmatch(bare)):
         if strength > WEAK:  # the name says what it is, unless the id says that too
-            return strength == PASSWORD or (len(bare) >= 8 and not _PREFIXED_ID.fullmatch(bare))
+            prefixed = _PREFIXED_ID.fullmatch(bare) and not bare.startswith(("sk_", "sk-"))  # a secret key
+            return strength == PASSWORD or (len(bare) >= 8 and not prefixed)
         return len(bare) >= 32 and bare.isalnum()
     if _SHAPE.fullmatch(bare):
         return strength == PASSWORD and ((bare.isdigit() and len(bare) >= 4) or ("#" in bare[3:] and "/" not in bare))
     if not quoted and is_reference(bare):
         return _random_path(bare)
-    if quoted and is_reference(bare) and not ("/" in bare and _random_path(bare)) and not has_secret_mix(bare):
-        return False
+    if quoted and is_reference(bare) and not ("/" in bare and _random_path(bare)):  # noqa: SIM102
+        if bare[0] in "/.~#" or not has_secret_mix(bare):
+            return False
     if _PLAIN.fullmatch(bare):
         return _word(bare, strength, quoted=quoted)
     return strength > WEAK or is_random(bare) or (quoted and has_secret_mix(bare) and len(bare) >= 8)
@@ -223,11 +239,11 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
 
 def _odd_password(value: str, strength: int, *, quoted: bool) -> bool:
     """A password may begin with ``$`` or ``%``: it is one when it could not be a name."""
-    rest = value.lstrip("$%@&*!?")
+    rest = value.lstrip("\\$%@&*!?")
     return (
         strength == PASSWORD
         and value[0] not in "<{(["
-        and not re.fullmatch(r"[\w.:-]*[%]?|[({\[].*", rest)
+        and not re.fullmatch(r"[\w.:-]*(?:[%\[(]|/.*)?|[({\[].*", rest)
         and (quoted or has_secret_mix(rest))
     )
 
@@ -265,10 +281,24 @@ def _phrase(value: str, strength: int, *, quoted: bool) -> bool:
     )
 
 
+def _with_scheme(value: str) -> bool:
+    """A token behind the word that says of which kind it is."""
+    _, _, token = value.partition(" ")
+    return (
+        len(token) >= 20
+        and " " not in token
+        and is_random(token)
+        and not _ID.fullmatch(token)
+        and not is_reference(token)
+    )
+
+
 def _word(value: str, strength: int, *, quoted: bool) -> bool:
     """Letters only, perhaps with separators: a name or a word."""
-    if strength == WEAK:
+    if strength <= WEAK:
         return is_random(value)
+    if is_term(value):
+        return False
     separated = not value.isalpha()
     if _NOUN.search(value) and (separated or not quoted):
         return quoted and strength == PASSWORD and len(value) >= 8 and "_" not in value and "." not in value
