@@ -79,6 +79,11 @@ FORMATS: dict[str, str] = {
     "rancher": "token-{L5}:{L54}", "octopus": "API-{U32}", "okta": "00{W40}", "trello": "ATTA{H64}{U8}", "apify": "apify_api_{A36}",
     "k3s": "K10{H64}::server:{H32}", "prefect": "pnu_{A36}", "duffel": "duffel_live_{W43}", "harness": "pat.{A22}.{H24}.{A20}",
     "infisical": "st.{H24}.{H32}.{H32}", "bitwarden": "0." + UUID + ".{A30}:{B22}==", "twitch": "oauth:{L30}", "easypost": "EZAK{A54}",
+    "sourcegraph instance": "sgp_{H16}_{H40}", "encoded jwt": "ZXlKaGJHY2lPaUpJVXpJMU5pSjku{A120}", "intra 42": "s-s4t2ud-{H64}",
+    "adobe": "p8e-{W32}", "dependency-track": "odt_{A32}", "cockroach": "CCDB1_{A22}_{A40}", "docker swarm": "SWMKEY-1-{A43}",
+    "asaas": "$aact_prod_{A40}", "devin": "apk_user_{A120}=", "cursor": "key_{H64}", "gc notify": "gcntfy-ci-" + UUID + "-" + UUID,
+    "aikido": "AIK_SECRET_{A64}", "truenas": "3-{A64}", "facebook app": "{D16}|{W27}", "bcrypt": "$2b$12${A53}", "sha512-crypt": "$6${A8}${A86}",
+    "teams webhook": "https://outlook.office.com/webhook/" + UUID + "@" + UUID + "/IncomingWebhook/{H32}/" + UUID,
 }  # fmt: skip
 
 #: How an agent comes to write down a bare token.
@@ -112,11 +117,14 @@ _PROSE = (
     "credentials: admin / {v}", "creds are deploy:{v}", "login with admin / {v}", "pw is {v}", "the passphrase is `{v}`", "My password is {v}, please remember it",
     "You can sign in with user bob and password {v}", "The db password (staging) is {v}", "password -> {v}", "the pass is {v}",
     "remember: the sudo password is {v}!", "the new password should be {v}", "ssh pass: {v}", "{v} is the password for the NAS",
-    "Das Passwort ist {v}", "the vault password they gave us is {v}",
+    "Das Passwort ist {v}", "the vault password they gave us is {v}", "Le mot de passe est {v}", "La contraseña es {v}",
+    "The readonly account has pass {v}.", "sudo password on prod = {v}", "Mailbox login: office@acme.dev, password {v}",
 )  # fmt: skip
 _PROSE_TOKENS = (
     "my token: {v}", "the API key is {v}", "here is the access token: {v}", "the token for CI is {v}", "use {v} as the api key", "API key for the weather service: {v}",
     "the secret is {v}", "The client secret we got is {v}", "auth token = {v}", "set the webhook secret to {v}", "with token {v} it works", "the key to the vault: token {v}",
+    "Stored token {v} in the keychain.", "They rotated the signing secret; the new one is {v}.", "put {v} into the GITHUB_TOKEN variable",
+    "The webhook is signed with {v} (shared secret).", "the token they shared yesterday, {v}, is revoked", "Secret key base is {v}",
 )  # fmt: skip
 _WEAK = (
     "hunter2",
@@ -570,6 +578,23 @@ dedup_key={H64}
 sort_key = created_at_desc_2024
 cursor_key: {H40}
 seed words: pick random numbers every time
+TEST_DB_PASSWORD= make test-db
+password pattern: [A-Za-z0-9]{{8,40}}
+salt: Int8Array | Int16Array
+private_key: Ed448PrivateKey
+def load(self, certfile, keyfile=None, password=None):
+Pass uint64 values without converting them
+Pass strict_mode=False to the token reader
+UPDATE users SET name=?,password=?,updated=? WHERE id = ?
+The access token expires in 3600 seconds, see RFC6749Section4
+The key for the cache is user_id:date.
+Session 2026-11-22T04:33 ended with handoff {H6} of the auth work
+use the token bucket with rate 100/s
+the signing key id is kid-2024-07
+cus_{A14} asked about the token limit
+OAuth2Client and Base64UrlToken live in src/auth/tokens.ts
+the secret to quick tests is fewer fixtures
+## 1.5.0 / 2020-03-03 call for testers
 base64 of the icon: data:image/png;base64,iVBORw0KGgo{B60}
 regex: [A-Za-z0-9_]{{20,}}
 AES-256-GCM with a random nonce

@@ -251,10 +251,11 @@ RULES = (
     ('gc-notify-key', '(?i)gcntfy-[a-z0-9_-]{1,80}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 0, 0.0, '', 0, '', '', True, 0),
     ('aikido-id', 'AIK_(?:CLIENT|SECRET)_[A-Za-z0-9]{20,80}\\b', 0, 0.0, '', 0, '', '', False, 0),
     ('truenas-key', '[0-9]{1,4}-[A-Za-z0-9]{64}\\b', 0, 4.0, '', 0, '', '', False, 66),
-    ('password-hash', '\\$(?:1\\$[./0-9A-Za-z]{1,8}\\$[./0-9A-Za-z]{22}|apr1\\$[./0-9A-Za-z]{1,8}\\$[./0-9A-Za-z]{22}|2[abxy]?\\$[0-9]{2}\\$[./0-9A-Za-z]{53}|[56]\\$(?:rounds=[0-9]{4,9}\\$)?[./0-9A-Za-z]{1,16}\\$[./0-9A-Za-z]{43,86}|[89]\\$[./0-9A-Za-z]{14}\\$[./0-9A-Za-z]{43}|y\\$[./0-9A-Za-z]{1,20}\\$[./0-9A-Za-z]{1,86}\\$[./0-9A-Za-z]{43}|argon2(?:id|i|d)\\$v=[0-9]{1,3}\\$m=[0-9,tp=]{5,40}\\$[A-Za-z0-9+/=]{8,100}\\$[A-Za-z0-9+/=]{20,200})', 0, 0.0, '', 0, ' \t\n"\'`=:,(>|', '', True, 0),
+    ('password-hash', '\\$(?:1\\$[./0-9A-Za-z]{1,8}\\$[./0-9A-Za-z]{22}|apr1\\$[./0-9A-Za-z]{1,8}\\$[./0-9A-Za-z]{22}|2[abxy]?\\$[0-9]{2}\\$[./0-9A-Za-z]{53}|[56]\\$(?:rounds=[0-9]{4,9}\\$)?[./0-9A-Za-z]{1,16}\\$[./0-9A-Za-z]{43,86}|[89]\\$[./0-9A-Za-z]{14}\\$[./0-9A-Za-z]{43}|y\\$[./0-9A-Za-z]{1,20}\\$[./0-9A-Za-z]{1,86}\\$[./0-9A-Za-z]{43}|argon2(?:id|i|d)\\$v=[0-9]{1,3}\\$m=[0-9,tp=]{5,40}\\$[A-Za-z0-9+/=]{8,100}\\$[A-Za-z0-9+/=]{20,200})', 0, 0.0, '', 0, '', '', True, 0),
     ('vault-unseal-key', '(?i)(?:unseal[ \\t]key[ \\t][0-9]{1,2}:|recovery[ \\t]key[ \\t][0-9]{1,2}:|vault[ \\t]operator[ \\t]unseal)[ \\t]{1,4}([A-Za-z0-9+/]{43,44}={0,2})', 1, 0.0, '', 0, '', '', False, 0),
     ('authorization-of-any-scheme', '(?i)authorization[\\"\'\\]]{0,2}[ \\t]{0,4}:[ \\t]{0,4}[\\"\'`]?(?:[a-z][a-z0-9_-]{1,24}[ \\t]{1,4})?([a-z0-9_.~+/:=-]{16,8000})', 1, 0.0, '', 0, '', 'random', True, 0),
     ('bundler-credentials', '(?i)bundle_(?:enterprise|gems)__contribsys__com[\\"\']?[ \\t]{0,4}[:=]{1,4}[ \\t]{0,4}[\\"\']?([0-9a-f]{8}:[0-9a-f]{8})', 1, 0.0, '', 0, '', '', False, 0),
+    ('google-app-password', '(?i)app(?:lication)?[ -]password[a-z ]{0,20}(?:[:=]|is|was)?[ \\t]{0,3}[\\"\'`]?([a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4})(?:[^a-z ]|$)', 1, 0.0, '', 0, '', '', False, 0),
 )
 # Keyword -> rules, by where it is looked for.
 # Rules without a keyword, each with the length of the shortest word that can hold a match.
@@ -690,6 +691,10 @@ LOWER = (
     ('accountkey=', (13,)),
     ('airtable', (160,)),
     ('algolia', (149,)),
+    ('app password', (251,)),
+    ('app-password', (251,)),
+    ('application password', (251,)),
+    ('application-password', (251,)),
     ('auth0', (183,)),
     ('auth=', (221,)),
     ('authorization', (214, 249)),

@@ -86,6 +86,12 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         return _trimmed(text, sign + 1, stop, "|") if stop > 0 else None
     if flag and sign > at and mark and mark not in "=:-|&>":
         return _read(text, sign, " ", whole=False)
+    return _behind_sign(text, start, end, sign)
+
+
+def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
+    """The value that the sign at ``sign`` gives to the name at ``text[start:end]``."""
+    mark = text[sign : sign + 1]
     after = _sign(text, sign)
     if not after:
         return None
@@ -95,6 +101,8 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         if typed:
             value = typed.end()
     sep = "?" if text.startswith(("==", "->", "→", "<-", "||"), sign) else ":" if mark == ":" else "="
+    if mark == "|":  # what is taken when there is none: a literal, or code
+        return _read_quoted(text, value, sep)
     return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast_redaction import assign, names, prose, values
 from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit
-from holdfast_redaction.values import PASSWORD, STRONG, WEAK
+from holdfast_redaction.values import FAINT, PASSWORD, STRONG, WEAK
 
 #: Behind every format of the table.
 RANK = 10_000
@@ -25,6 +25,8 @@ _SMALL_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "logged in", "sign in")
+#: Nouns of which a sentence that holds something striking tells it; of others only with a word before: "signing key".
+_TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")
 
 
 def find(text: str, lower: str, budget: Budget, start: int = 0, end: int | None = None) -> list[Hit]:
@@ -90,16 +92,18 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
     if value and not value.quoted:
         end = max(end, min(value.start + _LONG, value.end) if value.end - value.start > _LONG else end)
     is_word = name.replace(" ", "").isalpha() or noun in ("api-key", "api_key", "apikey")
-    if is_word or strength >= STRONG:
+    if (is_word and (strength > FAINT or noun in _TWO_WORDS)) or strength >= STRONG:
         if noun in ("pass", "pw"):
             strength = PASSWORD
         behind = start + len(name)
+        masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
         if noun in _CREDENTIALS:
             value = prose.pair_near(text, lower, behind)
         else:
-            masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
             value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word else None)
+        if value is None and not masked and (strength >= STRONG or noun in _TELLING):
+            value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content):
             return _hit(value, bare, strength), value.end
@@ -112,6 +116,8 @@ def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
         strength = STRONG
     if not values.can_be_secret(content, strength, quoted=value.quoted) or _is_assignment(content):
         return False
+    if value.sep == "=" and content.isalpha() and name.isupper() and text.endswith("= ", 0, value.start):
+        return _ends_statement(text, value.end)  # "DB_PASSWORD= make test" gives nothing
     if value.sep in ("(", ","):  # a call may also be given a name or a message
         return values.is_random(content) or (strength == PASSWORD and values.has_secret_mix(content))
     if value.sep == "?" and not value.quoted:

@@ -9,9 +9,9 @@ from holdfast_redaction.values import FAINT, PASSWORD, STRONG, WEAK
 
 #: What every name of a secret contains, in lower case. Only where one occurs is anything looked at.
 HINTS = (
-    "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de", "kennwort", "contrase",
-    "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in", "logged in",
-    "sign in",
+    "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de passe", "kennwort", "contraseña",
+    "contrasena", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
+    "logged in", "sign in",
 )  # fmt: skip
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -20,6 +20,8 @@ _PASSWORDS = tuple(
     password passwd passphrase passcode passwort kennwort motdepasse contraseña contrasena pwd passwrd psswd
     """.split()  # noqa: SIM905
 )
+#: ... with what no identifier holds.
+_FOREIGN = ("mot de passe", "contraseña")
 _SECRETS = tuple(
     """
     secret apikey accesskey secretkey authkey privatekey signingkey encryptionkey masterkey authtoken accesstoken
@@ -98,10 +100,10 @@ _PLAIN_KEYS = frozenset(
     foreign free function golden group hash header home host hot hotkey id idempotency image index item job join
     json keyboard known label language last layer left locale lock lookup major map marker message meta metadata
     minor missing model natural next node object option order page parent part partition path pk press pressed
-    previous primary prop property public query queue range react record redis ref region registry remote request
-    resource result return right route row s3 search segment serial setting shard shift short sort sorted source
-    space stable state storage store stream sub subject surrogate tab tag task that the this thread topic trace
-    translation translations tree type unique up url user value verification verifying version which
+    previous primary prop property protobuf public query queue range react record redis ref region registry remote
+    request resource result return right route row s3 search segment serial setting shard shift short sort sorted
+    source space stable state storage store stream sub subject surrogate tab tag task that the this thread topic
+    trace translation translations tree type unique up url user value verification verifying version which
     """.split()  # noqa: SIM905
 )
 
@@ -114,6 +116,8 @@ def words(identifier: str) -> list[str]:
 @lru_cache(2048)
 def strength(identifier: str) -> int:
     """How surely ``identifier`` names a secret: 0 not at all, else FAINT, WEAK, STRONG or PASSWORD."""
+    if identifier.lower() in _FOREIGN:
+        return PASSWORD
     parts = words(identifier)
     while parts and (parts[-1].isdigit() or (parts[-1] in _QUALIFIERS and len(parts) > 1)):
         parts.pop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from holdfast_redaction import national
 
 #: What every name of a password contains, whose value may be any word, and of the other secrets, which look random.
-_NAMES_WORD = r"(?:pass|pw|kennwort|contrase|mot de|seed|recovery|mnemonic)"
+_NAMES_WORD = r"(?:pass|pw|kennwort|contrase[nñ]a|mot de passe|seed|recovery|mnemonic)"
 _NAMES_RANDOM = r"(?:secret|token|key|cred|auth|pin|salt|cookie|bearer|licen|otp|login|log in|logged in|sign in)"
 
 _BLANKS = r"[ \t]*"
@@ -65,7 +65,7 @@ _MORE = (
 )
 #: What a sentence puts between a noun and its value, as in prose.py.
 _TELLS = (
-    r"(?:[ \t]*\([^)\n]+\))?"
+    r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]+\))?"
     r"(?:[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|für|von)[^:=\n\"`]*)?"
     rf"(?:,[ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|(?:to|as)[ \t]+)"
 )
@@ -119,6 +119,10 @@ CONTEXT = "(?i)" + "|".join(
         _PHRASE,
     )
 )
+
+_MIXTURE = "(?-i:[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z])"
+#: For ``context``, too: a noun, and what could be nothing but a secret in the same line.
+NEAR = rf"(?i)(?:{_NAMES_WORD}|{_NAMES_RANDOM})[^\n]*{_MIXTURE}|{_MIXTURE}[^\n]*(?:{_NAMES_WORD}|{_NAMES_RANDOM})"
 
 #: For ``pem``.
 KEY = "-----BEGIN "

@@ -21,6 +21,8 @@ _BODY = Lazy(
     r"(?:(?:\s|\\[nrt]|[\"'+,>|\\]){0,80}(?:[A-Za-z0-9+/=]{12,}|(?:Proc-Type|DEK-Info|Comment|Version|Charset):[^\n\\]{0,200}))+",
     re.ASCII,
 )
+#: What every key holds, however its lines are broken; code that names header and footer does not.
+_MATERIAL = Lazy(r"[A-Za-z0-9+/]{16}")
 _LAST = Lazy(r"(?:\s|\\[nrt]){0,8}[A-Za-z0-9+/]{2,}={0,2}(?=\s|\\|\"|'|$)", re.ASCII)
 
 
@@ -49,7 +51,7 @@ def _block_end(text: str, start: int, footer: int, following: int) -> int:
     body = _BODY.match(text, start)
     if footer <= len(text) and following < 0 and footer - start <= _MAX_BLOCK:
         closing = _FOOTER.match(text, footer)
-        if closing and (body or footer - start > 8):
+        if closing and (body or _MATERIAL.search(text, start, footer)):
             return closing.end()
     if not body:
         return 0

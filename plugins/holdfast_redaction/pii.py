@@ -165,14 +165,15 @@ def _groups_of_digits(text: str, lower: str, area: tuple[int, int], kinds: froze
             "government" in kinds and _CPF.fullmatch(digits) and numbers.is_cpf(re.sub(r"\D", "", digits))
         ):
             hits.append(Hit(start, end, "government", RANK, "government"))
-        elif "card" in kinds and any(map(_is_card, cards := list(_LONG.finditer(text, start, end)))):
-            hits += [Hit(*m.span(), "card", RANK, "card") for m in cards if _is_card(m)]
+        elif "card" in kinds and (cards := [m for m in _LONG.finditer(text, start, end) if _is_card(m)]):
+            hits += [Hit(*m.span(), "card", RANK, "card") for m in cards]
         elif "phone" in kinds and _is_phone(digits, lower[max(0, start - 30) : start]):
             hits.append(Hit(start, end, "phone", RANK, "phone"))
 
 
 def _is_card(found: re.Match[str]) -> bool:
-    return numbers.is_card(re.sub(r"\D", "", found[0])) and _evenly(found[0])
+    fraction = re.search(r"\d\.$", found.string[max(0, found.start() - 2) : found.start()])
+    return not fraction and numbers.is_card(re.sub(r"\D", "", found[0])) and _evenly(found[0])
 
 
 def _evenly(number: str) -> bool:
@@ -186,6 +187,7 @@ def _is_phone(number: str, before: str) -> bool:
     if (
         not 7 <= len(digits) <= 15
         or re.match(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d+(?:\.\d+)+$", number)
+        or re.search(r"\d{4}-\d\d-\d\d", number)
         or len(set(digits)) < 3
     ):
         return False

@@ -7,14 +7,12 @@ one, and only when it is in quotes or could not be a word.
 
 from __future__ import annotations
 
+import re
+
 from holdfast_redaction import values
 from holdfast_redaction.assign import Value
 from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.values import PASSWORD
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import re
 
 # All of these read the text in lower case: an expression that ignores case takes twice the time.
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|(\S{2,400}))"
@@ -24,7 +22,7 @@ _MORE = (
     r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
 _AFTER = Lazy(
-    r"(?:[ \t]*\([^)\n]{1,60}\))?"
+    r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]{1,60}\))?"
     r"(?:[ \t]+(?:for|of|to|on|in|at|from|i|we|you|they|that|which|used|using|here|there|für|von)\b[^:=\n\"`]{0,70}?)?"
     r"(?:,[ \t]+)?[ \t]*(?:"
     + _BE
@@ -44,12 +42,30 @@ _PAIR = Lazy(
 _PHRASE = Lazy(
     r"[\"'`]?[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})[\"'`]?\s*(?:[.,;}\n]|$)"
 )
-_COUNTED = Lazy(r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}")
+#: A word that no path, address or assignment is part of; and what tells it from other words.
+_TOKEN = Lazy(r"(?<![^\s\"'`(\[{,;:])[A-Za-z0-9][^\s\"'`<>(){}\[\],;|/\\=@:]{7,127}(?![/\\=@:\[(]\S)")
+_MIXTURE = Lazy(
+    r"[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z]", re.ASCII
+)
+_RUNS = Lazy(r"[0-9]+|[A-Za-z]+", re.ASCII)
+#: Names with digits, and ids that say of what they are.
+_NAMED = Lazy(
+    r"(?i:sha-?\d+|base-?\d\d|utf-?\d+|o?auth2?|md5|rsa-?\d+|aes-?\d+|https?2?|ipv[46]|x509|[ehr]s\d{3}|py3|k8s|s3|ec2|web3|h2|p256"
+    r"|pbkdf2|argon2|win\d\d|x86|arm64|u?int\d+|float\d+|v\d+)"
+)
+_OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
+#: ``pass name=value``
+_OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
+#: How far around the noun, in characters.
+_NEAR = 120
+_COUNTED = Lazy(
+    r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}|u?int\d+|float\d+"
+)
 #: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
 _STARTS = frozenset(
     """
     is was are were will should must has reads equals became becomes ist lautet war es est for of to on in at from i we
-    you they that which used using here there für von as
+    you they that which used using here there für von as base value string phrase
     """.split()  # noqa: SIM905
 )
 _SIGNS = tuple("(:=-–—→")
@@ -102,6 +118,38 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     return None if value and values.is_protected(text[value.start : value.end]) else value
 
 
+def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
+    """A secret in the same line as the noun at ``text[start:end]``, however the sentence goes on or began: only what could
+    be nothing else. None when the line tells of a secret that is masked."""
+    first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
+    last = text.find("\n", end, end + _NEAR)
+    last = last if last >= 0 else min(len(text), end + _NEAR)
+    if text.find(values.MARK, first, last) >= 0:
+        return None
+    for found in _TOKEN.finditer(text, first, last):
+        at = found.start()
+        stop = _rstrip(text, at, found.end()) + text.startswith("!", _rstrip(text, at, found.end()))
+        if (
+            (stop <= start or at >= end)
+            and not (at and text[at - 1].isalnum())
+            and _is_striking(text[at:stop], strength)
+        ):
+            return Value(at, stop, " ", quoted=False)
+    return None
+
+
+def _is_striking(value: str, strength: int) -> bool:
+    """Whether capitals, small letters and digits stand as close together as in no word, name or id."""
+    if not _MIXTURE.search(" ".join(_NAMED.split(value))) or _OTHER_ID.match(value):
+        return False
+    digits = sum(map(str.isdigit, value))
+    if strength == PASSWORD:
+        ok = len(value) >= 8 and (digits > 1 or any(sign in value for sign in "!#$%^&*+?"))
+    else:
+        ok = len(value) >= 16 and digits > 1 and len(_RUNS.findall(value)) > 4
+    return ok and not values.is_protected(value) and values.can_be_secret(value, strength, quoted=False)
+
+
 def pair_near(text: str, lower: str, end: int) -> Value | None:
     """The password of "credentials: admin / X"."""
     found = _PAIR.match(lower, end, min(len(text), end + 320))
@@ -141,7 +189,7 @@ def _quoted_secret(value: str, strength: int) -> bool:
 
 def _stands_out(value: str, strength: int) -> bool:
     """Whether an unquoted value in a sentence could not be a word, a name, a number or a term."""
-    if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s"):
+    if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s") or _OPTION.match(value):
         return False
     if strength < PASSWORD:
         if values.is_protected(value) and not (len(value) >= 32 and value.isalnum()):

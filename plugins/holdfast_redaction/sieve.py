@@ -59,6 +59,7 @@ class Sieve:
         self._anywhere = self._set([*anywhere, needs.KEY, *needs.PERSONAL.values()])
         self._behind_a_sign = self._set(behind_a_sign)
         self._context = self._set([needs.CONTEXT])
+        self._near = self._set([needs.NEAR])
         self._exact = _table.WORDS + _table.TEXT
         escape = re2.escape
         self._literals = self._set(
@@ -88,7 +89,8 @@ class Sieve:
         data = _encoded(text)
         if data is None:
             return EVERY
-        matched, behind_a_sign, context = self._anywhere(data), self._behind_a_sign(data), self._context(data)
+        matched, behind_a_sign = self._anywhere(data), self._behind_a_sign(data)
+        context = self._context(data) or self._near(data)
         if not (matched or behind_a_sign or context):
             return NOTHING
         found = {self._searches[index] for index in matched} if matched else set()
@@ -132,7 +134,7 @@ class Sieve:
             first = start if not start or text[start - 1] == "\n" else max(0, start - _BEFORE)
             last = stop if not odd and _is_closed(lower, start, stop) else _below(text, stop)
             data = _encoded(text[first:last])
-            if data is None or self._context(data):
+            if data is None or self._context(data) or self._near(data):
                 yield start, stop
             start = stop
 

@@ -120,6 +120,12 @@ COMMON = frozenset(
     a an and are as at be by for from in is it must not of on or should that the this to was we with you
     """.split()  # noqa: SIM905
 )
+#: A regular expression; and the name of a class.
+_PATTERN = Lazy(r"\[[^\]\s]{2,}\](?:[{+*?]|$)|\(\?[:iP<]|\{\d+,?\d*\}")
+_CLASS = Lazy(
+    r"(?:\w+\.)?[A-Z][a-z]\w*(?:Key|Token|Secret|Credentials?|Password|Bytes|Str|Array|Buffer|Type|Enum)s?[,;]?",
+    re.ASCII,
+)
 #: The shortest secret, by what its name says.
 _LEAST = {PASSWORD: 3, STRONG: 6, WEAK: 6, FAINT: 20}
 #: Characters by which a value is judged: more would not change the answer, only the time.
@@ -213,8 +219,10 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
         return False
     if bare[0] in "+.,)&" and bare[-1] in "+.,:=([{&":  # code that puts a text together
         return False
-    low = bare.lower().rstrip(".,;:!?")
+    low = bare.lower().strip(".,;:!?()[]{}")
     if low in _STOP or (low in _TECH and strength < PASSWORD):
+        return False
+    if _PATTERN.search(bare) or (strength < PASSWORD and _CLASS.fullmatch(bare)):
         return False
     if " " in bare:
         return _phrase(bare, strength, quoted=quoted) or _with_scheme(bare)
@@ -243,6 +251,7 @@ def _odd_password(value: str, strength: int, *, quoted: bool) -> bool:
     return (
         strength == PASSWORD
         and value[0] not in "<{(["
+        and rest[:1] not in (",", ";", ")")  # a parameter of a statement
         and not re.fullmatch(r"[\w.:-]*(?:[%\[(]|/.*)?|[({\[].*", rest)
         and (quoted or has_secret_mix(rest))
     )
