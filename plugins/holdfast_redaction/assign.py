@@ -29,9 +29,12 @@ _DECLARED = Lazy(
     r"[ \t][*&]?(?:string|str|char|byte|rune|text|varchar|nsstring)[\w()\[\]*]{0,20}[ \t]{0,8}:?=[ \t]{0,8}(?![=>~])",
     re.ASCII | re.IGNORECASE,
 )
+#: The block of a variable, as in Terraform.
+_DEFAULT = Lazy(r"[\"']\s{0,4}\{[^{}]{0,80}?default\s{0,4}=\s{0,4}")
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
 #: A literal that is handed to its type.
 _WRAPPED = Lazy(r"(?:\[\](?:byte|rune)|[Ss]tr(?:ing)?|bytes|Buffer\.from|Secret(?:Str|String)?)\((?=[\"'`])")
+_WRAPS = frozenset("[sSbB")
 #: Longer values without quotes are known formats; the limit bounds the work on hostile text.
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
@@ -69,6 +72,9 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         return _read(text, declared.end(), "=", whole=False) if declared else None
     at = end + _quote_at(text, end)
     quoted_name = at > end
+    default = _DEFAULT.match(text, end) if quoted_name else None
+    if default:
+        return _read_quoted(text, default.end(), "=")
     while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:
         at += 1
     called = at == end and text[at : at + 1] == "("
@@ -122,7 +128,7 @@ def _sign(text: str, at: int) -> int:
 
 
 def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
-    wrapped = _WRAPPED.match(text, at)
+    wrapped = _WRAPPED.match(text, at) if text[at : at + 1] in _WRAPS else None
     quoted = _read_quoted(text, wrapped.end() if wrapped else at, sep)
     if quoted:
         return quoted

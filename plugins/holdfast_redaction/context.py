@@ -16,7 +16,7 @@ _LONGEST_HINT = max(map(len, names.HINTS))
 #: A value without quotes that is longer and no secret is not searched for further names up to here.
 _LONG = 64
 #: Nouns that are a secret only with the word before them: "api key".
-_TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin")
+_TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin", "seed")
 #: Words before a noun that do not say what kind of token or key it is.
 _SMALL_WORDS = frozenset(
     """
@@ -24,14 +24,16 @@ _SMALL_WORDS = frozenset(
     new old one
     """.split()  # noqa: SIM905
 )
-_CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", "log in", "logged in", "sign in")
+_CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", *names.LOGINS)
 #: Nouns of which a sentence that holds something striking tells it; of others only with a word before: "signing key".
 _TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")
 
 
-def find(text: str, lower: str, budget: Budget, start: int = 0, end: int | None = None) -> list[Hit]:
+def find(
+    text: str, lower: str, budget: Budget, start: int = 0, end: int | None = None, *, striking: bool = True
+) -> list[Hit]:
     """Every value given to the name of a secret that begins in ``text[start:end]``. ``lower`` is ``text`` in lower
-    case, of the same length."""
+    case, of the same length; ``striking`` says whether there may be one that is only near to it."""
     hits: list[Hit] = []
     seen: set[int] = set()
     stop = len(text) if end is None else end
@@ -45,7 +47,7 @@ def find(text: str, lower: str, budget: Budget, start: int = 0, end: int | None 
             first, behind = _name_around(text, at, at + len(hint))
             if first not in seen:
                 seen.add(first)
-                hit, through = _look(text, lower, first, behind)
+                hit, through = _look(text, lower, first, behind, striking=striking)
                 if hit:
                     hits.append(hit)
                 behind = max(behind, through)
@@ -66,27 +68,23 @@ def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
+def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tuple[Hit | None, int]:
     """The secret given to the name at ``text[start:end]``, and how far the text is thereby looked through: names inside
     of a value are part of it."""
     name = text[start:end]
     flag = name.startswith("--")
     bare = name.lstrip("-.")
-    strength = names.strength(bare)
     noun = lower[start:end]
     if noun.endswith(prose.PHRASES):
         row = prose.phrase_behind(lower, end, noun)
         if row and not _inside_mark(text, start):
             return _hit(row, bare, PASSWORD), row.end
-    if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
-        before = _word_before(lower, start - 1)
-        if before and before not in _SMALL_WORDS:
-            strength = names.strength(f"{before}_{noun}")
-    if not strength or _inside_mark(text, start):
+    strength, told = _strength(text, lower, start, end, bare)
+    if not strength or _inside_mark(text, start) or _in_arn(text, start):
         return None, end
     if flag and strength == WEAK:
         strength = STRONG
-    value = assign.value_of(text, start, end, flag=flag)
+    value = None if told else assign.value_of(text, start, end, flag=flag)
     if value and _accept(text, value, strength, bare):
         return _hit(value, bare, strength), value.end
     if value and not value.quoted:
@@ -102,12 +100,24 @@ def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]
         else:
             value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word else None)
-        if value is None and not masked and (strength >= STRONG or noun in _TELLING):
+        if striking and value is None and not masked and (strength >= STRONG or noun in _TELLING):
             value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content):
             return _hit(value, bare, strength), value.end
     return None, end
+
+
+def _strength(text: str, lower: str, start: int, end: int, bare: str) -> tuple[int, bool]:
+    """How surely the name at ``text[start:end]`` is that of a secret, and whether only a sentence can give it."""
+    noun = lower[start:end]
+    if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
+        before = _word_before(lower, start - 1)
+        if before and before not in _SMALL_WORDS:
+            return names.strength(f"{before}_{noun}"), False
+        if noun == "key" and text[end : end + 1] == " ":  # of what, the sentence may have told before: "with key ..."
+            return FAINT, True
+    return names.strength(bare), False
 
 
 def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
@@ -155,6 +165,13 @@ def _word_before(text: str, at: int) -> str:
 def _inside_mark(text: str, at: int) -> bool:
     """Whether the name is the rule's own name in an earlier redaction."""
     return text.endswith(values.MARK, 0, at)
+
+
+def _in_arn(text: str, at: int) -> bool:
+    """Whether the name is part of that of an AWS resource: "arn:aws:secretsmanager:...:secret:name"."""
+    return text[at - 1 : at] == ":" and text[max(0, at - 100) : at].rsplit(maxsplit=1)[-1].lstrip("\"'`(<").startswith(
+        "arn:"
+    )
 
 
 def _hit(value: assign.Value, name: str, strength: int) -> Hit:

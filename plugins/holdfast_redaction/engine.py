@@ -122,9 +122,10 @@ class Scanner:
                 budget, lower = Budget(len(text), self._seconds), _lower(text)
             if "formats" in possible:
                 hits += self._formats.find(text, lower, sieve.keywords(piece), budget, start, end)
-            if "context" in possible:
-                for first, last in sieve.lines(text, lower, start, end):
-                    hits += context.find(text, lower, budget, first, last)
+            striking = "striking" in possible
+            if striking or "context" in possible:
+                for first, last in sieve.lines(text, lower, start, end, striking=striking):
+                    hits += context.find(text, lower, budget, first, last, striking=striking)
             if "private-key" in possible and not keys:
                 keys = True
                 hits += pem.find(text)

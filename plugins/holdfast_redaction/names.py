@@ -11,7 +11,7 @@ from holdfast_redaction.values import FAINT, PASSWORD, STRONG, WEAK
 HINTS = (
     "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de passe", "kennwort", "contraseña",
     "contrasena", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
-    "logged in", "sign in",
+    "logged in", "sign in", "schlüssel", "schluessel", "jeton", "clave",
 )  # fmt: skip
 
 _WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -85,10 +85,12 @@ _QUALIFIERS = frozenset(
     secondary literal test local backup main confirm confirmation again
     """.split()  # noqa: SIM905
 )
+LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")
 #: Other names of secrets, which may name much else.
 _WEAK_NAMES = frozenset(
     """
     auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins
+    jeton clave
     """.split()  # noqa: SIM905
 )
 #: Words before ``key`` that make it one of a table, a map or a lock, or one that everybody may see.
@@ -116,8 +118,11 @@ def words(identifier: str) -> list[str]:
 @lru_cache(2048)
 def strength(identifier: str) -> int:
     """How surely ``identifier`` names a secret: 0 not at all, else FAINT, WEAK, STRONG or PASSWORD."""
-    if identifier.lower() in _FOREIGN:
+    low = identifier.lower()
+    if low in _FOREIGN:
         return PASSWORD
+    if low.endswith(("schlüssel", "schluessel")):
+        return STRONG if low.startswith(("api", "geheim", "zugangs", "zugriffs")) else FAINT
     parts = words(identifier)
     while parts and (parts[-1].isdigit() or (parts[-1] in _QUALIFIERS and len(parts) > 1)):
         parts.pop()
@@ -153,7 +158,9 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
             if before and (before[-1] in _SECRET_KEYS or "secret" in before or "api" in before)
             else _key_of(identifier, before)
         )
-    if last in _WEAK_NAMES or identifier.lower() in ("log in", "logged in", "sign in"):
+    if last == "seed" and before and before[-1] in ("otp", "totp", "hotp", "fa", "mfa"):
+        return STRONG
+    if last in _WEAK_NAMES or identifier.lower() in LOGINS:
         return WEAK
     return 0
 

@@ -11,7 +11,10 @@ from holdfast_redaction import national
 
 #: What every name of a password contains, whose value may be any word, and of the other secrets, which look random.
 _NAMES_WORD = r"(?:pass|pw|kennwort|contrase[nñ]a|mot de passe|seed|recovery|mnemonic)"
-_NAMES_RANDOM = r"(?:secret|token|key|cred|auth|pin|salt|cookie|bearer|licen|otp|login|log in|logged in|sign in)"
+_NAMES_RANDOM = (
+    r"(?:secret|token|key|cred|auth|pin|salt|cookie|bearer|licen|otp|login|log in|logged in|sign in|schl(?:ü|ue)ssel"
+    r"|jeton|clave)"
+)
 
 _BLANKS = r"[ \t]*"
 _SPACE = r"[^!-~\n]+"
@@ -66,8 +69,9 @@ _MORE = (
 #: What a sentence puts between a noun and its value, as in prose.py.
 _TELLS = (
     r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]+\))?"
-    r"(?:[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|für|von)[^:=\n\"`]*)?"
-    rf"(?:,[ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|(?:to|as)[ \t]+)"
+    r"(?:[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|between|protecting|behind"
+    r"|changed|rotated|reset|updated|für|von|vom|zum|der|des|im|de|del|du|d'acc|d'api|pour|para|por)[^\n\"`]*)?"
+    rf"(?:,[ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|(?:to|as|auf)[ \t]+)"
 )
 
 
@@ -76,6 +80,7 @@ def _given(name: str, value: str, content: str) -> tuple[str, ...]:
     return (
         rf"{name}{_BEHIND}(?:(?:{_SIGN}|{_DECLARED}){value}|[(,]{_BLANKS}{_QUOTED}|\|{_BLANKS}{content})",
         rf"<[0-9A-Za-z_.-]*{name}{_BEHIND}>\s*{content}",
+        rf"{name}{_BEHIND}\s*\{{[^{{}}]*default\s*=\s*{_QUOTED}",
         rf"--[0-9A-Za-z_.-]*{name}{_BEHIND}{value}",
         rf"{name}{_BEHIND}\s*,?\s*(?:-\s)?[\"']?value[\"']?{_BLANKS}[:=]{_BLANKS}{value}",
     )
@@ -85,7 +90,7 @@ def _told(noun: str, quoted: str, bare: str) -> tuple[str, ...]:
     """A secret's ``noun`` with a value behind it in a sentence, ``quoted`` or with ``bare`` in it."""
     return (
         rf"{noun}[A-Za-z]*{_TELLS}(?:{quoted}|[^\t-\r ]*{bare})",
-        rf"{noun}[A-Za-z]*[ \t]{{1,2}}(?:(?:of|be|to)[ \t]+)?[^ \n]*{bare}",
+        rf"{noun}[A-Za-z]*(?:[ \t]{{1,2}}(?:(?:of|be|to)[ \t]+)?|,[ \t]+)[^ \n]*{bare}",
     )
 
 
@@ -93,7 +98,8 @@ _WORD_NOUN = rf"{_NAMES_WORD}(?:[A-Za-z]*[ -]keys?)?"
 
 #: "x is the token"
 _BEFORE = (
-    rf"(?:[\"'`]|{_SYMBOL}[^\t-\r \"'`]*),?{_SPACE}(?:as|is|was|for|=){_SPACE}(?:[^\n]*{_SPACE})?[A-Za-z]*(?:api[-_])?"
+    rf"(?:[\"'`]|{_SYMBOL}[^\t-\r \"'`]*),?{_SPACE}(?:as|is|was|for|=|that's|als|comme|como){_SPACE}"
+    r"(?:[^\n]*[^!-~\n])?[A-Za-z]*(?:api[-_])?"
     rf"(?:{_NAMES_WORD}|{_NAMES_RANDOM})"
 )
 #: "credentials are admin / x"

@@ -16,23 +16,38 @@ from holdfast_redaction.values import PASSWORD
 
 # All of these read the text in lower case: an expression that ignores case takes twice the time.
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|(\S{2,400}))"
-_BE = r"(?:is|was|are|were|will[ \t]+be|should[ \t]+be|must[ \t]+be|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est|:|=|->|→|–|—)"
+_BE = (
+    r"(?:\b(?:is|was|are|were|will[ \t]+be|should[ \t]+be|must[ \t]+be|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est)\b"
+    r"|:|=|->|→|–|—)"
+)
 _MORE = (
     r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be"
     r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
-_AFTER = Lazy(
-    r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]{1,60}\))?"
-    r"(?:[ \t]+(?:for|of|to|on|in|at|from|i|we|you|they|that|which|used|using|here|there|für|von)\b[^:=\n\"`]{0,70}?)?"
-    r"(?:,[ \t]+)?[ \t]*(?:"
-    + _BE
-    + _MORE
-    + r"{0,2}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])to[ \t]+)"
-    + _VALUE
+#: With what a sentence goes on behind the noun before it gives the value.
+_ABOUT = frozenset(
+    """
+    for of to on in at from i we you they that which used using here there between protecting behind changed rotated
+    reset updated für von vom zum der des im de del du d'accès d'api pour para por
+    """.split()  # noqa: SIM905
 )
+
+
+def _after(between: str) -> Lazy:
+    return Lazy(
+        r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]{1,60}\))?"
+        rf"(?:[ \t]+(?:{'|'.join(sorted(_ABOUT))})\b{between})?"
+        rf"(?:,[ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])(?:to|auf)[ \t]+){_VALUE}"
+    )
+
+
+#: The first verb or sign may be that of another thing: then the last one counts.
+_AFTER, _AFTER_ALL = _after(r"[^:=\n\"`]{0,70}?"), _after(r"[^\n\"`]{0,70}")
+#: "the old password, x, ..."
+_APPOSED = Lazy(r",[ \t]+([^\s,]{8,64}),")
 _DIRECT = Lazy(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
 _BEFORE = Lazy(
-    r"(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
+    r"(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=|that's|als|comme|como)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
     r"(?:[\w-]{1,20}\s+){0,3}$"
 )
 _PAIR = Lazy(
@@ -40,7 +55,7 @@ _PAIR = Lazy(
     r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
 )
 _PHRASE = Lazy(
-    r"[\"'`]?[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})[\"'`]?\s*(?:[.,;}\n]|$)"
+    r"[\"'`]?[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})(?:[\"'`]|\s*(?:[.,;}()\n]|$))"
 )
 #: A word that no path, address or assignment is part of; and what tells it from other words.
 _TOKEN = Lazy(r"(?<![^\s\"'`(\[{,;:])[A-Za-z0-9][^\s\"'`<>(){}\[\],;|/\\=@:]{7,127}(?![/\\=@:\[(]\S)")
@@ -64,10 +79,10 @@ _COUNTED = Lazy(
 #: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
 _STARTS = frozenset(
     """
-    is was are were will should must has reads equals became becomes ist lautet war es est for of to on in at from i we
-    you they that which used using here there für von as base value string phrase
+    is was are were will should must has reads equals became becomes ist lautet war es est as auf base value string
+    phrase
     """.split()  # noqa: SIM905
-)
+).union(_ABOUT)
 _SIGNS = tuple("(:=-–—→")
 #: Names of secrets that are a row of words; behind the latter three it is that of a wallet: so many words at least, none
 #: longer than that. Source: BIP-39.
@@ -100,10 +115,26 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
         value = found and _judge(text, found, strength, noun, sure=True)
         if value:
             return value
-    if first in ("of", "be", "to") or not first.isalpha():
+        last = _AFTER_ALL.match(lower, end, stop) if first in _ABOUT else None
+        if last and (not found or last.end() > found.end()):
+            value = _judge(text, last, strength, noun, sure=True)
+            if value:
+                return value
+    if lower[end : end + 1] == ",":
+        found = _APPOSED.match(lower, end, stop)
+        return found and _judge(text, found, strength, noun, sure=True)
+    if first in ("of", "be", "to") or not first.isalpha() or _is_letters_mixed(text, end, first):
         found = _DIRECT.match(lower, end, stop)
         return found and _judge(text, found, strength, noun, sure=False)
     return None
+
+
+def _is_letters_mixed(text: str, end: int, first: str) -> bool:
+    """Whether the word behind the noun, ``first`` in lower case, is a token made of letters."""
+    if len(first) < 16:
+        return False
+    at = text.find(text[end:].split(maxsplit=1)[0][:16], end)
+    return values.is_mixed(text[at : at + len(first)])
 
 
 def value_before(text: str, lower: str, start: int, strength: int, noun: str) -> Value | None:
@@ -206,7 +237,9 @@ def _stands_out(value: str, strength: int) -> bool:
 
 def _may_be_given_before(before: str) -> bool:
     """Whether _BEFORE can match: five searches for a word take a tenth of the time of one expression."""
-    return " is " in before or " for " in before or " as " in before or " was " in before or " = " in before
+    return any(
+        word in before for word in (" is ", " for ", " as ", " was ", " = ", " that's ", " als ", " comme ", " como ")
+    )
 
 
 def _rstrip(text: str, start: int, end: int) -> int:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: Names of searches beside those of ``needs.PERSONAL``.
-FORMATS, CONTEXT, KEY = "formats", "context", "private-key"
-EVERY = frozenset((FORMATS, CONTEXT, KEY, *needs.PERSONAL))
+FORMATS, CONTEXT, STRIKING, KEY = "formats", "context", "striking", "private-key"
+EVERY = frozenset((FORMATS, CONTEXT, STRIKING, KEY, *needs.PERSONAL))
 NOTHING: frozenset[str] = frozenset()
 
 #: Characters of a piece: a search that may find something searches all of it.
@@ -57,9 +57,8 @@ class Sieve:
         anywhere, behind_a_sign = HEADS
         self._searches = (*[FORMATS for _ in anywhere], KEY, *needs.PERSONAL)
         self._anywhere = self._set([*anywhere, needs.KEY, *needs.PERSONAL.values()])
-        self._behind_a_sign = self._set(behind_a_sign)
+        self._behind_a_sign = self._set([needs.NEAR, *behind_a_sign])
         self._context = self._set([needs.CONTEXT])
-        self._near = self._set([needs.NEAR])
         self._exact = _table.WORDS + _table.TEXT
         escape = re2.escape
         self._literals = self._set(
@@ -89,13 +88,12 @@ class Sieve:
         data = _encoded(text)
         if data is None:
             return EVERY
-        matched, behind_a_sign = self._anywhere(data), self._behind_a_sign(data)
-        context = self._context(data) or self._near(data)
+        matched, behind_a_sign, context = self._anywhere(data), self._behind_a_sign(data), self._context(data)
         if not (matched or behind_a_sign or context):
             return NOTHING
         found = {self._searches[index] for index in matched} if matched else set()
         if behind_a_sign:
-            found.add(FORMATS)
+            found.update([FORMATS if index else STRIKING for index in behind_a_sign])
         if context:
             found.add(CONTEXT)
         return found
@@ -121,9 +119,10 @@ class Sieve:
             return ((0, size, text),)
         return (piece for start, end in areas or [(0, size)] for piece in _cut_up(text, start, end))
 
-    def lines(self, text: str, lower: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    def lines(self, text: str, lower: str, start: int, end: int, *, striking: bool) -> Iterator[tuple[int, int]]:
         """Of ``text[start:end]``, a piece in which a name may be given a secret, the lines in which it may be.
-        ``lower`` is ``text`` in lower case, of the same length."""
+        ``lower`` is ``text`` in lower case, of the same length; ``striking`` says whether one may be near to its name
+        without being given to it."""
         if text.find("\n", start, end - 1) < 0:  # has been asked
             yield start, end
             return
@@ -134,7 +133,7 @@ class Sieve:
             first = start if not start or text[start - 1] == "\n" else max(0, start - _BEFORE)
             last = stop if not odd and _is_closed(lower, start, stop) else _below(text, stop)
             data = _encoded(text[first:last])
-            if data is None or self._context(data) or self._near(data):
+            if data is None or self._context(data) or (striking and 0 in (self._behind_a_sign(data) or ())):
                 yield start, stop
             start = stop
 

@@ -38,6 +38,7 @@ _SHAPE = Lazy(
     | \d{4}-\d\d-\d\d(?:[T_]\S+)? | \d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:[ap]m|z)?                     # time
     | [-+~≈<>]{0,2}\d[\d,._]*(?:\s?(?:%|[kmgtp]i?b?|[munµ]?s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?
         |years?|x|px|rem|em|k|m|tok|tokens?|bit|bits|bytes?|chars?|characters?|hz|mhz|ghz|usd|eur))?(?:/[a-z]{1,4})?          # number
+    | pk_(?:test|live)_\w+                                                                       # publishable key
     | ssh-(?:rsa|dss|ed25519)\S* | ecdsa-\S+ | AAAA[BCE]3\S* | MII[A-Z]\S*                            # public key
     | (?:[0-9a-f]{2}:){5,}[0-9a-f]{2}                                                            # fingerprint
     """,
@@ -120,6 +121,8 @@ COMMON = frozenset(
     a an and are as at be by for from in is it must not of on or should that the this to was we with you
     """.split()  # noqa: SIM905
 )
+_DOTTED = Lazy(r"\w+(?:\.\w+)+", re.ASCII)
+_LEET = Lazy(r"[A-Za-z]\d+[A-Za-z]|[A-Z][a-z]+\d\d+$", re.ASCII)
 #: A regular expression; and the name of a class.
 _PATTERN = Lazy(r"\[[^\]\s]{2,}\](?:[{+*?]|$)|\(\?[:iP<]|\{\d+,?\d*\}")
 _CLASS = Lazy(
@@ -183,6 +186,15 @@ def _is_dotted_token(value: str) -> bool:
     )
 
 
+def _is_dotted_password(value: str) -> bool:
+    """Whether it is no attribute though it has a point: digits inside of a word, or at its end behind a capital."""
+    return (
+        bool(_DOTTED.fullmatch(value))
+        and not _NOUN.search(value)
+        and any(_LEET.search(part) and part.lower() not in _TECH for part in value.split("."))
+    )
+
+
 def is_term(value: str) -> bool:
     """Whether ``value`` is made of algorithm names (``PBKDF2-hashed``) or of words that prose uses of secrets."""
     pieces = [p for p in re.split(r"[-_/.,]", value.lower()) if p]
@@ -217,12 +229,10 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     bare = value[:JUDGED].strip().strip("'\"")
     if len(bare) < _LEAST[strength] or MARK in value or is_placeholder(bare):
         return False
-    if bare[0] in "+.,)&" and bare[-1] in "+.,:=([{&":  # code that puts a text together
-        return False
     low = bare.lower().strip(".,;:!?()[]{}")
     if low in _STOP or (low in _TECH and strength < PASSWORD):
         return False
-    if _PATTERN.search(bare) or (strength < PASSWORD and _CLASS.fullmatch(bare)):
+    if _is_code(bare) or (strength < PASSWORD and _CLASS.fullmatch(bare)):
         return False
     if " " in bare:
         return _phrase(bare, strength, quoted=quoted) or _with_scheme(bare)
@@ -232,17 +242,33 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
         if strength > WEAK:  # the name says what it is, unless the id says that too
             prefixed = _PREFIXED_ID.fullmatch(bare) and not bare.startswith(("sk_", "sk-"))  # a secret key
             return strength == PASSWORD or (len(bare) >= 8 and not prefixed)
-        return len(bare) >= 32 and bare.isalnum()
+        return bare.isalnum() and (len(bare) == 32 if strength == FAINT else len(bare) >= 32)
     if _SHAPE.fullmatch(bare):
         return strength == PASSWORD and ((bare.isdigit() and len(bare) >= 4) or ("#" in bare[3:] and "/" not in bare))
-    if not quoted and is_reference(bare):
-        return _random_path(bare)
-    if quoted and is_reference(bare) and not ("/" in bare and _random_path(bare)):  # noqa: SIM102
-        if bare[0] in "/.~#" or not has_secret_mix(bare):
-            return False
+    if is_reference(bare):
+        secret = _referring_secret(bare, strength, quoted=quoted)
+        if secret is not None:
+            return secret
     if _PLAIN.fullmatch(bare):
         return _word(bare, strength, quoted=quoted)
     return strength > WEAK or is_random(bare) or (quoted and has_secret_mix(bare) and len(bare) >= 8)
+
+
+def _is_code(value: str) -> bool:
+    """Whether it is code that puts a text together, a command that writes it, or a regular expression."""
+    between = value[0] in "+.,)&" and value[-1] in "+.,:=([{&"
+    return between or value.startswith(("$(", "${", "{{", "<(")) or bool(_PATTERN.search(value))
+
+
+def _referring_secret(value: str, strength: int, *, quoted: bool) -> bool | None:
+    """Whether what looks like a reference is a secret nevertheless; None when that is to be seen like any value."""
+    if strength == PASSWORD and _is_dotted_password(value):
+        return True
+    if not quoted:
+        return _random_path(value)
+    if "/" in value and _random_path(value):
+        return None
+    return False if value[0] in "/.~#" or not has_secret_mix(value) else None
 
 
 def _odd_password(value: str, strength: int, *, quoted: bool) -> bool:
