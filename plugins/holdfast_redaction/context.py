@@ -99,7 +99,7 @@ def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tup
             value = prose.pair_near(text, lower, behind)
         else:
             value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
-            value = value or (prose.value_before(text, lower, start, strength, noun) if is_word else None)
+            value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
         if striking and value is None and not masked and (strength >= STRONG or noun in _TELLING):
             value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength)
         content = text[value.start : value.end] if value else ""

@@ -46,7 +46,7 @@ _SHAPE = Lazy(
 )
 _REFERENCE = Lazy(
     r"""[$%@&*!?|<>({\[\\].* | \#\{.*                                    # $TOKEN, ${{ }}, %X%, <x>, {..}, [..], @file, *ref, !Ref
-    | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,]?                     # config.token
+    | (?:[a-zA-Z_][\w]*(?:\.|->|::|\?\.))+[a-zA-Z_][\w]*[;,:]?                    # config.token
     | [a-zA-Z_][\w.:>-]*[(\[{<].*                                       # call(), os.environ["X"], Optional[str]
     | (?:env|vault|op|ssm|file|ref|secret|secrets|keyring|keychain|pass|sops|akv|gcpsm|awssm|doppler|bws|infisical|arn|config|projects)[:+].*
     | secrets?[./].* | projects/.*
@@ -179,7 +179,7 @@ def is_reference(value: str) -> bool:
 def _is_dotted_token(value: str) -> bool:
     """Whether a part of it is too long and too random for the name of an attribute, as in a JWT."""
     parts = value.split(".")
-    if len(parts) == 1 or "/" in value or len(parts[-1]) < 8:  # that is the end of a file's name
+    if len(parts) == 1 or "/" in value or "(" in value or len(parts[-1]) < 8:  # that is the end of a file's name
         return False
     return any(
         len(part) >= 16 and part.replace("-", "a").isalnum() and sum(map(str.isdigit, part)) >= 3 for part in parts
