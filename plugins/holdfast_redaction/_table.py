@@ -258,13 +258,14 @@ RULES = (
     ('google-app-password', '(?i)app(?:lication)?[ -]password[a-z ]{0,20}(?:[:=]|is|was)?[ \\t]{0,3}[\\"\'`]?([a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4})(?:[^a-z ]|$)', 1, 0.0, '', 0, '', '', False, 0),
     ('code-basic-auth', '(?i)(?:basic_?auth|networkcredential|usernamepasswordcredentials|passwordauthentication|getconnection|directoryentry|auth[ \\t]{0,4}=[ \\t]{0,4})\\([^()\\n\\"\']{0,80}(?:[\\"\'][a-z][a-z0-9]{1,20}://[^\\"\'\\n]{1,200}[\\"\'][ \\t]{0,4},[ \\t]{0,4})?[\\"\'][^\\"\'\\n]{1,80}[\\"\'][ \\t]{0,4},[ \\t]{0,4}[\\"\']([^\\"\'\\n]{4,200})[\\"\']', 1, 0.0, '', 0, ' \t\n(.,=;_"\'`abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ', 'check', False, 0),
     ('mysql-dsn', '[A-Za-z0-9_.-]{1,60}:([^\\s:@/\\"\'`]{3,90})@(?:tcp|unix)\\(', 1, 0.0, 'A-Za-z0-9_.:!#$%^&*+=~?-', 150, '', 'check', False, 0),
-    ('password-to-stdin', 'echo[ \\t]{1,4}(?:-n[ \\t]{1,4})?[\\"\']?([^\\s\\"\'|$]{6,300})[\\"\']?[ \\t]{0,4}\\|[^\\n|]{0,80}--(?:password-stdin|with-token|passphrase-fd)', 1, 0.0, '', 0, '', 'check', False, 0),
-    ('one-time-code', '(?i)(?:one-time|one time|verification|unlock|recovery|backup|security|login|2fa|mfa|pairing|access|door|safe|alarm)[ -](?:pass)?codes?(?:[ \\t]{1,2}|[ \\t]{0,2}[:=][ \\t]{0,2}|[ \\t](?:is|was|are)[ \\t]|[ \\t][a-z \\t]{0,40}(?:[:=][ \\t]{0,2}|[ \\t](?:is|was|are)[ \\t]))[\\"\'`]?([0-9]{5,8}(?:[ \\t][0-9]{5,8})?|[a-z0-9]{3,6}[0-9][a-z0-9]{0,6}(?:-[a-z0-9]{3,8}){1,3}|[a-z0-9]{4,6}-[a-z]{4,6})\\b', 1, 0.0, '', 0, '', '', True, 0),
+    ('password-to-stdin', 'echo[ \\t]{1,4}(?:-n[ \\t]{1,4})?[\\"\']?([^\\s\\"\'|$]{6,300})[\\"\']?[ \\t]{0,4}\\|[^\\n|]{0,80}(?:--(?:password-stdin|with-token|passphrase-fd)|sudo[ \\t](?:-[A-Za-z]{1,6}[ \\t])?-S)', 1, 0.0, '', 0, '', 'check', False, 0),
+    ('one-time-code', '(?i)(?:one-time|one time|verification|unlock|recovery|backup|security|login|2fa|mfa|pairing|access|door|safe|alarm)[ -](?:pass)?codes?(?:[ \\t]{1,2}|[ \\t]{0,2}[:=][ \\t]{0,2}|[ \\t](?:is|was|are)[ \\t]|[ \\t][a-z \\t]{0,40}(?:[:=][ \\t]{0,2}|[ \\t](?:is|was|are)[ \\t]))[\\"\'`]?([0-9]{5,8}(?:[ \\t][0-9]{5,8})?|[0-9]{3}[ -][0-9]{3}|[a-z0-9]{3,6}[0-9][a-z0-9]{0,6}(?:-[a-z0-9]{3,8}){1,3}|[a-z0-9]{4,6}-[a-z]{4,6})\\b', 1, 0.0, '', 0, '', '', True, 0),
     ('bitlocker-recovery-key', '\\b[0-9]{6}(?:-[0-9]{6}){7}\\b', 0, 0.0, '', 0, '', '', False, 55),
     ('wallet-private-key', '(?i)private[ _-]?key[^\\n]{0,60}?((?:0x)?[0-9a-f]{64})\\b', 1, 0.0, '', 0, '', '', True, 0),
     ('otp-setup-key', '(?i)(?:setup key|2fa key|2fa secret|totp|authenticator)[a-z \\t]{0,30}(?:[:=]|[ \\t]is)?[ \\t]{1,3}[\\"\'`]?((?:[a-z2-7]{4}[ \\t]){3,15}[a-z2-7]{4})\\b', 1, 0.0, '', 0, '', '', False, 0),
     ('telegram-url', '/bot([0-9]{7,12}:[A-Za-z0-9_-]{33,36})', 1, 0.0, '', 0, '', '', False, 0),
     ('azure-devops-old-pat', '\\b[a-z2-7]{52}\\b', 0, 3.8, '', 0, '', 'random', False, 52),
+    ('command-password', '(?:net use[^\\n]{0,120}?/user:[^\\s]{1,80}[ \\t]{1,4}|openssl enc[^\\n]{0,120}?[ \\t]-k[ \\t]{1,4})[\\"\']?([^\\s\\"\'$/-][^\\s\\"\']{3,100})', 1, 0.0, '', 0, '', 'check', False, 0),
 )
 # Keyword -> rules, by where it is looked for.
 # Rules without a keyword, each with the length of the shortest word that can hold a match.
@@ -685,7 +686,9 @@ TEXT = (
     ('mariadb', (226,)),
     ('mongo', (226,)),
     ('mysql', (226,)),
+    ('net use', (261,)),
     ('oc login', (226,)),
+    ('openssl enc', (261,)),
     ('podman login', (226,)),
     ('redis-cli', (226,)),
     ('secrets set ', (234,)),

@@ -29,12 +29,17 @@ _DECLARED = Lazy(
     r"[ \t][*&]?(?:string|str|char|byte|rune|text|varchar|nsstring)[\w()\[\]*]{0,20}[ \t]{0,8}:?=[ \t]{0,8}(?![=>~])",
     re.ASCII | re.IGNORECASE,
 )
+#: A property, as in C#.
+_PROPERTY = Lazy(r"[ \t]\{[ \t]?get;[^{}\n]{0,40}\}[ \t]{0,4}=[ \t]{0,4}")
 #: The block of a variable, as in Terraform.
 _DEFAULT = Lazy(r"[\"']\s{0,4}\{[^{}]{0,80}?default\s{0,4}=\s{0,4}")
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
 #: A literal that is handed to its type.
-_WRAPPED = Lazy(r"(?:\[\](?:byte|rune)|[Ss]tr(?:ing)?|bytes|Buffer\.from|Secret(?:Str|String)?)\((?=[\"'`])")
-_WRAPS = frozenset("[sSbB")
+_WRAPPED = Lazy(
+    r"(?:(?:\[\](?:byte|rune)|[Ss]tr(?:ing)?(?:::from|::new)?|bytes|Buffer\.from|Secret(?:Str|String)?(?:::new|::from)?)\("
+    r"|ConvertTo-SecureString[ \t]{1,4}(?:-String[ \t]{1,4})?)(?=[\"'`])"
+)
+_WRAPS = frozenset("[sSbBC")
 #: Longer values without quotes are known formats; the limit bounds the work on hostile text.
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
@@ -77,6 +82,9 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         return _read_quoted(text, default.end(), "=")
     while text[at : at + 1] and text[at] in ")]?!*" and at - end < 6:
         at += 1
+    made = _PROPERTY.match(text, end) if text.startswith(" {", end) else None
+    if made:
+        return _read_quoted(text, made.end(), "=")
     called = at == end and text[at : at + 1] == "("
     sign = _skip_blanks(text, at)
     mark = text[sign : sign + 1]
@@ -84,7 +92,11 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         return _read_quoted(text, _skip_blanks(text, sign + 1), "(")
     if mark == "," and quoted_name:
         return _read_quoted(text, _skip_blanks(text, sign + 1), ",")
-    if mark == ">" and start and text[start - 1] == "<":
+    if (
+        mark == ">"
+        and start
+        and (text[start - 1] == "<" or (quoted_name and text.rfind("<", max(0, start - 80), start) >= 0))
+    ):
         stop = text.find("<", sign, sign + MAX_VALUE)
         return Value(sign + 1, stop, "<", quoted=True) if stop > sign + 1 else None
     if mark == "|" and _in_table(text, start):

@@ -115,7 +115,9 @@ def _strength(text: str, lower: str, start: int, end: int, bare: str) -> tuple[i
         before = _word_before(lower, start - 1)
         if before and before not in _SMALL_WORDS:
             return names.strength(f"{before}_{noun}"), False
-        if noun == "key" and text[end : end + 1] == " ":  # of what, the sentence may have told before: "with key ..."
+        if noun == "key" and text.startswith(
+            (" ", ":\n"), end
+        ):  # of what, the sentence may have told before: "with key ..."
             return FAINT, True
     return names.strength(bare), False
 

@@ -35,14 +35,17 @@ _MARKS = r"[,;)\]}]"
 #: A type between a name and its sign.
 _DECLARED = r"[*&\[\]]*(?:string|str|char|byte|rune|text|varchar|nsstring)[^\n=]*=" + _BLANKS
 
-_QUOTE = r"[bBrRfFuUN@]{0,2}\\?(?:[\"'`“]|\*\*)+\s*"
+_QUOTE = r"[bBrRfFuUN@]{0,2}\\?(?:[\"'`“«]|\*\*)+\s*"
 #: The first character of a secret in quotes: it begins no template, and no earlier redaction.
 _FIRST = (
     r"(?:[^\t-\r \"'`<{\[]"
     r"|\[(?:[^R]|R(?:[^E]|E(?:[^D]|D(?:[^A]|A(?:[^C]|C(?:[^T]|T(?:[^E]|E(?:[^D]|D[^:])))))))))"
 )
 #: A type that a literal is handed to.
-_WRAP = r"(?:(?:\[\](?:byte|rune)|str|string|bytes|buffer\.from|secret|secretstr|secretstring)\()?"
+_WRAP = (
+    r"(?:(?:\[\](?:byte|rune)|str|string|bytes|buffer\.from|secret|secretstr|secretstring)(?:::from|::new)?\("
+    r"|convertto-securestring[ \t]+(?:-string[ \t]+)?)?"
+)
 _QUOTED = rf"{_WRAP}{_QUOTE}{_FIRST}[^\n]{{2}}"
 _QUOTED_RANDOM = (
     rf"{_WRAP}{_QUOTE}(?:[A-Za-z]{{8,}}[\"'`*\\”]|(?:{_FIRST}[^ \n]*)?(?:{_NO_WORD}|{_MARKS})|[^ \n]+ [^ \n]*[0-9])"
@@ -59,7 +62,8 @@ _ANY_CONTENT = r"[^\t-\r <|][^<|]{2}"
 _RANDOM_CONTENT = rf"(?:[A-Za-z]{{8}}|[^ <|]*(?:{_NO_WORD}|{_MARKS})|[\"'`][^ <|]{{2}})"
 
 _BE = (
-    r"(?:is|was|are|were|will[ \t]+be|should[ \t]+be|must[ \t]+be|has[ \t]+been|reads|equals|became|becomes|ist|lautet"
+    r"(?:is|was|are|were|(?:will|should|must|would|could|to)[ \t]+be|it's|that's|here's|ser[íi]a|serait|wäre"
+    r"|has[ \t]+been|reads|equals|became|becomes|ist|lautet"
     r"|war|es|est|:|=|->|→|–|—)"
 )
 _MORE = (
@@ -68,10 +72,10 @@ _MORE = (
 )
 #: What a sentence puts between a noun and its value, as in prose.py.
 _TELLS = (
-    r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]+\))?"
-    r"(?:[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|between|protecting|behind"
+    r"(?:[ \t]+(?:base|value|string|phrase|nueva|actual))?(?:[ \t]*\([^)\n]+\))?"
+    r"(?:,?[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|between|protecting|behind"
     r"|changed|rotated|reset|updated|für|von|vom|zum|der|des|im|de|del|du|d'acc|d'api|pour|para|por)[^\n\"`]*)?"
-    rf"(?:,[ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|(?:to|as|auf)[ \t]+)"
+    rf"(?:[,;?][ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|(?:to|as|auf)[ \t]+)"
 )
 
 
@@ -80,6 +84,8 @@ def _given(name: str, value: str, content: str) -> tuple[str, ...]:
     return (
         rf"{name}{_BEHIND}(?:(?:{_SIGN}|{_DECLARED}){value}|[(,]{_BLANKS}{_QUOTED}|\|{_BLANKS}{content})",
         rf"<[0-9A-Za-z_.-]*{name}{_BEHIND}>\s*{content}",
+        rf"<[^<>\n]*[\"']{name}{_BEHIND}>\s*{content}",
+        rf"{name}{_BEHIND}\{{[^{{}}\n]*\}}[ \t]*=[ \t]*{_QUOTED}",
         rf"{name}{_BEHIND}\s*\{{[^{{}}]*default\s*=\s*{_QUOTED}",
         rf"--[0-9A-Za-z_.-]*{name}{_BEHIND}{value}",
         rf"{name}{_BEHIND}\s*,?\s*(?:-\s)?[\"']?value[\"']?{_BLANKS}[:=]{_BLANKS}{value}",
@@ -113,12 +119,20 @@ _PHRASE = (
     r"(?:[a-z]{3,10}[ ,-]+){2}[a-z]{3}"
 )
 
+#: A noun, and below it a line that is nothing but a secret.
+_BELOW = (
+    rf"(?:{_NAMES_WORD}|{_NAMES_RANDOM})[A-Za-z]*[ \t]*:[ \t]*\n[^0-9A-Za-z]*(?:\w+\s*\n[^0-9A-Za-z]*)?"
+    rf"[^ \n]*{_RANDOM}"
+)
+
 #: For ``context``.
 CONTEXT = "(?i)" + "|".join(
     (
         *_given(_WORD_NOUN, _ANY_VALUE, _ANY_CONTENT),
         *_given(_NAMES_RANDOM, _RANDOM_VALUE, _RANDOM_CONTENT),
         *_told(_WORD_NOUN, _QUOTED, _SYMBOL),
+        rf"{_WORD_NOUN}[^\n]*,[ \t]+[^\t-\r ,]*{_SYMBOL}[^\t-\r ,]*,",
+        _BELOW,
         *_told(_NAMES_RANDOM, _QUOTED_RANDOM, _RANDOM),
         _BEFORE,
         _PAIR,

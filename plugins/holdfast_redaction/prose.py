@@ -12,12 +12,12 @@ import re
 from holdfast_redaction import values
 from holdfast_redaction.assign import Value
 from holdfast_redaction.lazy import Lazy
-from holdfast_redaction.values import PASSWORD
+from holdfast_redaction.values import PASSWORD, STRONG
 
 # All of these read the text in lower case: an expression that ignores case takes twice the time.
-_VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|(\S{2,400}))"
+_VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
 _BE = (
-    r"(?:\b(?:is|was|are|were|will[ \t]+be|should[ \t]+be|must[ \t]+be|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est)\b"
+    r"(?:\b(?:is|was|are|were|(?:will|should|must|would|could|to)[ \t]+be|it's|that's|here's|ser[íi]a|serait|wäre|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est)\b"
     r"|:|=|->|→|–|—)"
 )
 _MORE = (
@@ -35,16 +35,21 @@ _ABOUT = frozenset(
 
 def _after(between: str) -> Lazy:
     return Lazy(
-        r"(?:[ \t]+(?:base|value|string|phrase))?(?:[ \t]*\([^)\n]{1,60}\))?"
-        rf"(?:[ \t]+(?:{'|'.join(sorted(_ABOUT))})\b{between})?"
-        rf"(?:,[ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])(?:to|auf)[ \t]+){_VALUE}"
+        r"(?:[ \t]+(?:base|value|string|phrase|nueva|actual))?(?:[ \t]*\([^)\n]{1,60}\))?"
+        rf"(?:,?[ \t]+(?:{'|'.join(sorted(_ABOUT))})\b{between})?"
+        rf"(?:[,;?][ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])(?:to|auf)[ \t]+){_VALUE}"
     )
 
 
 #: The first verb or sign may be that of another thing: then the last one counts.
 _AFTER, _AFTER_ALL = _after(r"[^:=\n\"`]{0,70}?"), _after(r"[^\n\"`]{0,70}")
 #: "the old password, x, ..."
-_APPOSED = Lazy(r",[ \t]+([^\s,]{8,64}),")
+_APPOSED = Lazy(r"(?:[ \t]+[^,\n\"`]{1,60})?,[ \t]+([^\s,]{8,64}),")
+#: "Token:", and a line below it that is nothing else
+_BELOW = Lazy(
+    r"[ \t]*:[ \t]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t`]*([A-Za-z0-9_./+=~-]{20,200})`{0,3}[ \t]*(?:\n|$)",
+    re.ASCII,
+)
 _DIRECT = Lazy(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
 _BEFORE = Lazy(
     r"(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=|that's|als|comme|como)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
@@ -69,6 +74,9 @@ _NAMED = Lazy(
     r"|pbkdf2|argon2|win\d\d|x86|arm64|u?int\d+|float\d+|v\d+)"
 )
 _OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
+#: Words of a passphrase; and an id, which the name of an API key may be given.
+_ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
+_UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 #: ``pass name=value``
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
 #: How far around the noun, in characters.
@@ -80,7 +88,7 @@ _COUNTED = Lazy(
 _STARTS = frozenset(
     """
     is was are were will should must has reads equals became becomes ist lautet war es est as auf base value string
-    phrase
+    phrase would could it's that's here's sería seria serait wäre nueva actual which
     """.split()  # noqa: SIM905
 ).union(_ABOUT)
 _SIGNS = tuple("(:=-–—→")
@@ -108,8 +116,8 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
     """The secret that a sentence gives behind the noun that ends at ``end``, or None. ``lower`` is ``text`` in lower
     case, of the same length."""
     stop = min(len(text), end + 300)
-    following = lower[end : end + 40].split(maxsplit=1)
-    first = following[0].rstrip(",") if following else ""
+    following = lower[end : end + 40].lstrip(",;?").split(maxsplit=1)
+    first = following[0].rstrip(",;?") if following else ""
     if first in _STARTS or first[:1] in _SIGNS:
         found = _AFTER.match(lower, end, stop)
         value = found and _judge(text, found, strength, noun, sure=True)
@@ -120,9 +128,14 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
             value = _judge(text, last, strength, noun, sure=True)
             if value:
                 return value
-    if lower[end : end + 1] == ",":
+    if lower[end : end + 1] == "," or strength == PASSWORD:
         found = _APPOSED.match(lower, end, stop)
-        return found and _judge(text, found, strength, noun, sure=True)
+        value = found and _judge(text, found, strength, noun, sure=True)
+        if value:
+            return value
+    below = _BELOW.match(text, end, stop) if text.find(":", end, end + 3) >= 0 else None
+    if below and values.is_random(below[1]) and values.can_be_secret(below[1], strength, quoted=False):
+        return Value(*below.span(1), " ", quoted=False)
     if first in ("of", "be", "to") or not first.isalpha() or _is_letters_mixed(text, end, first):
         found = _DIRECT.match(lower, end, stop)
         return found and _judge(text, found, strength, noun, sure=False)
@@ -146,7 +159,8 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     before = _BEFORE.search(lower, max(window, line), start)
     value = before and _judge(text, before, strength, noun, sure=True)
     # "3f2a9c1 is the password fix" tells of a commit
-    return None if value and values.is_protected(text[value.start : value.end]) else value
+    content = text[value.start : value.end] if value else ""
+    return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
 
 
 def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
@@ -204,8 +218,12 @@ def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: b
         return None
     if noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10:
         return Value(start, end, " ", quoted=quoted)
+    if noun == "passphrase" and quoted and _ROW.fullmatch(value):
+        return Value(start, end, " ", quoted=quoted)
     if not sure and strength < PASSWORD and len(value) < 12:
         return None
+    if sure and strength == STRONG and _UUID.fullmatch(value):
+        return Value(start, end, " ", quoted=quoted)
     ok = (
         (sure and _quoted_secret(value, strength)) or _stands_out(value, strength)
         if quoted

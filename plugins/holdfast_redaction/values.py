@@ -33,7 +33,7 @@ _SHAPE = Lazy(
     r"""(?:sha-?\d{1,3}(?:_\d+)?|md5|blake[23][bs]?(?:-?\d+)?|h1|xxh\w{0,4}|crc\w{0,4}|etag|w/)[:=$-]\S+  # digest
     | fact_[0-9a-f]{8}
     | [0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}                                          # traceparent
-    | (?:[\w.-]+/[\w.-]+)?[\#!]\d{1,6} | [a-z][a-z_-]{1,30}\#\d{1,6} | [A-Z][A-Z0-9]{1,9}-\d{1,6} | GH-\d+                       # issue
+    | (?:[\w.-]+/[\w.-]+)?[\#!]\d{1,6} | [a-z][a-z_-]{1,30}\#\d{1,6} | (?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6}) | GH-\d+                       # issue
     | [v^~=<>]{0,3}\d+(?:\.\d+){1,4}(?:[._+-]?[a-z]\w*(?:[.+-]\w+)*)?                              # version
     | \d{4}-\d\d-\d\d(?:[T_]\S+)? | \d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:[ap]m|z)?                     # time
     | [-+~≈<>]{0,2}\d[\d,._]*(?:\s?(?:%|[kmgtp]i?b?|[munµ]?s|sec|secs|seconds?|min|mins|minutes?|h|hrs?|hours?|d|days?|weeks?|months?
@@ -122,7 +122,7 @@ COMMON = frozenset(
     """.split()  # noqa: SIM905
 )
 _DOTTED = Lazy(r"\w+(?:\.\w+)+", re.ASCII)
-_LEET = Lazy(r"[A-Za-z]\d+[A-Za-z]|[A-Z][a-z]+\d\d+$", re.ASCII)
+_LEET = Lazy(r"[A-Za-z]\d+[A-Za-z]|[A-Z][a-z]+\d+$", re.ASCII)
 #: A regular expression; and the name of a class.
 _PATTERN = Lazy(r"\[[^\]\s]{2,}\](?:[{+*?]|$)|\(\?[:iP<]|\{\d+,?\d*\}")
 _CLASS = Lazy(
