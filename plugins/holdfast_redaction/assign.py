@@ -73,7 +73,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
         return None
     if not flag and text[end] == " " and (text[end + 1 : end + 2].isalnum() or text[end + 1 : end + 2] in _TYPE):
         # The next word, by far the most frequent: the value of nothing, unless it is a type.
-        declared = _DECLARED.match(text, end) if text[end + 1] in _TYPE else None
+        declared = _DECLARED.match(text, end) if text[end + 1] in _TYPE and text.find("=", end, end + 60) > 0 else None
         return _read(text, declared.end(), "=", whole=False) if declared else None
     at = end + _quote_at(text, end)
     quoted_name = at > end

@@ -159,7 +159,9 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     before = _BEFORE.search(lower, max(window, line), start)
     value = before and _judge(text, before, strength, noun, sure=True)
     # "3f2a9c1 is the password fix" tells of a commit
-    content = text[value.start : value.end] if value else ""
+    if not value:
+        return None
+    content = text[value.start : value.end]
     return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
 
 
@@ -169,7 +171,7 @@ def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
     first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
     last = text.find("\n", end, end + _NEAR)
     last = last if last >= 0 else min(len(text), end + _NEAR)
-    if text.find(values.MARK, first, last) >= 0:
+    if not _MIXTURE.search(text, first, last) or text.find(values.MARK, first, last) >= 0:
         return None
     for found in _TOKEN.finditer(text, first, last):
         at = found.start()
