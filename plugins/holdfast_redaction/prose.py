@@ -67,6 +67,7 @@ _TOKEN = Lazy(r"(?<![^\s\"'`(\[{,;:])[A-Za-z0-9][^\s\"'`<>(){}\[\],;|/\\=@:]{7,1
 _MIXTURE = Lazy(
     r"[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z]", re.ASCII
 )
+_DIGIT = Lazy(r"[0-9]")
 _RUNS = Lazy(r"[0-9]+|[A-Za-z]+", re.ASCII)
 #: Names with digits, and ids that say of what they are.
 _NAMED = Lazy(
@@ -79,6 +80,8 @@ _ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
 _UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 #: ``pass name=value``
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
+#: The shortest token behind its noun that holds no digit.
+_LETTERS = 16
 #: How far around the noun, in characters.
 _NEAR = 120
 _COUNTED = Lazy(
@@ -136,18 +139,12 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
     below = _BELOW.match(text, end, stop) if text.find(":", end, end + 3) >= 0 else None
     if below and values.is_random(below[1]) and values.can_be_secret(below[1], strength, quoted=False):
         return Value(*below.span(1), " ", quoted=False)
-    if first in ("of", "be", "to") or not first.isalpha() or _is_letters_mixed(text, end, first):
+    at = lower.find(first, end, end + 60)
+    letters = len(first) >= _LETTERS and values.is_mixed(text[at : at + len(first)])  # a token of letters alone
+    if first in ("of", "be", "to") or not first.isalpha() or letters:
         found = _DIRECT.match(lower, end, stop)
         return found and _judge(text, found, strength, noun, sure=False)
     return None
-
-
-def _is_letters_mixed(text: str, end: int, first: str) -> bool:
-    """Whether the word behind the noun, ``first`` in lower case, is a token made of letters."""
-    if len(first) < 16:
-        return False
-    at = text.find(text[end:].split(maxsplit=1)[0][:16], end)
-    return values.is_mixed(text[at : at + len(first)])
 
 
 def value_before(text: str, lower: str, start: int, strength: int, noun: str) -> Value | None:
@@ -158,10 +155,9 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     line = text.rfind("\n", window, start) + 1
     before = _BEFORE.search(lower, max(window, line), start)
     value = before and _judge(text, before, strength, noun, sure=True)
-    # "3f2a9c1 is the password fix" tells of a commit
     if not value:
         return None
-    content = text[value.start : value.end]
+    content = text[value.start : value.end]  # "3f2a9c1 is the password fix" tells of a commit
     return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
 
 
@@ -171,11 +167,13 @@ def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
     first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
     last = text.find("\n", end, end + _NEAR)
     last = last if last >= 0 else min(len(text), end + _NEAR)
-    if not _MIXTURE.search(text, first, last) or text.find(values.MARK, first, last) >= 0:
+    line = text[first:last]
+    if line.islower() or not _DIGIT.search(line) or not _MIXTURE.search(line) or values.MARK in line:
         return None
     for found in _TOKEN.finditer(text, first, last):
         at = found.start()
-        stop = _rstrip(text, at, found.end()) + text.startswith("!", _rstrip(text, at, found.end()))
+        stop = _rstrip(text, at, found.end())
+        stop += text.startswith("!", stop)  # a password may end so
         if (
             (stop <= start or at >= end)
             and not (at and text[at - 1].isalnum())
