@@ -81,9 +81,10 @@ class Formats:
 
     def _anywhere(self, text: str, hits: list[Hit], budget: Budget, start: int, end: int) -> None:
         """Formats without a keyword, of which each match lies in a long word."""
-        words = [word for word in text[start:end].split() if len(word) >= _LONG_WORD]
-        if not words:
+        parts = text[start:end].split()
+        if max(map(len, parts), default=0) < _LONG_WORD:  # as nearly always
             return
+        words = [word for word in parts if len(word) >= _LONG_WORD]
         for index, min_word in _table.ANYWHERE:
             rule, pattern, _ = self._compiled.get(index) or self._rule(index)
             if rule.id in self._disabled:
