@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.crowd import most_inside
 
 from holdfast import durable
 from holdfast.errors import Unavailable
@@ -31,23 +32,7 @@ def test_import__hot_path__nothing_heavy() -> None:
 
 
 def test_lock__threads__one_at_a_time(tmp_path: Path) -> None:
-    inside: list[int] = []
-    most = 0
-
-    def work() -> None:
-        nonlocal most
-        for _ in range(20):
-            with durable.lock(tmp_path / "lock"):
-                inside.append(1)
-                most = max(most, len(inside))
-                inside.pop()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
+    assert most_inside(lambda: durable.lock(tmp_path / "lock")) == 1
 
 
 def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.support.crowd import most_inside
 
 from holdfast import durable
 from holdfast.errors import Unavailable
@@ -72,23 +72,7 @@ def test_kept__block_after_block__one_open_file_and_free_in_between(path: Path) 
 
 def test_kept__threads_that_share_it__one_at_a_time(path: Path) -> None:
     kept = durable.KeptLock(path, 10)
-    inside, most = 0, 0
-
-    def work() -> None:
-        nonlocal inside, most
-        for _ in range(20):
-            with kept:
-                inside += 1
-                time.sleep(0.0002)
-                most = max(most, inside)
-                inside -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
+    assert most_inside(lambda: kept) == 1
 
 
 def test_kept__held_by_another__waits_no_longer_than_told_and_leaves_no_file_open(path: Path) -> None:
