@@ -41,8 +41,12 @@ _INSERT_ALONE: Final = """
         (SELECT ?1 FROM state WHERE indexed >= 0
          AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?8, indexed + ?9)),
         ?2, ?3, ?4, ?5, ?6, ?7)"""
-_WEAKEST: Final = "SELECT seq, id, content FROM facts WHERE seq <> ? ORDER BY confidence, created_us, seq LIMIT ?"
-_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
+#: Those of the lowest confidence, the oldest first, without the newcomer.
+_WEAKEST: Final = """
+    SELECT seq, id, content FROM facts
+    WHERE confidence = (SELECT confidence FROM facts WHERE seq <> ?1 ORDER BY confidence LIMIT 1) AND seq <> ?1
+    ORDER BY created_us, seq LIMIT ?2"""
+_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, created_us, seq"}
 
 
 class Facts:
@@ -174,13 +178,16 @@ class Facts:
 
     def _evict(self, change: Change, surplus: int) -> tuple[str, ...]:
         """Let the weakest go, but for the newcomer."""
-        if surplus <= 0:
-            return ()
-        weakest = change.sql.execute(_WEAKEST, (change.last, surplus)).fetchall()
-        for seq, _, content in weakest:
-            change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
-            self._index.fact_evicted(change, seq, content)
-        return tuple(fact_id for _, fact_id, _ in weakest)
+        evicted: list[str] = []
+        while len(evicted) < surplus:
+            weakest = change.sql.execute(_WEAKEST, (change.last, surplus - len(evicted))).fetchall()
+            if not weakest:  # the count in a damaged ``state`` says that there are more
+                break
+            for seq, fact_id, content in weakest:
+                change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
+                self._index.fact_evicted(change, seq, content)
+                evicted.append(fact_id)
+        return tuple(evicted)
 
 
 def _checked(fact: Fact, limit: int) -> Fact:

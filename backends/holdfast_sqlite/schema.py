@@ -47,6 +47,12 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE state RENAME COLUMN facts TO gone",
         "UPDATE state SET gone = (SELECT ifnull(max(seq), 0) FROM facts) - gone",
     ),
+    (
+        # One index for both ends: an addition writes a page of each index.
+        "DROP INDEX facts_weakest",
+        "DROP INDEX facts_strongest",
+        "CREATE INDEX facts_ranked ON facts (confidence DESC, created_us)",
+    ),
 )
 LATEST: Final = len(STEPS)
 

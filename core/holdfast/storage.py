@@ -36,7 +36,7 @@ class Capability(StrEnum):
 
 
 class FactOrder(StrEnum):
-    """CREATED: order of insertion. CONFIDENCE: highest first, equal ones in order of insertion."""
+    """CREATED: order of insertion. CONFIDENCE: highest first, of equals the oldest ``created_at``, then as inserted."""
 
     CREATED = "created"
     CONFIDENCE = "confidence"
