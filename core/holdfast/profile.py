@@ -35,6 +35,7 @@ MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5
 _MAX_ITEM_CHARS: Final = 400
 
+_NOTHING: Final = Profile()
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 
@@ -51,7 +52,7 @@ def parse(text: str) -> Profile:
 def load(services: Services) -> Profile:
     """The stored profile, empty when there is none. Raises: Corrupt, Unavailable."""
     document = services.store.read(services.layout.name(Surface.PROFILE))
-    return parse(document.text) if document else Profile()
+    return parse(document.text) if document else _NOTHING
 
 
 def update(services: Services, changes: Mapping[str, str]) -> Profile:

@@ -23,7 +23,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
@@ -48,8 +47,7 @@ _LINE_TOKENS: Final = 28
 _SPARE: Final = 4
 #: Lines that tell how many will fit.
 _SAMPLE: Final = 16
-_confidence = attrgetter("confidence")
-_UNPRINTABLE: Final = bytes([*range(32), 127])  # in ASCII
+_UNPRINTABLE: Final = tuple(map(chr, (*range(32), 127)))  # in ASCII
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
@@ -69,7 +67,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
         if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
             return block.text()
-        limit = max(limit * 3 // 2, block.would_take()) if block.lines else limit * 3
+        limit = max(limit * 3 // 2, block.would_take() + _SPARE) if block.lines else limit * 3
 
 
 def fact_lines(facts: Sequence[Fact]) -> tuple[list[str], bool]:
@@ -78,7 +76,7 @@ def fact_lines(facts: Sequence[Fact]) -> tuple[list[str], bool]:
     Source: R066, reading A18.
     """
     # Many have the same confidence, and to write a number takes longer than all else. Minus zero is zero.
-    shown = {number: f"{number + 0.0:.2f}" for number in set(map(_confidence, facts))}
+    shown = {number: f"{number + 0.0:.2f}" for number in {fact.confidence for fact in facts}}
     lines = [f"- [{fact.category} | {shown[fact.confidence]}] {fact.content}" for fact in facts]
     if _printable("".join(lines)):  # one look at all takes a third of the time of a look at each
         return lines, True
@@ -93,7 +91,7 @@ def _printable(text: str) -> bool:
     """``text.isprintable()``, quicker for a long text in ASCII, which a text knows itself to be."""
     if not text.isascii():
         return text.isprintable()
-    return len(text.encode().translate(None, _UNPRINTABLE)) == len(text)
+    return not any(map(text.__contains__, _UNPRINTABLE))
 
 
 @define(kw_only=True)
@@ -106,22 +104,22 @@ class _Block:
     head: str
     lines: list[str] = field(factory=list)
     taken: int = 0  # facts, of which some may have been refused
+    _longest: str | None = None  # the longest text that was seen to fit
 
     def fill(self, admit: Callable[[Sequence[Fact], list[str], bool], list[str]], facts: Iterator[Fact]) -> bool:
         """Put in as many lines as fit, taking few facts more. Returns whether all did."""
-        while (room := self.budget - self.count(self._render(len(self.lines)))) >= 0:
-            part = list(islice(facts, _SAMPLE))
-            if not part:
-                break
+        room, share = self._room(0), _SAMPLE
+        while room >= 0 and (part := list(islice(facts, share))):
             lines, printable = fact_lines(part)
-            share = _share(len(part), self.count("\n".join(lines)), room)
-            if more := list(islice(facts, max(0, share - len(part)))):
+            if not self.taken and (more := list(islice(facts, self._share(lines, room)))):
                 further, also = fact_lines(more)
                 part += more
                 lines += further
                 printable = printable and also
             self.lines += admit(part, lines, printable)
             self.taken += len(part)
+            room = self._room(len(self.lines))
+            share = _share(self.taken, self.budget - room, room)
         if room < 0:
             del self.lines[self._fitting(-room) :]
         return room >= 0
@@ -130,15 +128,17 @@ class _Block:
         """How many facts it would have taken in had there been more of them."""
         return _share(self.taken, self.count(self._render(len(self.lines))), self.budget)
 
+    def _share(self, lines: list[str], room: int) -> int:
+        """How many more fit beside these lines."""
+        return max(0, _share(len(lines), self.count("\n".join(lines)), room) - len(lines))
+
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
-        whole = self._render(len(self.lines))
-        cost = self.count(whole)
-        if cost <= self.budget:
-            return whole
+        if self._longest is not None:
+            return self._longest
         if self.count(self._cut(0)) > self.budget:
             return ""
-        near = len(self.head) * self.budget // cost
+        near = len(self.head) * self.budget // self.count(self._render(0))
         return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
 
     def _fitting(self, over: int) -> int:
@@ -147,7 +147,15 @@ class _Block:
         while near and over > 0:
             near -= 1
             over -= self.count(self.lines[near])
-        return _largest(len(self.lines) - 1, near, lambda n: self.count(self._render(n)) <= self.budget)
+        return _largest(len(self.lines) - 1, near, lambda n: self._room(n) >= 0)
+
+    def _room(self, lines: int) -> int:
+        """Tokens left beside so many lines, below zero when they do not fit."""
+        text = self._render(lines)
+        room = self.budget - self.count(text)
+        if room >= 0:  # more lines than fitted before: they are tried from fewer to more
+            self._longest = text
+        return room
 
     def _render(self, lines: int) -> str:
         facts = "\n".join([_FACTS, *self.lines[:lines]]) if lines else ""
@@ -163,8 +171,8 @@ class _Block:
 
 
 def _share(some: int, cost: int, room: int) -> int:
-    """How many fit into ``room`` when ``some`` cost ``cost``, and a few more, since the gate may shorten or refuse."""
-    return some * room * 51 // (max(1, cost) * 50) + _SPARE
+    """How many fit into ``room`` when ``some`` cost ``cost``, and one more, to see that no more fit."""
+    return some * room // max(1, cost) + 1
 
 
 def _largest(most: int, near: int, fits: Callable[[int], bool]) -> int:

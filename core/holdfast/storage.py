@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from attrs import frozen
@@ -84,7 +85,7 @@ def check_name(name: str) -> str:
     Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
     dots or spaces, the private ``state`` folder, files of databases and anything over 200 characters.
     """
-    problem = _problem(name)
+    problem = _problem(name) if isinstance(name, str) and 0 < len(name) <= 200 else _no_name(name)
     if problem:
         shown = repr(name) if len(repr(name)) < 80 else repr(name)[:77] + "..."
         raise Refused(
@@ -94,11 +95,12 @@ def check_name(name: str) -> str:
     return name
 
 
-def _problem(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        return "it is empty or not a text"
-    if len(name) > 200:
-        return "it is longer than 200 characters"
+def _no_name(name: object) -> str:
+    return "it is longer than 200 characters" if isinstance(name, str) and name else "it is empty or not a text"
+
+
+@lru_cache(maxsize=256)  # a project has few documents, and each access checks its name
+def _problem(name: str) -> str:
     if name.startswith("/") or name.endswith("/"):
         return "it must be relative and name a file"
     if not name.isprintable() or not _FORBIDDEN.isdisjoint(name):
