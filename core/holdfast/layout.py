@@ -210,8 +210,6 @@ class Layout:
     preset: str = "default"
     roots: Mapping[str, str] = field(factory=dict)
     documents: Mapping[str, str] = field(factory=dict)
-    #: The names of those that are one document: they are asked for at every turn.
-    _fixed: dict[str, str] = field(init=False, repr=False, eq=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         if self.preset not in PRESETS:
@@ -230,9 +228,7 @@ class Layout:
                 )
         try:
             for surface in self.base.documents:
-                name = self.name(surface, date(2000, 1, 1))
-                if "{date}" not in self._template(surface):
-                    self._fixed[surface] = name
+                self.name(surface, date(2000, 1, 1))
             self.facts  # noqa: B018 - evaluated for its errors
         except (KeyError, IndexError, ValueError) as error:
             raise ConfigError(
@@ -257,8 +253,6 @@ class Layout:
 
     def name(self, surface: Surface, day: date | None = None) -> str:
         """The document of a surface; surfaces with one document a day need ``day``."""
-        if surface in self._fixed:
-            return self._fixed[surface]
         template = self._template(surface)
         if not template:
             raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")

@@ -72,7 +72,10 @@ def _in_long_word(rule: dict[str, Any], keyword: str) -> bool:
 
 def render(rules: list[dict[str, Any]]) -> str:
     """The text of ``_table.py``."""
+    from holdfast_redaction.parts import COMMON, STRANGE, parts
+
     compacted, places = compact(rules)
+    anywhere = [keyword.lower() for keyword in (*places["text"], *places["lower"])]
     lines = [
         '"""Made from rules.toml by ``python -m holdfast_redaction.build``; change that file, not this one."""',
         "",
@@ -88,6 +91,9 @@ def render(rules: list[dict[str, Any]]) -> str:
         *_mapping("WORDS", places["words"]),
         *_mapping("TEXT", places["text"]),
         *_mapping("LOWER", places["lower"]),
+        "# Part of keywords -> places of those that hold it: in WORDS; and in TEXT and LOWER, one after the other.",
+        f"PARTS_OF_WORDS = {tuple(parts(list(places['words']), STRANGE))!r}",
+        f"PARTS = {tuple(parts(anywhere, COMMON))!r}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import islice
 
-from holdfast_redaction import _table, context, pem, pii, values
+from holdfast_redaction import context, pem, pii, presence, values
 from holdfast_redaction.budget import SECONDS, Budget
 from holdfast_redaction.exact import Formats
 from holdfast_redaction.patterns import KINDS, Hit
-from holdfast_redaction.presence import Keywords, Presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from holdfast_redaction.loader import UserRules
+    from holdfast_redaction.presence import Keywords
     from holdfast_redaction.sieve import Sieve
 
 #: How often a text is searched again after masking, at most. The second search finds nothing in all but odd texts.
@@ -49,7 +49,6 @@ class Scanner:
         seconds: float = SECONDS,
     ) -> None:
         self._formats = Formats(disabled)
-        self._presence = Presence(_table.WORDS, _table.TEXT, _table.LOWER)
         self._disabled = disabled
         self._kinds = kinds
         self._extra = extra
@@ -83,11 +82,11 @@ class Scanner:
             budget = Budget(len(text), self._seconds)
             lower = _lower(text)
             if areas is None:
-                keywords = keywords or self._presence.find(text, lower)
+                keywords = keywords or presence.find(text, lower)
                 self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
             else:
                 for start, end in areas:
-                    there = self._presence.find(text[start:end], lower[start:end])
+                    there = presence.find(text[start:end], lower[start:end])
                     self._searched_area(text, lower, start, end, there, budget, hits)
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))

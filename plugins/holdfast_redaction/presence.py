@@ -1,25 +1,23 @@
-"""Which literals occur in a text, without any library: most texts hold none of a table's keywords.
+"""Which keywords occur in a text, without any library: most texts hold none of a table's.
 
-One ``in`` for each keyword, of which most are looked for in the long words only; in a short text only those whose
-first two characters stand side by side in it.
+A pass over the text for each part that keywords have in common (see ``parts``), and one more for those of a part that
+occurs.
 """
 
 from __future__ import annotations
 
-from operator import add
+from holdfast_redaction import _table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     Literals = Sequence[tuple[str, tuple[int, ...]]]
 
 #: The shortest word that is looked at for a keyword of the class "words".
-_LONG_WORD = 16
-#: Below this many characters the pairs of characters of a text are made, to leave out most of the literals.
-_SHORT = 500
-
-_WORDS, _TEXT, _LOWER = range(3)
+LONG_WORD = 16
+_ANYWHERE = _table.TEXT + _table.LOWER
+_FIRST_LOWER = len(_table.TEXT)
 
 
 class Keywords:
@@ -32,33 +30,31 @@ class Keywords:
         self.lower = lower
 
 
-class Presence:
-    """Finds which literals occur: ``words`` only inside long words, ``text`` anywhere, ``lower`` in lower case."""
+def find(text: str, lower: str) -> Keywords:
+    """The keywords that occur, each in the order of its table. ``lower`` is ``text`` in lower case."""
+    exact, in_lower = [], []
+    for place in _candidates(_table.PARTS, lower):
+        row = _ANYWHERE[place]
+        if place >= _FIRST_LOWER:
+            if row[0] in lower:
+                in_lower.append(row)
+        elif row[0] in text:
+            exact.append(row)
+    words = long_words(text)
+    if words:
+        joined = " ".join(set(words))
+        rows = (_table.WORDS[place] for place in _candidates(_table.PARTS_OF_WORDS, joined))
+        exact += [row for row in rows if row[0] in joined]
+    return Keywords(exact, in_lower)
 
-    def __init__(self, words: Literals, text: Literals, lower: Literals) -> None:
-        tables = words, text, lower
-        self._tables = tables
-        #: By the first two characters of a literal, in lower case: its table, its place there, itself. None is shorter.
-        self._by_pair: dict[str, list[tuple[int, int, str]]] = {}
-        for number, table in enumerate(tables):
-            for place, (literal, _) in enumerate(table):
-                self._by_pair.setdefault(literal[:2].lower(), []).append((number, place, literal))
 
-    def find(self, text: str, lower: str) -> Keywords:
-        """The literals that occur, each in the order of its table. ``lower`` is ``text`` in lower case."""
-        pairs: Iterable[str] = self._by_pair
-        if len(text) < _SHORT:
-            pairs = self._by_pair.keys() & set(map(add, lower, lower[1:]))
-        words = [word for word in text.split() if len(word) >= _LONG_WORD]
-        where = " ".join(words), text, lower
-        there = [
-            (number, place)
-            for pair in pairs
-            for number, place, literal in self._by_pair[pair]
-            if literal in where[number]
-        ]
-        there.sort()
-        found: tuple[list[tuple[str, tuple[int, ...]]], ...] = ([], [], [])
-        for number, place in there:
-            found[number].append(self._tables[number][place])
-        return Keywords(found[_TEXT] + found[_WORDS], found[_LOWER])
+def long_words(text: str) -> list[str]:
+    """The words of ``text`` that may hold what only long words hold."""
+    words = text.split()
+    if max(map(len, words), default=0) < LONG_WORD:  # as mostly
+        return []
+    return [word for word in words if len(word) >= LONG_WORD]
+
+
+def _candidates(parts: Literals, text: str) -> list[int]:
+    return sorted([place for part, places in parts if part in text for place in places])
