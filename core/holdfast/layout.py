@@ -210,6 +210,8 @@ class Layout:
     preset: str = "default"
     roots: Mapping[str, str] = field(factory=dict)
     documents: Mapping[str, str] = field(factory=dict)
+    #: Names of surfaces that are one document, formed once: they are asked for at every turn.
+    _single: dict[str, str] = field(init=False, repr=False, eq=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         if self.preset not in PRESETS:
@@ -228,7 +230,9 @@ class Layout:
                 )
         try:
             for surface in self.base.documents:
-                self.name(surface, date(2000, 1, 1))
+                name = self.name(surface, date(2000, 1, 1))
+                if "{date}" not in self._template(surface):
+                    self._single[surface] = name
             self.facts  # noqa: B018 - evaluated for its errors
         except (KeyError, IndexError, ValueError) as error:
             raise ConfigError(
@@ -253,6 +257,8 @@ class Layout:
 
     def name(self, surface: Surface, day: date | None = None) -> str:
         """The document of a surface; surfaces with one document a day need ``day``."""
+        if surface in self._single:
+            return self._single[surface]
         template = self._template(surface)
         if not template:
             raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")

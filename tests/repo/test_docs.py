@@ -123,7 +123,7 @@ def keys(cls: type[attrs.AttrsInstance], path: str = "") -> Iterator[tuple[str, 
     """Every key of the configuration with its default."""
     for field in attrs.fields(attrs.resolve_types(cls)):
         default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
-        if field.name in ("options", "settings"):  # whatever else a table says
+        if not field.init or field.name in ("options", "settings"):  # whatever else a table says
             continue
         if field.name == "plugins":
             yield from keys(PluginConfig, "plugins.NAME.")
