@@ -12,12 +12,12 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from attrs import define
 
 from holdfast import durable
-from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Refused, Unavailable
+from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Unavailable
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
@@ -34,26 +34,6 @@ class Change:
     last: int  # the highest seq of a fact, 0 when there is none
 
 
-class _Transaction:
-    """See :meth:`Database.transaction`. A class, since a generator costs as much as the look before it."""
-
-    _change: Change
-
-    def __init__(self, database: Database, sql: sqlite3.Connection | None) -> None:
-        self._database = database
-        self._sql = sql
-
-    def __enter__(self) -> Change:
-        self._change = self._database.start(self._sql)
-        return self._change
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if error is None:
-            self._database.finish(self._change)
-        else:
-            self._database.give_up(self._change, error)
-
-
 class Database:
     """The store's connection. Every error leaves as one of :mod:`holdfast.errors`, with the file as it was before.
 
@@ -61,6 +41,7 @@ class Database:
     """
 
     _connection: sqlite3.Connection | None
+    _cursor: sqlite3.Cursor  # of the connection, for what is done at once: to make one takes a tenth of a look
     _identity: Identity | None
     _immutable: bool  # opened as a file that nobody writes to
     _upgraded: bool  # whether the schema is known to be the latest
@@ -93,9 +74,6 @@ class Database:
             self._begin_anew()
         self._mutex.acquire()
         try:
-            known = self._identity
-            if known is not None and self._change is None and not self._immutable and self.place.still(known):
-                return self._connection  # as mostly
             return self._current()
         except BaseException as error:
             self.__exit__(type(error), error, None)
@@ -124,22 +102,44 @@ class Database:
     @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
         """A write transaction, durable when the block has ended; an error in the block undoes all of it."""
-        with self as sql, self.transaction(sql) as change:
-            yield change
+        with self as sql:
+            if self._batching:
+                with self._part_of_batch(sql) as change:
+                    yield change
+                return
+            change = self._start(sql)
+            try:
+                yield change
+                self._commit(change)
+            except BaseException as error:
+                self._undo(change.sql)
+                if isinstance(error, Conflict | NotFound | DuplicateFact):
+                    self.confirm()  # callers act on such an answer, so what it rests on must last
+                raise
 
-    def transaction(self, sql: sqlite3.Connection | None) -> contextlib.AbstractContextManager[Change]:
-        """The same inside of a :meth:`reading` block, whose connection is ``sql``."""
-        return self._part_of_batch(sql) if self._batching else _Transaction(self, sql)
+    def first(self, statement: str, values: tuple[object, ...]) -> Any:
+        """The first row of a look at one moment; None also when there is no store yet. Quicker than :meth:`reading`."""
+        if os.getpid() != self._pid:
+            self._begin_anew()
+        with self._mutex:
+            try:
+                return None if self._current() is None else self._cursor.execute(statement, values).fetchone()
+            except (sqlite3.Error, UnicodeEncodeError) as error:
+                raise self.failed(error) from error
 
-    def alone(self, sql: sqlite3.Connection | None, statement: str, values: tuple[object, ...]) -> bool:
-        """Try one statement that is a transaction by itself, durable when this returns, inside of a :meth:`reading`
-        block; much quicker than :meth:`transaction`. False when nothing was changed, and it is to be done there."""
-        if sql is None or self._batching or not self._upgraded:
-            return False
-        # Should it merge the log, the next look opens the file again: once in some hundred times.
-        changed = sql.execute(statement, values).rowcount > 0
-        self._flushed = self._flushed or changed
-        return changed
+    def alone(self, statement: str, values: tuple[object, ...]) -> bool:
+        """Try one statement that is a transaction by itself, durable when this returns, right after a look; much
+        quicker than :meth:`changing`. False when nothing was changed, and it is to be done there."""
+        with self._mutex:
+            if self._connection is None or self._batching or not self._upgraded:
+                return False
+            try:
+                # Should it merge the log, the next look opens the file again: once in some hundred times.
+                changed = self._cursor.execute(statement, values).rowcount > 0
+            except (sqlite3.Error, UnicodeEncodeError) as error:
+                raise self.failed(error) from error
+            self._flushed = self._flushed or changed
+            return changed
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -208,7 +208,7 @@ class Database:
     def failed(self, error: sqlite3.Error | UnicodeEncodeError) -> HoldfastError:
         """The error to raise in place of one of SQLite's."""
         if isinstance(error, UnicodeEncodeError):
-            return Refused("The text holds a lone surrogate.", next_step="Remove it.")
+            return faults.surrogate()
         if faults.cannot_open(error):
             self._drop()  # opened read-only, perhaps: the next call looks whether it still is
         return faults.translate(error, self.place.file, self._timeout_s)
@@ -223,7 +223,7 @@ class Database:
 
     # --- transactions; the mutex is held
 
-    def start(self, sql: sqlite3.Connection | None) -> Change:
+    def _start(self, sql: sqlite3.Connection | None) -> Change:
         """Begin a write transaction. A connection that turns out to be read-only is opened again, once."""
         sql = sql or self._create()
         try:
@@ -257,20 +257,6 @@ class Database:
             raise
         self._upgraded = True
 
-    def finish(self, change: Change) -> None:
-        """Commit a transaction; what cannot be committed is undone."""
-        try:
-            self._commit(change)
-        except BaseException:
-            self._undo(change.sql)
-            raise
-
-    def give_up(self, change: Change, error: BaseException) -> None:
-        """Undo a transaction because of ``error``."""
-        self._undo(change.sql)
-        if isinstance(error, Conflict | NotFound | DuplicateFact):
-            self.confirm()  # callers act on such an answer, so what it rests on must last
-
     def _commit(self, change: Change) -> None:
         self._store_state(change)
         written = change.sql.total_changes > self._changes_before
@@ -296,7 +282,7 @@ class Database:
     @contextlib.contextmanager
     def _part_of_batch(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
         if self._change is None:
-            self._change = self.start(sql)
+            self._change = self._start(sql)
         change = self._change
         before, stored = (change.facts, change.indexed, change.last), self._stored_state
         change.sql.execute("SAVEPOINT part")
@@ -329,15 +315,17 @@ class Database:
 
     def _current(self) -> sqlite3.Connection | None:
         """The connection to the file that is there now; opened again when that is another one or was changed."""
+        known = self._identity
+        if known is not None and self._change is None and not self._immutable and self.place.still(known):
+            return self._connection  # as mostly
         if self._closed:
             raise Unavailable("The store was closed.", next_step="Open it again.")
         if self._change is not None:
             return self._change.sql
-        unchanged = self._identity is not None and self.place.still(self._identity)
-        if unchanged and not (self._immutable and self.place.unmerged()):
+        if known is not None and self._immutable and self.place.still(known) and not self.place.unmerged():
             return self._connection
         identity = self.place.look()
-        if identity is None or self._identity is None or not identity.same_file(self._identity):
+        if identity is None or known is None or not identity.same_file(known):
             self._drop()
         if identity is None:
             return None
@@ -345,6 +333,7 @@ class Database:
         connection, immutable = opening.connect(self.place, self._timeout_s)
         self._drop()
         self._connection, self._identity, self._immutable = connection, identity, immutable
+        self._cursor = connection.cursor()
         return connection
 
     def _create(self) -> sqlite3.Connection:

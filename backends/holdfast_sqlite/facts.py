@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from typing import Any, Final
 
 import attrs
@@ -16,9 +16,8 @@ from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
-from holdfast_sqlite import schema
+from holdfast_sqlite import faults, schema
 from holdfast_sqlite.database import Change, Database
-from holdfast_sqlite.faults import RESTORE
 from holdfast_sqlite.search import BATCH, SearchIndex
 
 #: A listing of no more facts than this is read at once; a longer one as it is used, from a connection of its own.
@@ -58,29 +57,26 @@ class Facts:
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = _checked(fact, limit)
-        with self._database.reading() as sql:
-            digest = _digest(fact.content)
-            # A duplicate needs no write lock; when another process is quicker, the unique index decides.
-            twin = None if sql is None else _twin(sql, digest)
-            if twin is None:
-                row = _row_of(fact, digest)
-                room = (min(limit - 1, sys.maxsize), BATCH - 2)
-                if self._index.enabled and self._database.alone(sql, _INSERT_ALONE, row + room):
-                    return AddResult(outcome=_ADDED, fact=fact)
-                with self._database.transaction(sql) as change:
-                    self._index.prepare(change)
-                    result = self._insert(change, fact, row, limit)
-                if result.outcome is _ADDED:
-                    return result
-            else:
-                result = _duplicate(twin)
+        digest = _digest(fact.content)
+        # A duplicate needs no write lock; when another process is quicker, the unique index decides.
+        twin = self._database.first(_SELECT_TWIN, (digest,))
+        if twin is None:
+            row = _row_of(fact, digest)
+            room = (min(limit - 1, sys.maxsize), BATCH - 2)
+            if self._index.enabled and self._database.alone(_INSERT_ALONE, row + room):
+                return AddResult(outcome=_ADDED, fact=fact)
+            with self._database.changing() as change:
+                self._index.prepare(change)
+                result = self._insert(change, fact, row, limit)
+            if result.outcome is _ADDED:
+                return result
+        else:
+            result = _duplicate(_fact(twin))
         self._database.confirm()
         return result
 
     def get(self, fact_id: str) -> Fact:
-        with self._database.reading() as sql:
-            row = None if sql is None else sql.execute(f"{_SELECT} WHERE id = ?", (fact_id,)).fetchone()
-            return _fact(_known(row, fact_id))
+        return _fact(_known(self._database.first(f"{_SELECT} WHERE id = ?", (fact_id,)), fact_id))
 
     def update(
         self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
@@ -193,17 +189,17 @@ class Facts:
 def _checked(fact: Fact, limit: int) -> Fact:
     if limit < 1:
         raise ValueError("limit must be at least 1")
-    at = fact.created_at
+    at, confidence = fact.created_at, fact.confidence
+    if at.tzinfo is UTC and type(confidence) is float and isfinite(confidence):
+        return fact  # as mostly
     if at.tzinfo is not UTC:
         at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
-    confidence = _finite(fact.confidence)
-    if at is fact.created_at and confidence is fact.confidence:
-        return fact
+    confidence = _finite(confidence)
     return attrs.evolve(fact, created_at=at, confidence=confidence)
 
 
 def _finite(confidence: float) -> float:
-    if not math.isfinite(confidence):
+    if not isfinite(confidence):
         raise ValueError("confidence is not a finite number")
     return float(confidence)
 
@@ -211,7 +207,10 @@ def _finite(confidence: float) -> float:
 def _digest(content: str) -> bytes:
     """What the unique index holds: as good as the key itself, and short whatever its length."""
     digest = _DIGEST.copy()
-    digest.update(duplicate_key(content).encode())
+    try:
+        digest.update(duplicate_key(content).encode())
+    except UnicodeEncodeError as error:
+        raise faults.surrogate() from error
     return digest.digest()
 
 
@@ -249,11 +248,11 @@ def _fact(row: Sequence[Any]) -> Fact:
         and type(confidence) is float
         and type(created_us) is int
     ):
-        raise Corrupt(f"The fact {fact_id!r} is stored with values of a wrong kind.", next_step=RESTORE)
+        raise Corrupt(f"The fact {fact_id!r} is stored with values of a wrong kind.", next_step=faults.RESTORE)
     try:
         created_at = _EPOCH + created_us * _MICROSECOND
     except OverflowError as error:
-        raise Corrupt(f"The fact {fact_id!r} is stored with a time that is none.", next_step=RESTORE) from error
+        raise Corrupt(f"The fact {fact_id!r} is stored with a time that is none.", next_step=faults.RESTORE) from error
     return Fact(
         id=fact_id, content=content, category=category, confidence=confidence, created_at=created_at, source=source
     )

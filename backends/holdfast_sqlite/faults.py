@@ -38,6 +38,11 @@ def cannot_open(error: sqlite3.Error) -> bool:
     return is_primary(error, _CANTOPEN, _READONLY, _PERM)
 
 
+def surrogate() -> Refused:
+    """Half of a character is no text that UTF-8 can hold."""
+    return Refused("The text holds a lone surrogate.", next_step="Remove it.")
+
+
 def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastError:
     """What ``error`` means for ``file``. Nothing of a text that was being stored is in the message."""
     code = code_of(error)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from hypothesis import given
 
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused, Unavailable
 from holdfast.models import AddOutcome, Category, Fact
 from holdfast.storage import FactOrder, StorageBackend
 from holdfast.testing import strategies
@@ -227,6 +228,19 @@ class FactContract(ContractBase):
             store.delete_fact(old.id)
         store.add_fact(fact, LIMIT)
         assert list(reopen().facts()) == [fact]
+
+    @pytest.mark.parametrize("field", ["content", "source"])
+    def test_f12_text__lone_surrogate__refused(self, store: StorageBackend, reopen: Open, field: str) -> None:
+        """F12, E3"""
+        store.add_fact(make_fact(1), LIMIT)
+        half: dict[str, Any] = {field: "half \ud800 of it"}
+        with pytest.raises(Refused) as caught:
+            store.add_fact(attrs.evolve(make_fact(2), **half), LIMIT)
+        assert caught.value.next_step
+        with pytest.raises(Refused):
+            store.update_fact("fact_00000001", **half)
+        for view in (store, reopen()):
+            assert list(view.facts()) == [make_fact(1)]
 
     def test_f13_batch__several_facts__as_if_added_one_by_one(self, store: StorageBackend, reopen: Open) -> None:
         """F13, F2, F3, F4: one that is caught inside undoes only its own call."""

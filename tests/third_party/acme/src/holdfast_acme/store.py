@@ -228,7 +228,11 @@ class AcmeStore(StorageBackend):
 
 def _dump(content: Content) -> bytes:
     facts = [{**attrs.asdict(f), "created_at": f.created_at.isoformat()} for f in content.facts.values()]
-    return json.dumps({"documents": content.documents, "facts": facts}, indent=1).encode()
+    text = json.dumps({"documents": content.documents, "facts": facts}, indent=1, ensure_ascii=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise Refused("A text holds a lone surrogate.", next_step="Take it out of the text.") from error
 
 
 def _revision(content: Content, name: str) -> str:
