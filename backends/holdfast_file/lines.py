@@ -30,7 +30,8 @@ _LINE = b"%b" + _END + b"\n"
 _CRC_SIZE = len(b', "crc": "89abcdef"}\r')
 _SEAL = _CRC_SIZE - 1
 _UPDATE = '"op": "update", '
-_ENTRY = '{%s"id": %s, "content": %s, "category": %s, "confidence": %r, "createdAt": "%sT%sZ", "source": %s'
+_ENTRY = '{%s"id": %s, "content": %s, "category": %s, "confidence": %r, "createdAt": "%s", "source": %s'
+_TWO_DIGITS: Final = tuple(f"{number:02}" for number in range(100))
 _FACT_KEYS = frozenset({"id", "content", "category", "confidence", "createdAt", "source"})
 _REQUIRED = _FACT_KEYS - {"source"}
 _TEXTS = ("id", "content", "category", "createdAt", "source")
@@ -62,17 +63,14 @@ def encode_fact(fact: Fact, leaves: Sequence[str] = (), op: str = "") -> bytes:
     """The line of a fact, of a time in UTC, that enters as the facts ``leaves`` leave. Raises: as :func:`encode`."""
     if not isfinite(fact.confidence):
         raise ValueError("confidence is not a finite number")
-    # Written by hand, since an encoder for text that is not ASCII is built anew by each call. Date and time by
-    # themselves take half as long as with the offset from UTC.
-    at = fact.created_at
+    # Written by hand, since an encoder for text that is not ASCII is built anew by each call.
     text = _ENTRY % (
         op,
         quoted(fact.id),
         quoted(fact.content),
         quoted(fact.category),
         float(fact.confidence),
-        at.date(),
-        at.time(),
+        _moment(fact.created_at),
         quoted(fact.source),
     )
     if leaves:
@@ -82,6 +80,18 @@ def encode_fact(fact: Fact, leaves: Sequence[str] = (), op: str = "") -> bytes:
     except UnicodeEncodeError as error:
         raise Refused("The fact holds a lone surrogate.", next_step="Remove it.") from error
     return _LINE % (body, crc32(body))
+
+
+def _moment(at: datetime) -> str:
+    """``at``, in UTC, as ``isoformat`` has it, but with ``Z``, and quicker: its caches are cold right after a flush."""
+    two, year, fraction = _TWO_DIGITS, at.year, at.microsecond
+    text = (
+        f"{two[year // 100]}{two[year % 100]}-{two[at.month]}-{two[at.day]}"
+        f"T{two[at.hour]}:{two[at.minute]}:{two[at.second]}"
+    )
+    if fraction:
+        return f"{text}.{two[fraction // 10_000]}{two[fraction // 100 % 100]}{two[fraction % 100]}Z"
+    return text + "Z"
 
 
 def _seal(body: bytes) -> bytes:

@@ -10,11 +10,15 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from crash_kit import DAY, HEADER, Os
+from hypothesis import given
+from hypothesis import strategies as st
 
 import holdfast_file
 from holdfast.config import StorageConfig
@@ -22,6 +26,7 @@ from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import intent
 from holdfast_file.backend import FileBackend
+from holdfast_file.lines import decode, encode_fact
 
 
 @pytest.fixture
@@ -574,3 +579,11 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(
     store.add_fact(make_fact(2), 5)
     assert (home / "facts.jsonl").stat().st_ino != inode
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+@pytest.mark.req("R044")
+def test_line__any_time__as_iso_8601_and_read_back(at: datetime) -> None:
+    line = encode_fact(attrs.evolve(make_fact(1), created_at=at))
+    assert json.loads(line)["createdAt"] == at.isoformat().replace("+00:00", "Z")
+    assert decode(line).fact == attrs.evolve(make_fact(1), created_at=at)
