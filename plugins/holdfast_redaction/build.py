@@ -75,7 +75,7 @@ def render(rules: list[dict[str, Any]]) -> str:
     from holdfast_redaction.parts import COMMON, STRANGE, parts
 
     compacted, places = compact(rules)
-    anywhere = [keyword.lower() for keyword in (*places["text"], *places["lower"])]
+    shared = parts([keyword.lower() for keyword in (*places["text"], *places["lower"])], COMMON)
     lines = [
         '"""Made from rules.toml by ``python -m holdfast_redaction.build``; change that file, not this one."""',
         "",
@@ -91,9 +91,11 @@ def render(rules: list[dict[str, Any]]) -> str:
         *_mapping("WORDS", places["words"]),
         *_mapping("TEXT", places["text"]),
         *_mapping("LOWER", places["lower"]),
-        "# Part of keywords -> places of those that hold it: in WORDS; and in TEXT and LOWER, one after the other.",
+        "# Part of keywords -> places of those that hold it: in WORDS; and in TEXT and LOWER, one after the other,",
+        "# parts that begin, end or lie in a word, and parts that go over several.",
         f"PARTS_OF_WORDS = {tuple(parts(list(places['words']), STRANGE))!r}",
-        f"PARTS = {tuple(parts(anywhere, COMMON))!r}",
+        f"PARTS = {tuple(row for row in shared if len(row[0].split()) == 1)!r}",
+        f"PARTS_ACROSS = {tuple(row for row in shared if len(row[0].split()) > 1)!r}",
     ]
     return "\n".join(lines) + "\n"
 

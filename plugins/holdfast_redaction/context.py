@@ -7,6 +7,10 @@ from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit
 from holdfast_redaction.values import FAINT, PASSWORD, STRONG, WEAK
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast_redaction.presence import Words
+
 #: Behind every format of the table.
 RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
@@ -30,16 +34,24 @@ _TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials",
 
 
 def find(
-    text: str, lower: str, budget: Budget, start: int = 0, end: int | None = None, *, striking: bool = True
+    text: str,
+    lower: str,
+    budget: Budget,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    striking: bool = True,
+    words: Words | None = None,
 ) -> list[Hit]:
     """Every value given to the name of a secret that begins in ``text[start:end]``. ``lower`` is ``text`` in lower
-    case, of the same length; ``striking`` says whether there may be one that is only near to it."""
+    case, of the same length; ``striking`` says whether there may be one that is only near to it; ``words`` are those of
+    the text, or at least of what is around there."""
     hits: list[Hit] = []
     seen: set[int] = set()
     stop = len(text) if end is None else end
     near = lower[start : stop + _LONGEST_HINT] if start or stop < len(text) else lower
     for hint in names.HINTS:
-        if hint not in near:
+        if (words and hint not in words.lower and " " not in hint) or hint not in near:
             continue
         last = stop + len(hint) - 1
         at = lower.find(hint, start, last)

@@ -7,7 +7,7 @@ from itertools import islice
 
 from holdfast_redaction import context, pem, pii, presence, values
 from holdfast_redaction.budget import SECONDS, Budget
-from holdfast_redaction.exact import Formats
+from holdfast_redaction.exact import ASIDE, Formats
 from holdfast_redaction.patterns import KINDS, Hit
 
 TYPE_CHECKING = False
@@ -86,7 +86,8 @@ class Scanner:
                 self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
             else:
                 for start, end in areas:
-                    there = presence.find(text[start:end], lower[start:end])
+                    first, last = max(0, start - ASIDE), end + ASIDE
+                    there = presence.find(text[first:last], lower[first:last])
                     self._searched_area(text, lower, start, end, there, budget, hits)
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))
@@ -104,7 +105,7 @@ class Scanner:
         if text.find("-----BEGIN ", start, end) >= 0:
             hits += pem.find(text)
             budget.check("private-key")
-        hits += context.find(text, lower, budget, start, end)
+        hits += context.find(text, lower, budget, start, end, words=keywords.words)
         if self._kinds:
             hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
 

@@ -13,10 +13,10 @@ from holdfast_redaction.patterns import Hit, Rule, entropy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast_redaction.presence import Keywords
+    from holdfast_redaction.presence import Keywords, Words
 
 #: How far a format without a keyword may lie to either side of where it is looked for.
-_ASIDE = 100
+ASIDE = 100
 #: The shortest word that may hold one.
 _LONG_WORD = min([min_word for _, min_word in _table.ANYWHERE])
 
@@ -40,7 +40,7 @@ class Formats:
         for keyword, rules in keywords.lower:
             self._at_keyword(text, lower, keyword, rules, hits, budget, start, end)
         if len(text) >= _LONG_WORD:
-            self._anywhere(text, hits, budget, max(0, start - _ASIDE), end + _ASIDE)
+            self._anywhere(text, keywords.words, hits, budget, max(0, start - ASIDE), end + ASIDE)
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
@@ -79,12 +79,11 @@ class Formats:
                 free = haystack.find(keyword, through if through > free else free + 1, last)
             budget.check(rule.id)
 
-    def _anywhere(self, text: str, hits: list[Hit], budget: Budget, start: int, end: int) -> None:
+    def _anywhere(self, text: str, known: Words | None, hits: list[Hit], budget: Budget, start: int, end: int) -> None:
         """Formats without a keyword, of which each match lies in a long word."""
-        parts = text[start:end].split()
-        if max(map(len, parts), default=0) < _LONG_WORD:  # as nearly always
+        words = known.long if known else text[start:end].split()
+        if max(map(len, words), default=0) < _LONG_WORD:  # as nearly always
             return
-        words = [word for word in parts if len(word) >= _LONG_WORD]
         for index, min_word in _table.ANYWHERE:
             rule, pattern, _ = self._compiled.get(index) or self._rule(index)
             if rule.id in self._disabled:
