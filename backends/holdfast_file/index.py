@@ -17,15 +17,15 @@ from holdfast_file.lines import Operation
 
 #: What decides who leaves first: confidence, then age, then order of insertion. Source: R059, R060, reading A02.
 _Rank: TypeAlias = tuple[float, datetime, int, str]
-#: (confidence, negated; age; place in the order of insertion, which no two share; fact): sorts the strongest first.
-_Place: TypeAlias = tuple[float, datetime, int, Fact]
+#: (confidence, negated; place in the order of insertion, which no two share; fact): sorts the strongest first.
+_Place: TypeAlias = tuple[float, int, Fact]
 #: (place in the order of insertion, fact, duplicate key)
 _Entry: TypeAlias = tuple[int, Fact, str]
 
 #: Of so many facts one may have changed since they were last sorted: beyond that, sorting anew is as quick.
 _FEW: Final = 200
 _fact_of = itemgetter(1)
-_fact_in_place = itemgetter(3)
+_fact_in_place = itemgetter(2)
 
 
 class FactIndex:
@@ -50,7 +50,7 @@ class FactIndex:
         return iter(list(map(_fact_of, islice(self._live.values(), limit))))
 
     def strongest(self, limit: int | None) -> Iterator[Fact]:
-        """By confidence, highest first, of equals the oldest; as of the call."""
+        """By confidence, highest first, equals in order of insertion; as of the call."""
         return map(_fact_in_place, islice(self._strongest.now(self._live), limit))
 
     def get(self, fact_id: str) -> Fact | None:
@@ -181,7 +181,7 @@ class _Strongest:
 
 def _place(entry: _Entry) -> _Place:
     seq, fact, _ = entry
-    return (-fact.confidence, fact.created_at, seq, fact)
+    return (-fact.confidence, seq, fact)
 
 
 def _rank(seq: int, fact: Fact) -> _Rank:

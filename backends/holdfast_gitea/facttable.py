@@ -79,7 +79,7 @@ class FactTable:
         """As the storage contract has it."""
         facts = list(self._facts.values())
         if order is FactOrder.CONFIDENCE:
-            facts.sort(key=lambda fact: (-fact.confidence, fact.created_at))
+            facts.sort(key=lambda fact: -fact.confidence)
         return facts if limit is None else facts[: max(limit, 0)]
 
     def __len__(self) -> int:

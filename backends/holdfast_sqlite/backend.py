@@ -116,6 +116,7 @@ class SqliteBackend(StorageBackend):
         if self._database.missing():
             return
         with self._database.changing() as change:
+            self._facts.recount(change)
             self._index.rebuild(change)  # an index keeps the words of what left it until its parts are merged
         self._database.compact()
 

@@ -21,7 +21,7 @@ from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Un
 from holdfast_sqlite import faults, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
-_STATE: Final = "SELECT gone, indexed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
+_STATE: Final = "SELECT gone, indexed, ordered, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 
 
 @define
@@ -31,6 +31,7 @@ class Change:
     sql: sqlite3.Connection
     facts: int  # how many there are
     indexed: int  # as in ``state``
+    ordered: bool  # likewise
     last: int  # the highest seq of a fact, 0 when there is none
 
 
@@ -41,14 +42,13 @@ class Database:
     """
 
     _connection: sqlite3.Connection | None
-    _cursor: sqlite3.Cursor  # of the connection, for what is done at once: to make one takes a tenth of a look
     _identity: Identity | None
     _immutable: bool  # opened as a file that nobody writes to
     _upgraded: bool  # whether the schema is known to be the latest
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
     _changes_before: int  # of the connection, as the transaction began
-    _stored_state: tuple[int, int]  # gone and indexed, as the table has them
+    _stored_state: tuple[int, int, bool]  # gone, indexed and ordered, as the table has them
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
@@ -58,6 +58,7 @@ class Database:
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
         self._batching = False
+        self._lost = False  # whether the batch under way was undone
         self._forget()
 
     # --- what the parts of the backend use
@@ -123,19 +124,22 @@ class Database:
             self._begin_anew()
         with self._mutex:
             try:
-                return None if self._current() is None else self._cursor.execute(statement, values).fetchone()
+                sql = self._current()
+                # A cursor of its own: one that is kept would keep a look open when a signal ends it half way.
+                return None if sql is None else sql.execute(statement, values).fetchone()
             except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise self.failed(error) from error
 
     def alone(self, statement: str, values: tuple[object, ...]) -> bool:
-        """Try one statement that is a transaction by itself, durable when this returns, right after a look; much
-        quicker than :meth:`changing`. False when nothing was changed, and it is to be done there."""
+        """Try one statement that is a transaction by itself, durable when this returns; much quicker than
+        :meth:`changing`. False when nothing was changed, and it is to be done there."""
         with self._mutex:
-            if self._connection is None or self._batching or not self._upgraded:
-                return False
             try:
+                sql = self._current()
+                if sql is None or self._batching or not self._upgraded:
+                    return False
                 # Should it merge the log, the next look opens the file again: once in some hundred times.
-                changed = self._cursor.execute(statement, values).rowcount > 0
+                changed = sql.execute(statement, values).rowcount > 0
             except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise self.failed(error) from error
             self._flushed = self._flushed or changed
@@ -151,6 +155,7 @@ class Database:
             self._batching = True
             try:
                 yield
+                self._check_batch()
                 if self._change is not None:
                     self._commit(self._change)
             except BaseException:
@@ -158,7 +163,7 @@ class Database:
                     self._undo(self._change.sql)
                 raise
             finally:
-                self._batching, self._change = False, None
+                self._batching, self._change, self._lost = False, None, False
             self.confirm()
 
     def snapshot(self) -> sqlite3.Connection | None:
@@ -182,6 +187,10 @@ class Database:
         with self.reading() as sql:
             if sql is None:
                 return
+            if self._batching:
+                raise Unavailable(
+                    "The store cannot be compacted inside of a batch.", next_step="Compact it when the batch has ended."
+                )
             sql.execute("VACUUM")
             busy = sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             if busy:
@@ -210,7 +219,8 @@ class Database:
         if isinstance(error, UnicodeEncodeError):
             return faults.surrogate()
         if faults.cannot_open(error):
-            self._drop()  # opened read-only, perhaps: the next call looks whether it still is
+            with self._mutex:
+                self._drop()  # opened read-only, perhaps: the next call looks whether it still is
         return faults.translate(error, self.place.file, self._timeout_s)
 
     def close(self) -> None:
@@ -235,12 +245,12 @@ class Database:
             sql = self._current() or self._create()
             self._begin(sql)
         try:
-            gone, indexed, last = sql.execute(_STATE).fetchone()
+            gone, indexed, ordered, last = sql.execute(_STATE).fetchone()
         except BaseException:
             self._undo(sql)
             raise
-        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed)
-        return Change(sql, last - gone, indexed, last)
+        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed, bool(ordered))
+        return Change(sql, last - gone, indexed, bool(ordered), last)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
         if self._upgraded:
@@ -260,15 +270,39 @@ class Database:
     def _commit(self, change: Change) -> None:
         self._store_state(change)
         written = change.sql.total_changes > self._changes_before
+        if not self._is_same_file():  # it can still be undone; in a file without a name nothing lasts
+            raise Conflict(
+                f"{self.place.file!r} was removed or replaced meanwhile; nothing of the change was kept.",
+                next_step="Try again.",
+            )
         change.sql.execute("COMMIT")
         self._flushed = self._flushed or written  # the log, with all that others wrote to it before
-        if self._identity is None or not self.place.still(self._identity):
-            self._identity = self.place.look()  # a merge of the log touches the file
+        if not self._is_same_file():
+            self._drop()
+
+    def _is_same_file(self) -> bool:
+        """Whether the file that is open is the one at its place. Merging the log touches it: that is remembered."""
+        known = self._identity
+        if known is None or self.place.still(known):
+            return known is not None
+        found = self.place.look()
+        if found is None or not found.same_file(known):
+            return False
+        self._identity = found
+        return True
+
+    def _check_batch(self) -> None:
+        """Raises: Unavailable when an error that was caught inside of the batch, as of a full disk, has undone it."""
+        if self._lost or (self._change is not None and not self._change.sql.in_transaction):
+            raise Unavailable(
+                "The batch was undone by an error in it; nothing of it was kept.",
+                next_step="Mend what the error named, then do all of it again.",
+            )
 
     def _store_state(self, change: Change) -> None:
-        state = (change.last - change.facts, change.indexed)
+        state = (change.last - change.facts, change.indexed, change.ordered)
         if state != self._stored_state:
-            change.sql.execute("UPDATE state SET gone = ?, indexed = ?", state)
+            change.sql.execute("UPDATE state SET gone = ?, indexed = ?, ordered = ?", state)
             self._stored_state = state
 
     def _undo(self, sql: sqlite3.Connection) -> None:
@@ -281,16 +315,17 @@ class Database:
 
     @contextlib.contextmanager
     def _part_of_batch(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
+        self._check_batch()
         if self._change is None:
             self._change = self._start(sql)
         change = self._change
-        before, stored = (change.facts, change.indexed, change.last), self._stored_state
+        before, stored = (change.facts, change.indexed, change.ordered, change.last), self._stored_state
         change.sql.execute("SAVEPOINT part")
         try:
             yield change
             self._store_state(change)
         except BaseException:
-            (change.facts, change.indexed, change.last), self._stored_state = before, stored
+            (change.facts, change.indexed, change.ordered, change.last), self._stored_state = before, stored
             if change.sql.in_transaction:  # a full disk, say, has ended it
                 change.sql.execute("ROLLBACK TO part")
             raise
@@ -310,7 +345,7 @@ class Database:
         self._mutex = threading.RLock()
         if self._connection is not None:
             self._inherited.append(self._connection)
-        self._batching = False
+        self._batching = self._lost = False
         self._forget()
 
     def _current(self) -> sqlite3.Connection | None:
@@ -333,7 +368,6 @@ class Database:
         connection, immutable = opening.connect(self.place, self._timeout_s)
         self._drop()
         self._connection, self._identity, self._immutable = connection, identity, immutable
-        self._cursor = connection.cursor()
         return connection
 
     def _create(self) -> sqlite3.Connection:
@@ -345,6 +379,7 @@ class Database:
 
     def _drop(self) -> None:
         connection = self._connection
+        self._lost = self._lost or self._change is not None
         self._forget()
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):
@@ -353,4 +388,4 @@ class Database:
     def _forget(self) -> None:
         self._connection = self._identity = self._change = None
         self._immutable = self._upgraded = self._flushed = False
-        self._changes_before, self._stored_state = 0, (0, -1)
+        self._changes_before, self._stored_state = 0, (0, -1, True)

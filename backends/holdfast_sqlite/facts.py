@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
-from holdfast.facts import duplicate_key
+from holdfast.facts import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_sqlite import faults, schema
@@ -24,6 +24,7 @@ from holdfast_sqlite.search import BATCH, SearchIndex
 AT_ONCE: Final = 500
 _ADDED: Final = AddOutcome.ADDED  # to find a member of an enumeration by its name takes a tenth of a microsecond
 _DUPLICATE: Final = AddOutcome.DUPLICATE
+_CORRECT: Final = "Correct its row with a tool for SQLite while nothing else uses the file, or restore an older copy."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _DIGEST: Final = hashlib.blake2b(digest_size=20)  # of nothing yet; a copy costs half of a new one
@@ -38,14 +39,21 @@ _INSERT_ALONE: Final = """
     INSERT OR IGNORE INTO facts (id, duplicate, content, category, confidence, created_us, source)
     VALUES (
         (SELECT ?1 FROM state WHERE indexed >= 0
-         AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?8, indexed + ?9)),
+         AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?8, indexed + ?9)
+         AND (NOT ordered OR ?6 >= (SELECT ifnull(max(created_us), ?6) FROM (
+              SELECT created_us FROM facts ORDER BY seq DESC LIMIT 1)))),
         ?2, ?3, ?4, ?5, ?6, ?7)"""
-#: Those of the lowest confidence, the oldest first, without the newcomer.
-_WEAKEST: Final = """
+#: Who leaves first, without the newcomer: any number of facts, and, where older ones have lower numbers, those of the
+#: lowest confidence.
+_WEAKEST: Final = "SELECT seq, id, content FROM facts WHERE seq <> ? ORDER BY confidence, created_us, seq LIMIT ?"
+_INDEX_WEAKEST: Final = "CREATE INDEX IF NOT EXISTS facts_weakest ON facts (confidence, created_us)"
+_WEAKEST_IN_ORDER: Final = """
     SELECT seq, id, content FROM facts
     WHERE confidence = (SELECT confidence FROM facts WHERE seq <> ?1 ORDER BY confidence LIMIT 1) AND seq <> ?1
-    ORDER BY created_us, seq LIMIT ?2"""
-_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, created_us, seq"}
+    ORDER BY seq LIMIT ?2"""
+_CREATED: Final = "SELECT created_us FROM facts WHERE seq = ?"
+_CREATED_US: Final = 5  # its place in a row without seq
+_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
 
 
 class Facts:
@@ -123,7 +131,7 @@ class Facts:
         return fact
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        wanted = -1 if limit is None else max(limit, 0)
+        wanted = -1 if limit is None else min(max(limit, 0), sys.maxsize)
         query = f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
         with self._database.reading() as sql:
             if sql is None:
@@ -135,6 +143,13 @@ class Facts:
     def count(self) -> int:
         with self._database.reading() as sql:
             return 0 if sql is None else schema.count_facts(sql)
+
+    def recount(self, change: Change) -> None:
+        """Look at all facts for what ``state`` says of them. More said than there are would let facts leave."""
+        change.facts = change.sql.execute("SELECT count(*) FROM facts").fetchone()[0]
+        change.ordered = bool(change.sql.execute(schema.IS_ORDERED).fetchone()[0])
+        if change.ordered:
+            change.sql.execute("DROP INDEX IF EXISTS facts_weakest")
 
     def _lazily(self, query: str, wanted: int) -> Iterator[Fact]:
         snapshot = self._database.snapshot()
@@ -166,6 +181,9 @@ class Facts:
             raise Conflict(
                 f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again."
             ) from error
+        if change.ordered:
+            newest = change.sql.execute(_CREATED, (change.last,)).fetchone()
+            change.ordered = newest is None or newest[0] <= row[_CREATED_US]
         change.last = seq
         evicted = self._evict(change, change.facts - (limit - 1))
         change.facts += 1 - len(evicted)
@@ -174,9 +192,12 @@ class Facts:
 
     def _evict(self, change: Change, surplus: int) -> tuple[str, ...]:
         """Let the weakest go, but for the newcomer."""
+        if surplus > 0 and not change.ordered:
+            change.sql.execute(_INDEX_WEAKEST)
+        query = _WEAKEST_IN_ORDER if change.ordered else _WEAKEST
         evicted: list[str] = []
         while len(evicted) < surplus:
-            weakest = change.sql.execute(_WEAKEST, (change.last, surplus - len(evicted))).fetchall()
+            weakest = change.sql.execute(query, (change.last, surplus - len(evicted))).fetchall()
             if not weakest:  # the count in a damaged ``state`` says that there are more
                 break
             for seq, fact_id, content in weakest:
@@ -247,12 +268,14 @@ def _fact(row: Sequence[Any]) -> Fact:
         type(fact_id) is type(content) is type(category) is type(source) is str
         and type(confidence) is float
         and type(created_us) is int
+        and 0.0 <= confidence <= 1.0
+        and category in CATEGORIES
     ):
-        raise Corrupt(f"The fact {fact_id!r} is stored with values of a wrong kind.", next_step=faults.RESTORE)
+        raise Corrupt(f"The fact {fact_id!r} is stored with values that no fact has.", next_step=_CORRECT)
     try:
         created_at = _EPOCH + created_us * _MICROSECOND
     except OverflowError as error:
-        raise Corrupt(f"The fact {fact_id!r} is stored with a time that is none.", next_step=faults.RESTORE) from error
+        raise Corrupt(f"The fact {fact_id!r} is stored with a time that is none.", next_step=_CORRECT) from error
     return Fact(
         id=fact_id, content=content, category=category, confidence=confidence, created_at=created_at, source=source
     )

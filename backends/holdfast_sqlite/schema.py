@@ -14,6 +14,12 @@ from holdfast_sqlite.faults import RESTORE
 #: ``PRAGMA application_id``: "hold" in ASCII, by which a store is told from any other SQLite file.
 APPLICATION_ID: Final = 0x686F6C64
 
+#: Whether created_us never falls as seq rises.
+IS_ORDERED: Final = """
+    SELECT NOT EXISTS (
+        SELECT 1 FROM (SELECT created_us, lag(created_us) OVER (ORDER BY seq) AS before FROM facts)
+        WHERE created_us < before)"""
+
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (
         # A document is its pieces in order, joined: an append adds a row and rewrites nothing.
@@ -48,10 +54,12 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "UPDATE state SET gone = (SELECT ifnull(max(seq), 0) FROM facts) - gone",
     ),
     (
-        # One index for both ends: an addition writes a page of each index.
+        # ordered: as IS_ORDERED says, which is so while facts are stored when they are made and clocks go forward. Then
+        # one index tells who is strongest and who leaves first, and an addition has a page less to write; else the
+        # other index is made again when a fact has to leave.
+        "ALTER TABLE state ADD COLUMN ordered INTEGER NOT NULL DEFAULT 1",
+        f"UPDATE state SET ordered = ({IS_ORDERED})",  # noqa: S608 - nothing of it is given
         "DROP INDEX facts_weakest",
-        "DROP INDEX facts_strongest",
-        "CREATE INDEX facts_ranked ON facts (confidence DESC, created_us)",
     ),
 )
 LATEST: Final = len(STEPS)

@@ -37,7 +37,7 @@ class Capability(StrEnum):
 
 
 class FactOrder(StrEnum):
-    """CREATED: order of insertion. CONFIDENCE: highest first, of equals the oldest ``created_at``, then as inserted."""
+    """CREATED: order of insertion. CONFIDENCE: highest first, equal ones in order of insertion."""
 
     CREATED = "created"
     CONFIDENCE = "confidence"

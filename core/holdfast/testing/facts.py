@@ -213,8 +213,8 @@ class FactContract(ContractBase):
 
         assert listed(FactOrder.CREATED) == [0, 1, 2, 3]
         assert listed(FactOrder.CREATED, 2) == [0, 1]
-        assert listed(FactOrder.CONFIDENCE) == [3, 1, 2, 0]
-        assert listed(FactOrder.CONFIDENCE, 3) == [3, 1, 2]
+        assert listed(FactOrder.CONFIDENCE) == [3, 1, 0, 2]
+        assert listed(FactOrder.CONFIDENCE, 3) == [3, 1, 0]
         assert listed(FactOrder.CREATED, 0) == []
         listing = store.facts()
         store.delete_fact("fact_00000000")

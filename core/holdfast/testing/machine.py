@@ -151,7 +151,7 @@ class FactMachine(RuleBasedStateMachine):
         for store in self.stores:
             assert list(store.facts()) == wanted
             assert store.count_facts() == len(wanted)
-            ranked = sorted(wanted, key=lambda fact: (-fact.confidence, fact.created_at))
+            ranked = sorted(wanted, key=lambda fact: -fact.confidence)
             assert list(store.facts(FactOrder.CONFIDENCE, 3)) == ranked[:3]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import Corrupt, HoldfastError, Refused, Unsupported
+from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable, Unsupported
 from holdfast.models import AddOutcome
 from holdfast.storage import FactOrder
 from holdfast.testing.base import make_block, make_fact
@@ -232,3 +232,94 @@ def test_add__count_says_more_facts_than_there_are__all_others_leave_and_it_ends
     with contextlib.closing(SqliteBackend(project)) as store:
         assert len(store.add_fact(make_fact(90), 100).evicted) == 40
         assert [fact.id for fact in store.facts()] == [make_fact(90).id]
+
+
+def test_look__row_that_cannot_be_read__others_are_changed_as_before(project: Path, database: Path) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE facts SET source = CAST(x'ff' AS TEXT) WHERE id = 'fact_00000003'")
+        connection.commit()
+    with contextlib.closing(SqliteBackend(project)) as store:
+        with pytest.raises(Corrupt):
+            store.get_fact("fact_00000003")
+        with contextlib.closing(SqliteBackend(project)) as other:
+            other.delete_fact("fact_00000001")
+        assert store.count_facts() == 39
+        assert store.update_fact("fact_00000002", confidence=0.7).confidence == 0.7
+
+
+@pytest.mark.parametrize(("column", "value"), [("confidence", 7.0), ("category", "'junk'"), ("confidence", "'high'")])
+def test_look__value_that_no_fact_has__corrupt(project: Path, database: Path, column: str, value: object) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute(f"UPDATE facts SET {column} = {value} WHERE id = 'fact_00000003'")
+        connection.commit()
+    with contextlib.closing(SqliteBackend(project)) as store:
+        for look in (lambda: store.get_fact("fact_00000003"), lambda: list(store.facts())):
+            with pytest.raises(Corrupt, match="fact_00000003"):
+                look()
+
+
+def test_open__cut_to_nothing__the_log_beside_it_stays(project: Path) -> None:
+    folder = project / ".holdfast"
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 10)
+        log = (folder / "holdfast.db-wal").read_bytes()
+        assert log
+        shutil.copytree(folder, project / "copy")
+    os.truncate(project / "copy" / "holdfast.db", 0)
+    with contextlib.closing(SqliteBackend(project, path="copy")) as store, pytest.raises(Corrupt, match="empty"):
+        store.count_facts()
+    assert (project / "copy" / "holdfast.db-wal").read_bytes() == log
+
+
+def test_batch__file_replaced_meanwhile__conflict_and_nothing_of_it_kept(project: Path, database: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+
+        def replaced_meanwhile() -> None:
+            with store.batch():
+                store.add_fact(make_fact(90), 100)
+                shutil.copy(database, project / "copy.db")
+                os.replace(project / "copy.db", database)
+
+        with pytest.raises(Conflict, match="replaced"):
+            replaced_meanwhile()
+        assert store.count_facts() == 40
+        assert store.add_fact(make_fact(91), 100).outcome is AddOutcome.ADDED
+        with contextlib.closing(SqliteBackend(project)) as other:
+            assert other.get_fact(make_fact(91).id) == make_fact(91)
+
+
+def test_batch__full_disk_caught_inside__whole_batch_undone_and_counted_right(project: Path, database: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.count_facts()
+        sql = store._database._connection
+        assert sql is not None
+        most = sql.execute("PRAGMA page_count").fetchone()[0] + 1
+        sql.execute(f"PRAGMA max_page_count = {most}")
+        refused: list[Unavailable] = []
+
+        def add_what_fits() -> None:
+            with store.batch():
+                for number in range(100, 200):
+                    try:
+                        store.add_fact(make_fact(number, f"{number} " + "long " * 100), 1000)
+                    except Unavailable as error:
+                        refused.append(error)
+
+        with pytest.raises(Unavailable, match="nothing of it was kept"):
+            add_what_fits()
+        assert len(refused) > 1
+        sql.execute("PRAGMA max_page_count = 1000000")
+        assert store.count_facts() == len(list(store.facts())) == 40
+        assert store.add_fact(make_fact(90), 41).evicted == ()
+
+
+def test_compact__count_says_more_facts_than_there_are__counts_them(project: Path, database: Path) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE state SET gone = -1000")
+        connection.commit()
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.compact()
+        assert store.count_facts() == 40
+        assert store.add_fact(make_fact(90), 100).evicted == ()
+        with pytest.raises(Unavailable, match="inside of a batch"), store.batch():
+            store.compact()

@@ -150,6 +150,36 @@ def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project: 
         assert store.count_facts() == 1
 
 
+def indexes(path: Path) -> set[str]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'facts_%est'")}
+
+
+@pytest.mark.req("R060")
+def test_eviction__times_out_of_order__oldest_leaves_and_its_index_is_there_while_needed(project: Path) -> None:
+    path = project / ".holdfast" / "holdfast.db"
+    with contextlib.closing(SqliteBackend(project)) as store:
+        for number in range(4):  # each older than the one before
+            store.add_fact(make_fact(number, age_s=2 * number), 4)
+        assert indexes(path) == {"facts_strongest"}
+        assert store.add_fact(make_fact(5), 4).evicted == ("fact_00000003",)
+        assert store.add_fact(make_fact(6), 3).evicted == ("fact_00000002", "fact_00000001")
+        assert [fact.id for fact in store.facts(FactOrder.CONFIDENCE)] == [make_fact(n).id for n in (0, 5, 6)]
+        assert indexes(path) == {"facts_strongest", "facts_weakest"}
+        store.compact()  # those that are left are in order
+        assert indexes(path) == {"facts_strongest"}
+        assert store.add_fact(make_fact(7), 3).evicted == ("fact_00000000",)
+
+
+@pytest.mark.req("R060")
+def test_upgrade__times_out_of_order__oldest_leaves(project: Path, version_2: Path) -> None:
+    with contextlib.closing(sqlite3.connect(version_2)) as connection:
+        connection.execute("UPDATE facts SET confidence = 0.5, created_us = 1000000 - seq")
+        connection.commit()
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.add_fact(make_fact(3, confidence=0.9), 2).evicted == ("fact_00000002",)
+
+
 def names(store: SqliteBackend, query: str) -> list[str]:
     return [hit.name for hit in store.search(query, limit=100)]
 

@@ -172,7 +172,7 @@ class AcmeStore(StorageBackend):
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         listed = list(self._load().facts.values())
         if order is FactOrder.CONFIDENCE:
-            listed.sort(key=lambda f: (-f.confidence, f.created_at))
+            listed.sort(key=lambda f: -f.confidence)
         return iter(listed[:limit])
 
     def count_facts(self) -> int:
