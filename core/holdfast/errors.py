@@ -63,7 +63,7 @@ class HookFailed(PluginError):
 
     def __init__(self, *, plugin: str, distribution: str, hook: str, reason: str) -> None:
         super().__init__(
-            f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason}.",
+            f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason.rstrip('.')}.",  # it may be a sentence
             next_step=f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml.",
         )
         self.plugin = plugin

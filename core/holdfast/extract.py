@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
@@ -16,25 +16,33 @@ from holdfast import paths, profile, recall
 from holdfast.errors import BadValue, HoldfastError, Refused
 from holdfast.layout import Surface
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
-from holdfast.queue import Queue
+from holdfast.queue import GivenUp, Queue
 
 if TYPE_CHECKING:
+    from holdfast.errors import HookFailed
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
 
+_AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."
+#: HTTP status (None: there was no answer) -> what may be done beside waiting.
+_PASSING: Final[Mapping[int | None, str]] = {
+    None: "Check `base_url` and the network.",
+    429: "The quota is used up for now.",
+}
 #: A long conversation is extracted in pieces of about so many characters; a turn is never split.
 BATCH_CHARS: Final = 60_000
 
 
 @frozen(kw_only=True)
 class Gathered:
-    """What the extractors said of some turns, by plugin. ``failed`` maps a plugin to what went wrong; ``queued`` is
-    true when the turns wait for those."""
+    """What the extractors said of some turns, by plugin. ``failed`` maps a plugin to what went wrong and what to do;
+    ``queued`` is true when the turns wait for those, ``given_up`` is what does not wait any more."""
 
     results: Sequence[tuple[str, Extraction]] = ()
     failed: Mapping[str, str] = field(factory=dict)
     queued: bool = False
+    given_up: Sequence[GivenUp] = ()
 
 
 @frozen(kw_only=True)
@@ -54,15 +62,22 @@ def _all_texts(value: Iterable[str]) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _all_given_up(value: Iterable[GivenUp]) -> tuple[GivenUp, ...]:
+    return tuple(value)
+
+
 @frozen(kw_only=True)
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` tell what an extractor could not do; ``queued`` counts the pieces
-    that will be tried again; ``profile`` is true when the profile changed."""
+    that will be tried again, ``retried`` those that were waiting and were tried now; ``given_up`` are those that are
+    not tried any more; ``profile`` is true when the profile changed."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=_all_judged)
     failures: tuple[str, ...] = field(default=(), converter=_all_texts)
     queued: int = 0
     profile: bool = False
+    retried: int = 0
+    given_up: tuple[GivenUp, ...] = field(default=(), converter=_all_given_up)
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -80,6 +95,8 @@ class ExtractResult:
             failures=self.failures + other.failures,
             queued=self.queued + other.queued,
             profile=self.profile or other.profile,
+            retried=self.retried + other.retried,
+            given_up=self.given_up + other.given_up,
         )
 
 
@@ -97,23 +114,73 @@ def extract(services: Services, said: Turn | Message | Iterable[Turn | Message],
 def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
     """Ask every extractor. One that fails does not hold up the others: the turns wait for it in the queue."""
     said = recall.without_recalled(turns)
-    found = _ask(services, said)
-    if not found.failed:
+    found, troubles = _ask(services, said)
+    if not troubles:
         return found
-    error = "; ".join(found.failed.values())
+    queue = _queue(services)
     try:
-        item = _queue(services).put(said, found.failed, error=error, source=source, now=services.clock())
+        item = queue.put(said, found.failed, error=_error(troubles), source=source, now=services.clock())
     except HoldfastError as problem:
         logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
-        return found
-    return evolve(found, queued=item is not None)
+        return evolve(found, failed={p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()})
+    if item is None:
+        return evolve(found, given_up=queue.given_up)
+    return evolve(found, failed=_told(troubles, waits=True), queued=True, given_up=queue.given_up)
 
 
-def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> Gathered:
+class _Trouble(NamedTuple):
+    """Why an extractor failed: a sentence and the next step. One that ``passes`` may be gone at the next attempt."""
+
+    plugin: str
+    sentence: str
+    step: str
+    passes: bool
+
+    def text(self, *, waits: bool) -> str:
+        steps = [self.step, _AGAIN if self.passes and waits else ""]
+        return " ".join(filter(None, (self.sentence, *steps)))
+
+
+def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
     if not said:
-        return Gathered()
+        return Gathered(), []
     results, failures = services.dispatch.on_extract(said, only=only)
-    return Gathered(results=results, failed={f.plugin: paths.rewrite(str(f), services.root) for f in failures})
+    troubles = [_trouble(failure, services.root) for failure in failures]
+    return Gathered(results=results, failed=_told(troubles, waits=False)), troubles
+
+
+def _trouble(failure: HookFailed, root: str) -> _Trouble:
+    """What a failure comes to for a person. Only ``reason`` is told, which dispatch has masked, never the cause itself:
+    a plugin's error may quote what was said."""
+    from holdfast.answers import AnswerUnusable
+    from holdfast.modelcalls import ModelFailed
+
+    cause = failure.__cause__
+    if not isinstance(cause, HoldfastError):
+        passes = isinstance(cause, TimeoutError | ConnectionError)
+        return _Trouble(
+            failure.plugin, paths.rewrite(failure.message, root), "" if passes else failure.next_step, passes
+        )
+    kind = type(cause).__name__
+    said = failure.reason.removeprefix(kind).removeprefix(": ")
+    step = cause.next_step if cause.next_step and said.endswith(cause.next_step) else ""
+    said = said.removesuffix(step).strip()
+    sentence = f"{failure.plugin}: {said}" if said else failure.message  # without words: no validator could judge them
+    if isinstance(cause, ModelFailed) and cause.retryable:
+        step, passes = _PASSING.get(cause.status, ""), True
+    elif isinstance(cause, AnswerUnusable):
+        step, passes = step or f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
+    else:
+        step, passes = step or failure.next_step, False
+    return _Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
+
+
+def _told(troubles: Sequence[_Trouble], *, waits: bool) -> dict[str, str]:
+    return {trouble.plugin: trouble.text(waits=waits) for trouble in troubles}
+
+
+def _error(troubles: Sequence[_Trouble]) -> str:
+    return " ".join(trouble.sentence for trouble in troubles)
 
 
 def postpone(services: Services, turns: Sequence[Turn], *, source: str) -> None:
@@ -141,7 +208,9 @@ def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractR
                 changed = profile.learn(services, extraction.profile) != before or changed
             except Refused as refused:
                 failures.append(f"The profile was left as it is: {refused.message}")
-    return ExtractResult(judged=judged, failures=failures, queued=int(found.queued), profile=changed)
+    return ExtractResult(
+        judged=judged, failures=failures, queued=int(found.queued), profile=changed, given_up=found.given_up
+    )
 
 
 def settle_flush(services: Services, found: Gathered | None, said: Sequence[Message], source: str) -> tuple[str, ...]:
@@ -167,16 +236,18 @@ def work_off(
     queue = _queue(services)
     try:
         for item in queue.claim(services.clock(), limit=limit, but=but, even_if_not_due=even_if_not_due):
-            found = _ask(services, item.turns, item.plugins)
-            result += settle(services, found, source=item.source)
-            if not found.failed:
+            found, troubles = _ask(services, item.turns, item.plugins)
+            settled = settle(services, evolve(found, failed={}), source=item.source)
+            result += evolve(settled, retried=1)
+            if not troubles:
                 queue.done(item)
-            elif queue.failed(item, found.failed, error="; ".join(found.failed.values()), now=services.clock()):
-                result += ExtractResult(queued=1)
+                continue
+            waits = queue.failed(item, found.failed, error=_error(troubles), now=services.clock())
+            result += ExtractResult(failures=_told(troubles, waits=waits).values(), queued=int(waits))
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
         result += ExtractResult(failures=(str(error),))
-    return result
+    return result + ExtractResult(given_up=queue.given_up)
 
 
 def _queue(services: Services) -> Queue:

@@ -3,11 +3,15 @@
 An item is tried again a bounded number of times, each time after twice the wait, and given up after a maximum wait.
 Whoever takes one to try it pushes its next attempt into the future first, so that no lock is held while a model is
 asked, and an item is not lost when its taker dies.
+
+What is given up is written down in ``state/extract.log.jsonl``, without what was said, before it leaves the queue: a
+crash in between tells of it twice, never not at all.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 from collections.abc import Collection, Iterable, Sequence
@@ -23,10 +27,12 @@ from holdfast.serde import structure, unstructure
 
 logger = logging.getLogger(__name__)
 
-_FILE = "extract.jsonl"
+_FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)
 #: More than this do not wait; the oldest are given up then.
 MAX_ITEMS = 200
+#: When the log is longer than this it is cut to the newest half.
+_MAX_LOG_BYTES = 1_000_000
 
 
 def _turns(value: Iterable[Turn]) -> tuple[Turn, ...]:
@@ -47,6 +53,28 @@ class Waiting:
     turns: tuple[Turn, ...] = field(converter=_turns)
 
 
+def _names(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class GivenUp:
+    """``turns`` turns (a number) that were never extracted for ``plugins`` (empty: all), and are not tried again.
+
+    ``why`` is the rule that ended it, ``error`` what went wrong the last time (empty: it was never tried), ``source``
+    the session or whatever else the facts would have been of, ``since`` when they began to wait.
+    """
+
+    at: datetime
+    since: datetime
+    turns: int
+    attempts: int
+    why: str
+    error: str = ""
+    source: str = ""
+    plugins: tuple[str, ...] = field(default=(), converter=_names)
+
+
 class Queue:
     """The queue of one project. All methods may raise Unavailable."""
 
@@ -54,12 +82,15 @@ class Queue:
         self._state = state
         self._rules = rules
         self._path = os.path.join(state, _FILE)
+        self._log = os.path.join(state, _LOG)
+        #: What this object gave up, oldest first; :meth:`log` tells what anybody did.
+        self.given_up: list[GivenUp] = []
 
     def put(
         self, turns: Sequence[Turn], plugins: Collection[str], *, error: str, source: str, now: datetime
     ) -> Waiting | None:
         """Let ``turns`` wait for ``plugins``. After a failed attempt (there is an ``error``) the next one is due after
-        the backoff, else at once. None when the rules allow no further attempt."""
+        the backoff, else at once. None when the rules allow no further attempt: then they are given up."""
         ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
         now = now.astimezone(UTC)
         item = Waiting(
@@ -72,14 +103,18 @@ class Queue:
             plugins=tuple(sorted(plugins)),
             turns=tuple(turns),
         )
-        if error:
-            if self._spent(item, now):
-                return None
-            item = self._later(item, now)
+        spent = self._spent(item, now) if error else ""
         with self._locked():
+            if spent:
+                self._give_up([item], spent, now)
+                return None
+            if error:
+                item = self._later(item, now)
             items = self._read()
             if all(i.id != item.id for i in items):
-                self._write([*items, item][-MAX_ITEMS:])
+                items.append(item)
+                self._give_up(items[:-MAX_ITEMS], f"more than {MAX_ITEMS} pieces waited", now)
+                self._write(items[-MAX_ITEMS:])
         return item
 
     def items(self) -> list[Waiting]:
@@ -97,43 +132,101 @@ class Queue:
         taken: list[Waiting] = []
         with self._locked():
             kept: list[Waiting] = []
+            late: list[Waiting] = []
             for item in self._read():
-                if now - item.since > timedelta(hours=self._rules.max_wait_hours):
-                    logger.warning("turns were given up: their extraction waited for too long (%s)", item.error)
+                if self._waited(item, now):
+                    late.append(item)
                 elif (even_if_not_due or item.due <= now) and len(taken) < limit and not {*but} & {*item.plugins}:
                     item = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
                     taken.append(item)
                     kept.append(item)
                 else:
                     kept.append(item)
+            self._give_up(late, self._too_long, now)
             self._write(kept)
         return taken
 
     def done(self, item: Waiting) -> None:
         """``item`` was extracted."""
-        self._put_back(item, None)
+        with self._locked():
+            self._put_back(item, None)
 
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
-        if self._spent(item, now):
-            logger.warning("turns were given up after %d attempts: %s", item.attempts, error)
-            self._put_back(item, None)
-            return False
-        self._put_back(item, self._later(evolve(item, plugins=tuple(sorted(plugins)), error=error), now))
-        return True
+        tried = evolve(item, plugins=tuple(sorted(plugins)), error=error)
+        spent = self._spent(tried, now)
+        with self._locked():
+            if spent:
+                self._give_up([tried], spent, now)
+            self._put_back(item, None if spent else self._later(tried, now))
+        return not spent
 
-    def _spent(self, item: Waiting, now: datetime) -> bool:
-        waited = now - item.since > timedelta(hours=self._rules.max_wait_hours)
-        return waited or item.attempts >= self._rules.max_attempts
+    def log(self) -> list[GivenUp]:
+        """What was given up, oldest first. Lines that cannot be read (a crash cut one) are passed over."""
+        found = []
+        for line in self._logged():
+            try:
+                found.append(structure(json.loads(line), GivenUp, what="A line of the log", error=Corrupt))
+            except (ValueError, RecursionError, Corrupt):
+                logger.warning("a line of state/%s cannot be read and is passed over", _LOG)
+        return found
+
+    # giving up
+
+    def _spent(self, item: Waiting, now: datetime) -> str:
+        """The rule that allows no further attempt, or nothing."""
+        if item.attempts >= self._rules.max_attempts:
+            return f"the limit is {self._rules.max_attempts} attempt{'' if self._rules.max_attempts == 1 else 's'}"
+        return self._too_long if self._waited(item, now) else ""
+
+    def _waited(self, item: Waiting, now: datetime) -> bool:
+        return now - item.since > timedelta(hours=self._rules.max_wait_hours)
+
+    @property
+    def _too_long(self) -> str:
+        return f"they waited for more than {self._rules.max_wait_hours:g} h"
+
+    def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
+        if not items:
+            return
+        gone = [
+            GivenUp(
+                at=now,
+                since=item.since,
+                turns=len(item.turns),
+                attempts=item.attempts,
+                why=why,
+                error=item.error,
+                source=item.source,
+                plugins=item.plugins,
+            )
+            for item in items
+        ]
+        rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
+        old = self._logged()
+        if sum(map(len, old)) > _MAX_LOG_BYTES:
+            durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
+        else:
+            durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
+        self.given_up += gone
+        logger.warning("turns of %d pieces were given up: %s", len(gone), why)
+
+    def _logged(self) -> list[bytes]:
+        try:
+            with open(self._log, "rb") as file:
+                return [line for line in file.read().split(b"\n") if line]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise durable.unavailable(error, self._log, "read") from error
 
     def _later(self, item: Waiting, now: datetime) -> Waiting:
         return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))
 
     def _put_back(self, old: Waiting, new: Waiting | None) -> None:
-        with self._locked():
-            rows = [new if item.id == old.id else item for item in self._read()]
-            self._write([row for row in rows if row is not None])
+        rows = [new if item.id == old.id else item for item in self._read()]
+        self._write([row for row in rows if row is not None])
 
     # the file
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.config import ExtractConfig
+from holdfast.errors import Unavailable
 from holdfast.models import Message, Turn
-from holdfast.queue import MAX_ITEMS, Queue
+from holdfast.queue import MAX_ITEMS, GivenUp, Queue
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -46,16 +47,85 @@ def test_put__same_turns_again__wait_once(queue: Queue) -> None:
     assert len(queue.items()) == 1
 
 
-def test_put__more_than_fit__oldest_are_given_up(queue: Queue) -> None:
+def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue: Queue) -> None:
     for number in range(MAX_ITEMS + 3):
         put(queue, str(number))
     items = queue.items()
     assert len(items) == MAX_ITEMS
     assert items[0].turns[0].user.startswith("about 3")
+    assert [(gone.turns, gone.why) for gone in queue.log()] == [(1, f"more than {MAX_ITEMS} pieces waited")] * 3
 
 
-def test_put__no_further_attempt_allowed__not_queued(tmp_path: Path) -> None:
-    assert not put(Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1)), "a")
+def test_put__no_further_attempt_allowed__given_up_at_once(tmp_path: Path) -> None:
+    queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
+    assert not put(queue, "a")
+    assert queue.items() == []
+    assert [gone.why for gone in queue.log()] == ["the limit is 1 attempt"]
+
+
+# --- what is given up
+
+
+def test_failed__last_attempt__log_says_what_was_given_up_and_why_without_what_was_said(
+    queue: Queue, tmp_path: Path
+) -> None:
+    put(queue, "a", error="no answer")
+    now = NOW
+    for _ in range(ExtractConfig().max_attempts - 1):
+        (item,) = queue.claim(now, limit=1, even_if_not_due=True)
+        now += timedelta(hours=1)
+        again = queue.failed(item, ["openai"], error="status 500", now=now)
+    assert not again
+    other = Queue(str(tmp_path / "state"), ExtractConfig())
+    (gone,) = other.log()
+    assert gone == GivenUp(
+        at=now,
+        since=NOW,
+        turns=1,
+        attempts=5,
+        why="the limit is 5 attempts",
+        error="status 500",
+        source="s",
+        plugins=["openai"],
+    )
+    assert (queue.given_up, other.given_up) == ([gone], [])
+    path = tmp_path / "state" / "extract.log.jsonl"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "about" not in path.read_text()
+
+
+def test_claim__waited_too_long__written_down_before_it_leaves(queue: Queue, tmp_path: Path) -> None:
+    """Where the log cannot be written the turns go on waiting: nothing is lost without a word."""
+    put(queue, "a")
+    (tmp_path / "state" / "extract.log.jsonl").mkdir()
+    late = NOW + timedelta(hours=73)
+    with pytest.raises(Unavailable):
+        queue.claim(late, limit=1)
+    assert len(queue.items()) == 1
+    (tmp_path / "state" / "extract.log.jsonl").rmdir()
+    assert queue.claim(late, limit=1) == []
+    assert queue.items() == []
+    assert [gone.why for gone in queue.log()] == ["they waited for more than 72 h"]
+
+
+def test_log__lines_damaged__others_are_told(tmp_path: Path) -> None:
+    queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
+    path = tmp_path / "state" / "extract.log.jsonl"
+    put(queue, "a", error="first")
+    path.write_bytes(path.read_bytes() + b'{"why": 3}\n[]\n{"torn')
+    put(queue, "b", error="second")
+    assert [gone.error for gone in queue.log()] == ["first", "second"]
+
+
+def test_log__very_long__older_half_goes(tmp_path: Path) -> None:
+    queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
+    for number in range(4):
+        put(queue, str(number), error=f"{number}" * 400_000)
+    assert [gone.error[0] for gone in queue.log()] == ["1", "2", "3"]
+    assert len(queue.given_up) == 4
+
+
+# --- taking
 
 
 def test_claim__plugin_that_has_just_failed__left_alone(queue: Queue) -> None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.words import ago, count, some
 
 if TYPE_CHECKING:
+    from holdfast import Holdfast
     from holdfast.extract import ExtractResult, Judged
+    from holdfast.queue import GivenUp
 
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
@@ -19,9 +21,10 @@ _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused"
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--transcript", metavar="FILE", help="what a client recorded, or a list of messages")
     parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
+    parser.add_argument("--log", action="store_true", help="what was given up and is not tried any more, and why")
     add_json(parser)
     parser.epilog = (
-        examples("holdfast extract --transcript session.jsonl", "holdfast extract --queued")
+        examples("holdfast extract --transcript session.jsonl", "holdfast extract --queued", "holdfast extract --log")
         + "\n\nThe enabled plugins with on_extract are asked; texts are redacted before. Nothing is journalled."
     )
 
@@ -30,9 +33,13 @@ def run(args: Namespace) -> int:
     from holdfast import Holdfast
     from holdfast.extract import ExtractResult
 
-    if not args.transcript and not args.queued:
+    if args.log and (args.transcript or args.queued):
+        raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
+    if not args.transcript and not args.queued and not args.log:
         raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, or --queued.")
     with Holdfast.open(args.root) as memory:
+        if args.log:
+            return _log(memory, Term(), as_json=args.json)
         result = ExtractResult()
         if args.transcript:
             from holdfast.transcripts import read
@@ -42,11 +49,14 @@ def run(args: Namespace) -> int:
         if args.queued:
             result += memory.extract_queued()
     out = Term()
+    failed = bool(result.failures or result.given_up)
     if args.json:
-        out.json({"ok": not result.failures, **as_table(result)})
+        out.json({"ok": not failed, **as_table(result)})
+    elif args.queued and not args.transcript and not failed and not result.retried:
+        out.say("Nothing waits to be extracted.")
     else:
         _print(result, out)
-    return 1 if result.failures else 0
+    return 1 if failed else 0
 
 
 def _print(result: ExtractResult, out: Term) -> None:
@@ -54,15 +64,45 @@ def _print(result: ExtractResult, out: Term) -> None:
         out.say(out.table([_row(judged, out) for judged in result.judged]))
     known = len(result.judged) - len(result.added)
     beside = f", {known:,} not stored" if known else ""
-    out.say(f"{count(len(result.added), 'fact')} added{beside}." if result.judged else "Nothing was proposed.")
+    if result.judged:
+        out.say(f"{count(len(result.added), 'fact')} added{beside}.")
+    elif not result.failures and not result.given_up:
+        out.say("Nothing was proposed.")
     if result.profile:
         out.say("The profile was brought up to date.")
     if result.evicted:
-        out.say(f"The store was full; what left: {', '.join(result.evicted)}")
+        out.say(f"The store was full; what left: {some(result.evicted)}")
     for failure in result.failures:
         out.say(out.wrapped(failure, first=f"{out.mark('fail')} ", rest="  "))
+    for gone in result.given_up:
+        error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
+        out.say(out.wrapped(f"given up: {_told(gone)} {error}", first=f"{out.mark('fail')} ", rest="  "))
     if result.queued:
         out.say("What failed waits to be tried again: `holdfast extract --queued` does it now.")
+    if result.given_up:
+        out.say("What was given up is not tried again: `holdfast extract --log` lists it.")
+
+
+def _told(gone: GivenUp) -> str:
+    turns = count(gone.turns, "turn") + (f" of {gone.source}" if gone.source else "")
+    reader = f" for {', '.join(gone.plugins)}" if gone.plugins else ""
+    return f"{turns}{reader}, tried {count(gone.attempts, 'time')}; {gone.why}."
+
+
+def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
+    from holdfast.queue import Queue
+    from holdfast.serde import unstructure
+
+    services = memory.services
+    entries = Queue(services.state, services.config.extract).log()
+    if as_json:
+        out.json({"ok": True, "given_up": [unstructure(one) for one in entries]})
+    elif entries:
+        now = services.now()
+        out.say(out.table([((ago(one.at, now), "dim"), f"{_told(one)} {one.error}") for one in entries]))
+    else:
+        out.say("No turn was given up.")
+    return 0
 
 
 def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
@@ -78,6 +118,7 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result for programs. Of what was refused only the reason is told: its text did not pass the gate."""
     from holdfast.cli.remember import as_table as outcome
+    from holdfast.serde import unstructure
 
     return {
         "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],
@@ -85,5 +126,7 @@ def as_table(result: ExtractResult) -> dict[str, object]:
         "evicted": list(result.evicted),
         "failures": list(result.failures),
         "queued": result.queued,
+        "retried": result.retried,
+        "given_up": [unstructure(gone) for gone in result.given_up],
         "profile": result.profile,
     }

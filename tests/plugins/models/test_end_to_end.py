@@ -78,3 +78,30 @@ def test_extract__model_fails_then_answers__what_waited_is_in_the_prompt(project
         assert holdfast(project, "prompt") == ""
         holdfast(project, "extract", "--queued")
     assert "Always uses pytest -q" in holdfast(project, "prompt")
+
+
+def test_extract__last_attempt_fails__screen_json_and_log_tell_what_was_given_up(
+    project: Path, transcript: str
+) -> None:
+    pytest.importorskip("openai")
+    with ModelServer().answers(Reply(status=500)) as server:
+        (project / "holdfast.toml").write_text(
+            f'[plugins.openai]\nmodel = "small"\nbase_url = "{server.url}/v1"\nmax_retries = 0\n'
+            "[plugins.offline]\nenabled = false\n[extract]\nmax_attempts = 2\n",
+            encoding="utf-8",
+        )
+        assert holdfast(project, "extract", "--log") == "No turn was given up.\n"
+        holdfast(project, "extract", "--transcript", transcript, code=1)
+        told = " ".join(holdfast(project, "extract", "--queued", code=1).split())
+        assert "tried 2 times; the limit is 2 attempts." in told
+        assert "`holdfast extract --log` lists it." in told
+        assert "Nothing was proposed" not in told
+        assert holdfast(project, "extract", "--queued") == "Nothing waits to be extracted.\n"
+        holdfast(project, "extract", "--transcript", transcript, code=1)
+        answer = json.loads(holdfast(project, "extract", "--queued", "--json", code=1))
+    assert (answer["ok"], answer["queued"], answer["retried"]) == (False, 0, 1)
+    (gone,) = answer["given_up"]
+    assert gone["error"] == "openai: The openai endpoint answered with HTTP status 500."
+    assert [gone] == json.loads(holdfast(project, "extract", "--log", "--json"))["given_up"][1:]
+    assert " ".join(holdfast(project, "extract", "--log").split()).count("HTTP status 500.") == 2
+    holdfast(project, "extract", "--log", "--queued", code=2)

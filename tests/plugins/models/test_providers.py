@@ -17,6 +17,7 @@ from holdfast.config import Config, ExtractConfig, PluginConfig
 from holdfast.errors import PluginLoadFailed
 from holdfast.extract import ExtractResult
 from holdfast.models import AddOutcome
+from holdfast.queue import Queue
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
@@ -321,6 +322,59 @@ def test_extract__nobody_listens__told_in_words(memory: Any, server: ModelServer
     assert "could not be reached" in result.failures[0]
 
 
+_AGAIN = "It is tried again by itself, or now with `holdfast extract --queued`."
+_STATUS = "{0}: The {0} endpoint answered with HTTP status "
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        pytest.param(Reply(status=500), _STATUS + f"500. {_AGAIN}", id="500"),
+        pytest.param(Reply(status=429), _STATUS + f"429. The quota is used up for now. {_AGAIN}", id="429"),
+        pytest.param(Reply(status=401), _STATUS + "401. Set a valid key: `holdfast auth set {0}`.", id="401"),
+        pytest.param(Reply(status=404), _STATUS + "404. Check `model` and `base_url`.", id="404"),
+        pytest.param(
+            Reply(delay_s=1.0),
+            "{0}: The {0} endpoint took too long to answer. Check `base_url` and the network. " + _AGAIN,
+            id="time-out",
+        ),
+        pytest.param(
+            Reply(text="Hello."),
+            "{0}: The model's answer holds no list of facts. Another model may do better: `[plugins.{0}] model`. "
+            + _AGAIN,
+            id="no JSON",
+        ),
+    ],
+)
+def test_extract__fails__one_sentence_and_the_step_that_fits(
+    memory: Any, server: ModelServer, provider: str, reply: Reply, told: str
+) -> None:
+    server.answers(reply)
+    result = memory(timeout_s=0.3 if reply.delay_s else 5.0).extract(turn("a", "b"))
+    assert result.failures == (told.format(provider),)
+
+
+def test_extract__plugin_breaks__named_and_told_to_be_fixed(memory: Any, server: ModelServer) -> None:
+    from holdfast.hooks import hookimpl
+
+    class Broken:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Any:
+            raise RuntimeError("It came apart.")
+
+    class Late:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Any:
+            raise TimeoutError("No answer.")
+
+    opened = memory()
+    opened.services.dispatch.register(Broken(), "broken")
+    opened.services.dispatch.register(Late(), "late")
+    broken, late = sorted(opened.extract(turn("a", "b")).failures)
+    assert "RuntimeError: It came apart. Fix or disable it: set `[plugins.broken] enabled = false`" in broken
+    assert late.endswith(f"TimeoutError: No answer. {_AGAIN}")
+
+
 # --- waiting turns
 
 
@@ -356,13 +410,40 @@ def test_queue__model_still_down__backs_off_and_gives_up(memory: Any, server: Mo
     assert opened.extract_queued() == ExtractResult()
 
 
+def test_queue__last_attempt_fails__result_and_a_durable_log_say_so(
+    memory: Any, server: ModelServer, provider: str
+) -> None:
+    server.answers(Reply(status=500))
+    opened = memory(waits=ExtractConfig(max_attempts=2))
+    first = opened.extract(turn("a", "b"), source="chat-7")
+    assert (first.queued, first.retried, first.given_up) == (1, 0, ())
+    last = opened.extract_queued()
+    assert (last.queued, last.retried, len(last.failures)) == (0, 1, 1)
+    assert "again" not in last.failures[0]
+    (gone,) = last.given_up
+    assert (gone.turns, gone.attempts, gone.source, gone.plugins) == (1, 2, "chat-7", (provider,))
+    assert gone.error == f"{provider}: The {provider} endpoint answered with HTTP status 500."
+    services = opened.services
+    assert Queue(services.state, services.config.extract).log() == [gone]
+
+
+def test_queue__no_second_attempt_allowed__given_up_at_once(memory: Any, server: ModelServer) -> None:
+    server.answers(Reply(status=500))
+    result = memory(waits=ExtractConfig(max_attempts=1)).extract(turn("a", "b"))
+    assert (result.queued, len(result.failures), len(result.given_up)) == (0, 1, 1)
+    assert "again" not in result.failures[0]
+
+
 def test_queue__waited_too_long__given_up(memory: Any, server: ModelServer, clock: Any, caplog: Any) -> None:
     server.answers(Reply(status=500), GOOD)
     opened = memory(waits=ExtractConfig(max_wait_hours=1))
     opened.extract(turn("a", "b"))
     clock.tick(hours=2)
+    result = opened.extract_queued()
+    assert [gone.why for gone in result.given_up] == ["they waited for more than 1 h"]
+    assert (result.failures, result.retried, result.queued) == ((), 0, 0)
+    assert "they waited for more than 1 h" in caplog.text
     assert opened.extract_queued() == ExtractResult()
-    assert "waited for too long" in caplog.text
     assert len(server.requests) == 1
 
 
