@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import ClassVar, Final, Protocol
 
-    from holdfast.modelcalls import Completion
+    from holdfast.modelcalls import Completion, ModelFailed
     from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 
     class _Context(Protocol):
@@ -164,7 +164,8 @@ class ModelPlugin(ABC):
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Ask the model once, waiting ``timeout_s`` seconds at most; no retries here.
 
-        Raises: ModelFailed, made by :func:`holdfast.modelcalls.refused` or :func:`holdfast.modelcalls.unreachable`.
+        Raises: ModelFailed, made by :func:`holdfast.modelcalls.refused`, :func:`holdfast.modelcalls.unreachable` or
+        :meth:`foreign`.
         """
 
     def key(self) -> str:
@@ -183,6 +184,16 @@ class ModelPlugin(ABC):
                 next_step=f"Set it with `holdfast auth set {self.provider}`, or in {variable}.",
             )
         return found or "none"
+
+    def foreign(self) -> ModelFailed:
+        """The error for an answer that is none of the provider's API: a web page, or JSON of another form. Asking again
+        would bring the same, so it is not retried."""
+        from holdfast.modelcalls import ModelFailed
+
+        return ModelFailed(
+            f"What answers as the {self.provider} endpoint does not speak its API.",
+            next_step="Check `base_url`; a proxy or a sign-in page may answer in its place.",
+        )
 
     def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:
         """:meth:`complete` with patience, that of a dream when it is for one, its use of tokens recorded.

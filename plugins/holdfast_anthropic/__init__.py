@@ -23,6 +23,8 @@ class AnthropicModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One message, not streamed. Raises: ModelFailed."""
+        import json
+
         from holdfast import modelcalls
         from holdfast.answers import text_of
 
@@ -46,9 +48,14 @@ class AnthropicModel(ModelPlugin):
         except anthropic.APIConnectionError as error:
             timed_out = isinstance(error, anthropic.APITimeoutError)
             raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
-        return modelcalls.Completion(
-            text=text_of([block.model_dump() for block in answer.content]),
-            input_tokens=answer.usage.input_tokens,
-            output_tokens=answer.usage.output_tokens,
-            stop=answer.stop_reason or "",
-        )
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise self.foreign() from None
+        try:  # the SDK takes any JSON for an answer, and anything else for a text
+            return modelcalls.Completion(
+                text=text_of([block.model_dump() for block in answer.content]),
+                input_tokens=answer.usage.input_tokens,
+                output_tokens=answer.usage.output_tokens,
+                stop=answer.stop_reason or "",
+            )
+        except (AttributeError, TypeError):
+            raise self.foreign() from None

@@ -24,6 +24,8 @@ class OpenAIModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One Chat Completion, not streamed. Raises: ModelFailed."""
+        import json
+
         from holdfast import modelcalls
 
         try:
@@ -45,10 +47,16 @@ class OpenAIModel(ModelPlugin):
         except openai.APIConnectionError as error:
             timed_out = isinstance(error, openai.APITimeoutError)
             raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
-        choice = answer.choices[0] if answer.choices else None
-        return modelcalls.Completion(
-            text=(choice.message.content or "") if choice else "",
-            input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
-            output_tokens=answer.usage.completion_tokens if answer.usage else 0,
-            stop=(choice.finish_reason or "") if choice else "",
-        )
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise self.foreign() from None
+        try:  # the SDK takes any JSON for an answer, and anything else for a text
+            choices = list(answer.choices)
+            choice = choices[0] if choices else None
+            return modelcalls.Completion(
+                text=(choice.message.content or "") if choice else "",
+                input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
+                output_tokens=answer.usage.completion_tokens if answer.usage else 0,
+                stop=(choice.finish_reason or "") if choice else "",
+            )
+        except (AttributeError, TypeError):
+            raise self.foreign() from None

@@ -215,7 +215,7 @@ def test_extract__model_refuses__exit_1_then_queued_extraction_works(model, serv
     later = model("extract", "--queued")
     assert later.code == 0
     assert "1 fact added, 1 not stored" in later.out
-    assert "Nothing was proposed" in model("extract", "--queued").out
+    assert model("extract", "--queued").out == "Nothing waits to be extracted.\n"
 
 
 def test_extract__nothing_given_or_no_such_file__exit_2(run):
