@@ -140,15 +140,20 @@ def _read(row: Row, bad: list[BadRow]) -> _Good | None:
         if not isinstance(row.value, Mapping):
             raise BadValue("the row", "is not an object")
         value: Mapping[str, Any] = row.value
-        source = value.get("source", "")
+        for name in ("content", "category", "confidence"):
+            if name not in value:
+                raise BadValue(name, "is missing")
+        source = value.get("source")
+        if not isinstance(source, str | None):
+            raise BadValue("source", "is not a text")
         return _Good(
             row.number,
             _id(value.get("id")),
-            check_content(value.get("content")),
-            check_category(value.get("category")),
-            check_confidence(value.get("confidence")),
+            check_content(value["content"]),
+            check_category(value["category"]),
+            check_confidence(value["confidence"]),
             _time(value.get("createdAt")),
-            source.strip() if isinstance(source, str) else "",
+            (source or "").strip(),
         )
     except BadValue as error:
         bad.append(BadRow(row.number, error.message.rstrip(".")))

@@ -1,8 +1,9 @@
 """The command line: ``holdfast COMMAND ...``. Thin commands over the engine, each imported only when it is called.
 
 Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable; 130 when
-interrupted. What goes wrong is told on stderr in two lines, ``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With
-``--json`` stdout holds exactly one JSON value; when something went wrong that is
+interrupted, 141 when whoever read the output has left. What goes wrong is told on stderr in two lines,
+``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout holds exactly one JSON value; when something
+went wrong that is
 ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code"}}``.
 
 Agents start ``holdfast add`` and ``holdfast hook`` at every event, so these are answered before anything else is
@@ -26,33 +27,68 @@ _HOT = ("add", "hook")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Never raises for what a user can cause."""
     words = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in words
-    as_json = "--json" in words
+    if sys.stdout is None or sys.stderr is None:
+        _stand_in()
     try:
-        code = _dispatch(words)
-        sys.stdout.flush()
-    except HoldfastError as error:
-        if debug:
-            _traceback()
-        from holdfast.cli.problem import tell
-
-        code = tell(error, as_json=as_json)
-    except KeyboardInterrupt:
-        code = 130
+        code = _dispatch(_in_utf8(words))
+        _flush()
     except BrokenPipeError:
-        return _reader_left()
-    except Exception as error:  # noqa: BLE001 - the top: a fault of ours is told like any other, with a way on
-        if debug:
-            _traceback()
-        from holdfast.cli.problem import tell
+        from holdfast.cli.problem import discard
 
+        discard(sys.stdout)  # `holdfast show | head`: end quietly, as a shell expects
+        return 141
+    except HoldfastError as error:
+        return _told(error, words)
+    except KeyboardInterrupt as error:
+        from holdfast.cli.problem import Interrupted
+
+        what = str(error) or "what was not reported as done may be done in part or not at all"
+        return _told(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
+    except Exception as error:  # noqa: BLE001 - the top: a fault of ours is told like any other, with a way on
         fault = HoldfastError(
             f"Something unforeseen happened: {type(error).__name__}: {error}",
             next_step="Nothing was dropped. Run it again with `--debug` and report what it prints.",
         )
         fault.__cause__ = error
-        code = tell(fault, as_json=as_json)
+        return _told(fault, words)
     return code
+
+
+def _told(error: HoldfastError, words: list[str]) -> int:
+    from holdfast.cli.problem import tell
+
+    return tell(error, as_json="--json" in words, debug="--debug" in words)
+
+
+def _stand_in() -> None:
+    """Streams that whoever started us has closed: nobody wants what goes there."""
+    import os
+
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
+
+
+def _in_utf8(words: list[str]) -> list[str]:
+    """The words, decoded anew where the locale could not. Raises: UsageError for one that is not UTF-8."""
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        from holdfast.cli.args import in_utf8
+
+        return in_utf8(words)
+    return words
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from holdfast.cli.problem import OutputLost
+
+        raise OutputLost(error) from error
 
 
 def _dispatch(words: list[str]) -> int:
@@ -73,10 +109,9 @@ def _dispatch(words: list[str]) -> int:
 
         return usage.command_help(arguments[0]) if arguments and command == "help" else usage.overall_help()
     if command in ("-V", "--version"):
-        from holdfast.cli.usage import version
+        from holdfast.cli.usage import say_version
 
-        sys.stdout.write(f"holdfast {version()}\n")
-        return 0
+        return say_version()
     from holdfast.cli.usage import run_command
 
     return run_command(command, arguments, root)
@@ -95,21 +130,3 @@ def _leading_root(words: list[str]) -> tuple[str | None, list[str]]:
         else:
             break
     return root, words
-
-
-def _traceback() -> None:
-    import traceback
-
-    traceback.print_exc()
-
-
-def _reader_left() -> int:
-    """Whoever read our output has closed it (``holdfast show | head``): end quietly, as a shell expects."""
-    import os
-
-    # What is still buffered must go somewhere, or the interpreter complains while it shuts down.
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        sys.stdout = None
-    return 141

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.cli.problem import UsageError
 
 TYPE_CHECKING = False
@@ -11,6 +13,27 @@ if TYPE_CHECKING:
 
 DEFAULT_SESSION = "default"
 _MAX_ID = 200
+
+
+def in_utf8(words: list[str]) -> list[str]:
+    """``words`` as UTF-8, whatever the locale took their bytes for. Only the folder after ``--root`` stays as it is:
+    what the file system calls it need not be text. Raises: UsageError for a word that is not UTF-8."""
+    previous = ["", *words]
+    return [
+        word if before == "--root" or word.startswith("--root=") else _word_in_utf8(word)
+        for before, word in zip(previous, words, strict=False)
+    ]
+
+
+def _word_in_utf8(word: str) -> str:
+    try:
+        return os.fsencode(word).decode("utf-8")
+    except UnicodeError:
+        shown = word if len(word) <= 40 else word[:40] + "..."
+        raise UsageError(
+            f"The argument {shown!a} is not UTF-8; nothing was done.",
+            next_step="Convert it to UTF-8; `locale` tells what your terminal writes.",
+        ) from None
 
 
 def session_id(text: str) -> str:

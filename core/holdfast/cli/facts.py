@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, positive
-from holdfast.cli.problem import UsageError
+from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.remember import add_confidence, kind
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
+from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -33,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
     change = parser.add_argument_group("list and edit")
     change.add_argument("--category", metavar="NAME", help="only this category; the new category")
     edit = parser.add_argument_group("edit")
-    edit.add_argument("--content", metavar="TEXT", help="the new text")
+    edit.add_argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin")
     add_confidence(edit)  # type: ignore[arg-type] # a group takes arguments as a parser does
     add_json(parser)
     parser.epilog = examples(
@@ -116,7 +117,12 @@ def _print(fact: Fact, memory: Holdfast, out: Term) -> None:
 def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
     from holdfast.serde import fact_out
 
-    fact = memory.facts.update(args.names[0], content=args.content, category=args.category, confidence=args.confidence)
+    content = args.content
+    if content == "-":
+        from holdfast.cli.stdin import read_text
+
+        content = read_text()
+    fact = memory.facts.update(args.names[0], content=content, category=args.category, confidence=args.confidence)
     if args.json:
         out.json({"ok": True, "fact": fact_out(fact)})
     else:
@@ -129,57 +135,33 @@ def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
     for name in args.names:  # all of them are known before the first one goes
         memory.facts.get(name)
     gone = [memory.facts.delete(name) for name in dict.fromkeys(args.names)]
+    left = _leave_nothing(memory)
     if args.json:
-        out.json({"ok": True, "forgotten": [f.id for f in gone]})
+        error = {"error": as_table(left)} if left else {}
+        out.json({"ok": left is None, "forgotten": [f.id for f in gone], **error})
     for fact in () if args.json else gone:
         out.say(f"{out.mark('ok')} forgotten: {out.bold(fact.id)}  {out.dim(out.clip(fact.content, 60))}")
-    return 0
+    if left is None:
+        return 0
+    out.stream.flush()
+    return tell(left, as_json=False)
+
+
+def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
+    """A backend may keep what was deleted in its files until it is told not to; the error when it cannot now."""
+    try:
+        memory.services.store.backend.compact()
+    except HoldfastError as error:
+        error.message = f"The facts are forgotten, but their text is still in the store's files: {error.message}"
+        error.next_step = f"{error.next_step} Then `holdfast scrub` clears the files.".lstrip()
+        return error
+    return None
 
 
 def _import(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.cli.bar import Bar
-    from holdfast.factfile import read_rows
+    from holdfast.cli.importing import import_file
 
-    rows = list(read_rows(_text_of(args.names[0]), args.names[0]))
-    bar = Bar(out) if out.is_tty and not args.json else None
-    try:
-        report = memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None)
-    finally:
-        if bar:
-            bar.clear()
-    if args.json:
-        bad = [{"row": row.number, "why": row.why} for row in report.bad]
-        out.json(
-            {
-                "ok": not bad,
-                "added": report.added,
-                "duplicates": report.duplicates,
-                "evicted": report.evicted,
-                "bad": bad,
-            }
-        )
-        return 1 if bad else 0
-    known = f", {report.duplicates:,} known already" if report.duplicates else ""
-    left = f", {report.evicted:,} left since the store was full" if report.evicted else ""
-    out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
-    for row in report.bad:
-        out.say(out.wrapped(row.why, first=f"  {out.mark('fail')} row {row.number}: ", rest="      "))
-    return 1 if report.bad else 0
-
-
-def _text_of(name: str) -> str:
-    from holdfast.cli.stdin import decode, read_text
-
-    if name == "-":
-        return read_text()
-    try:
-        with open(name, "rb") as file:
-            return decode(file.read(), name)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"{name!r} cannot be read: {reason}.", next_step="Give the path of a JSON or JSONL file, or `-` for stdin."
-        ) from error
+    return import_file(memory, args, out)
 
 
 def _export(memory: Holdfast, args: Namespace, out: Term) -> int:

@@ -28,6 +28,9 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         try:
             done = migrate_project(memory.services, args.to, bar)
+        except KeyboardInterrupt:
+            kept = f"the {memory.config.storage.backend} store is untouched and still in use; what is copied stays"
+            raise KeyboardInterrupt(f"{kept}, and the same command goes on from there") from None
         finally:
             if bar:
                 bar.clear()

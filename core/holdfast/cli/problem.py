@@ -1,14 +1,18 @@
-"""How an error is told: two lines for a person on stderr, and with ``--json`` one object on stdout as well."""
+"""How an error is told: two lines for a person on stderr, and with ``--json`` one object on stdout as well.
+
+Telling never raises, also where neither stream takes anything: the exit code still says what happened.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from holdfast.errors import HoldfastError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TextIO
 
 
 class UsageError(HoldfastError):
@@ -17,21 +21,67 @@ class UsageError(HoldfastError):
     exit_code = 2
 
 
-def tell(error: HoldfastError, *, as_json: bool) -> int:
+class Interrupted(HoldfastError):
+    """Somebody pressed Ctrl-C."""
+
+    exit_code = 130
+
+
+class OutputLost(HoldfastError):
+    """What a command prints cannot be written: the disk is full, say. That a reader left is no such error."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(
+            f"The output could not be written: {cause.strerror or cause}.",
+            next_step="What the command had done by then stays done. Make room, or send the output elsewhere.",
+        )
+
+
+def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     """Print ``error`` and return its exit code.
 
     stderr gets ``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout gets
-    ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses.
+    ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses. With
+    ``debug`` stderr gets the traceback first.
     """
     from holdfast.cli.term import Term
 
-    if as_json:
-        Term().json({"ok": False, "error": as_table(error)})
+    try:
+        if as_json:
+            Term().json({"ok": False, "error": as_table(error)})
+        sys.stdout.flush()
+    except (OSError, OutputLost):
+        discard(sys.stdout)
     err = Term(sys.stderr)
-    # The name first and unstyled: people and programs search logs for it.
-    err.say(f"holdfast: {err.red(err.plain(error.message), bold=True)}")
-    err.say(f"  {err.dim('next:')} {err.plain(_next_step(error))}")
+    try:
+        if debug:
+            _traceback(error)
+        # The name first and unstyled: people and programs search logs for it.
+        err.say(f"holdfast: {err.red(err.plain(error.message), bold=True)}")
+        err.say(f"  {err.dim('next:')} {err.plain(_next_step(error))}")
+        sys.stderr.flush()
+    except (OSError, OutputLost):
+        discard(sys.stderr)
     return error.exit_code
+
+
+def discard(stream: TextIO) -> None:
+    """Send to nowhere what ``stream`` still holds, and what comes: the interpreter would complain of it at its end."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # not a real file; None is a stream that nobody listens to
+        if stream is sys.stdout:
+            sys.stdout = None
+        elif stream is sys.stderr:
+            sys.stderr = None
+
+
+def _traceback(error: HoldfastError) -> None:
+    import traceback
+
+    traceback.print_exception(error)
 
 
 def _next_step(error: HoldfastError) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
+from holdfast.cli.words import some
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
@@ -73,7 +74,7 @@ def run(args: Namespace) -> int:
     else:
         out.say(f"{out.mark('fail')} not stored: {out.plain(result.reason)}")
     if result.evicted:
-        out.say(f"  the store was full; what left for it: {', '.join(result.evicted)}")
+        out.say(f"  the store was full; what left for it: {some(result.evicted)}")
     return 0 if kept else 1
 
 

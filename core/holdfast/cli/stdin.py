@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from holdfast.cli.problem import UsageError
 
@@ -12,7 +14,9 @@ _FIRST_BYTE_S = 5.0
 
 def read_text() -> str:
     """All of stdin, as UTF-8. Raises: UsageError when it is not text."""
-    return decode(b"" if sys.stdin is None else sys.stdin.buffer.read(), "Standard input")
+    with _nothing_done():
+        data = b"" if sys.stdin is None else sys.stdin.buffer.read()
+    return decode(data, "Standard input")
 
 
 def read_if_any() -> str | None:
@@ -27,7 +31,18 @@ def read_if_any() -> str | None:
         number = sys.stdin.fileno()
     except (OSError, ValueError):  # not a real file: nothing that could keep us waiting
         return decode(sys.stdin.buffer.read(), "Standard input") or None
-    return decode(_read_descriptor(number), "Standard input") or None
+    with _nothing_done():
+        data = _read_descriptor(number)
+    return decode(data, "Standard input") or None
+
+
+@contextmanager
+def _nothing_done() -> Iterator[None]:
+    """Commands read their input before they do anything, so that is what an interrupt may say."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("standard input had not ended, and nothing was done") from None
 
 
 def _read_descriptor(number: int) -> bytes:

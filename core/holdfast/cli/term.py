@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
 _MIN_COLUMN = 12
 
+#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji are spelt with them, and they reorder nothing.
+_JOINERS = "\u200c\u200d"
+
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _MARKS = {"ok": ("✓", "+"), "warn": ("!", "!"), "fail": ("✗", "x"), "dirty": ("●", "*"), "dot": ("·", "-")}
 _MARK_STYLES = {"ok": "green", "warn": "yellow", "fail": "red", "dirty": "yellow", "dot": "dim"}
@@ -35,7 +38,7 @@ class Term:
         self.unicode = _can_encode(self.stream)
         self.width = _width(self.stream, self.is_tty)
 
-    # output
+    # output; what is printed raises OutputLost, or BrokenPipeError when the reader has left
 
     def say(self, text: str = "") -> None:
         """Print a line. What the encoding cannot hold is shown as ``?``."""
@@ -47,9 +50,12 @@ class Term:
         if self.is_tty or raw is None:
             self._write(text)
             return
-        self.stream.flush()
-        raw.write(text.encode("utf-8", "replace"))
-        raw.flush()
+        try:
+            self.stream.flush()
+            raw.write(text.encode("utf-8", "replace"))
+            raw.flush()
+        except OSError as error:
+            raise _lost(error) from error
 
     def json(self, value: object) -> None:
         """Print ``value``, which is plain dicts, lists, texts and numbers, as JSON."""
@@ -63,7 +69,9 @@ class Term:
             self.stream.write(text)
         except UnicodeEncodeError:
             encoding = self.stream.encoding or "ascii"
-            self.stream.write(text.encode(encoding, "replace").decode(encoding))
+            self._write(text.encode(encoding, "replace").decode(encoding))
+        except OSError as error:
+            raise _lost(error) from error
 
     # style
 
@@ -95,7 +103,9 @@ class Term:
 
     def plain(self, text: str) -> str:
         """``text`` on one line and without control characters: nothing that was stored may steer the terminal."""
-        return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+        if text.isprintable():
+            return text
+        return "".join(c if c.isprintable() or c in _JOINERS else " " if c.isspace() else "?" for c in text)
 
     def clip(self, text: str, width: int) -> str:
         """``text`` on one line of at most ``width`` cells."""
@@ -174,7 +184,10 @@ def cells(text: str) -> int:
         return len(text)
     import unicodedata
 
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if unicodedata.combining(c) or c in _JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def visible(text: str) -> int:
@@ -210,6 +223,14 @@ def _understands_colour(is_tty: bool) -> bool:
     kernel = ctypes.windll.kernel32
     handle, mode = kernel.GetStdHandle(-11), ctypes.c_ulong()
     return bool(kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4))
+
+
+def _lost(error: OSError) -> Exception:
+    if isinstance(error, BrokenPipeError):
+        return BrokenPipeError(*error.args)
+    from holdfast.cli.problem import OutputLost
+
+    return OutputLost(error)
 
 
 def _can_encode(stream: TextIO) -> bool:

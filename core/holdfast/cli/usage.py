@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.cli import commands
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import nearest
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _AFTER_HELP = (
     "`holdfast COMMAND --help` tells more, with examples. All take --root DIR and --debug; many take --json.",
@@ -28,6 +31,10 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self._command = command
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """As argparse does, which passes over a failure to write."""
+        Term().say(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Raises: UsageError."""
@@ -57,11 +64,28 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
     if command not in commands.COMMANDS and command not in commands.known():
         raise _unknown(command)
     try:
-        args = parser_for(command, root).parse_args(arguments)
+        args = _parsed(parser_for(command, root), arguments)
     except SystemExit as done:  # --help has printed
         return int(done.code or 0)
     _set_up_logging(args.debug)
     return commands.load(command).run(args)
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+    """The arguments. argparse takes the value of an unknown option for a word of its own, and complains of that; so
+    an unknown option is looked for first when there is anything to complain of. Raises: UsageError."""
+    try:
+        return parser.parse_args(arguments)
+    except UsageError as error:
+        known = [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - not told else
+        given = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        options = [word.partition("=")[0] for word in given if word.startswith("--") and " " not in word]
+        unknown = next((option for option in options if option not in known), None)
+        if unknown is None:
+            raise
+        near = nearest(unknown, known)
+        step = f"Did you mean `{near}`?" if near else error.next_step
+        raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
 
 
 def command_help(command: str) -> int:
@@ -93,6 +117,12 @@ def overall_help() -> int:
 def _sentence(text: str) -> str:
     """With a capital at its beginning; names within it (MEMORY.md) stay as they are."""
     return text[:1].upper() + text[1:]
+
+
+def say_version() -> int:
+    """``holdfast --version``."""
+    Term().say(f"holdfast {version()}")
+    return 0
 
 
 def version() -> str:

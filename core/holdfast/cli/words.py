@@ -1,15 +1,22 @@
-"""Numbers as people say them."""
+"""Numbers and lists as people say them."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
 
 def count(number: int, noun: str) -> str:
     """``1 turn``, ``2 turns``, ``1,204 turns``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """``names`` with commas, and of a long list the first ``most`` only: ``a, b, c, d, e and 4,995 more``."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def size(number: int) -> str:

@@ -1,0 +1,103 @@
+"""``holdfast facts import``: what came in, what was left out and why."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Final
+
+from holdfast.cli.bar import Bar
+from holdfast.cli.problem import UsageError, as_table, tell
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.factfile import ImportReport
+
+#: Bad rows that a person is shown; ``--json`` lists all.
+_SHOWN: Final = 20
+
+
+class RowsLeftOut(HoldfastError):
+    """Some rows of the file could not be stored; the others are in."""
+
+
+def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
+    """Store the rows of a file. Returns 1 when some were left out."""
+    name = args.names[0]
+    text = _text_of(name)
+    before = {fact.id for fact in memory.facts.list()}
+    try:
+        report, rows = _stored(memory, text, name, Bar(out) if out.is_tty and not args.json else None)
+    except KeyboardInterrupt:
+        more = sum(fact.id not in before for fact in memory.facts.list())
+        known = f"{count(more, 'fact')} came in and will count as known already"
+        raise KeyboardInterrupt(known if more else "nothing was imported") from None
+    problem = _left_out(report, rows)
+    if args.json:
+        out.json(
+            {
+                "ok": problem is None,
+                "added": report.added,
+                "duplicates": report.duplicates,
+                "evicted": report.evicted,
+                "bad": [{"row": row.number, "why": row.why} for row in report.bad],
+                **({"error": as_table(problem)} if problem else {}),
+            }
+        )
+    elif rows:
+        _say(out, report)
+    else:
+        what = "Standard input" if name == "-" else out.plain(name)
+        out.say(f"{out.mark('dot')} {what} holds no facts; nothing was imported")
+    if problem is None:
+        return 0
+    out.stream.flush()
+    return tell(problem, as_json=False)
+
+
+def _stored(memory: Holdfast, text: str, name: str, bar: Bar | None) -> tuple[ImportReport, int]:
+    """What became of the rows, and how many they were."""
+    from holdfast.factfile import read_rows
+
+    rows = list(read_rows(text, name))
+    try:
+        return memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None), len(rows)
+    finally:
+        if bar:
+            bar.clear()
+
+
+def _left_out(report: ImportReport, rows: int) -> RowsLeftOut | None:
+    if not report.bad:
+        return None
+    return RowsLeftOut(
+        f"{len(report.bad):,} of {count(rows, 'row')} {'was' if len(report.bad) == 1 else 'were'} left out.",
+        next_step="Correct them, then import the file again: what is in already counts as known.",
+    )
+
+
+def _say(out: Term, report: ImportReport) -> None:
+    known = f", {report.duplicates:,} known already" if report.duplicates else ""
+    left = f", {report.evicted:,} left since the store was full" if report.evicted else ""
+    out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
+    for row in report.bad[:_SHOWN]:
+        out.say(out.wrapped(row.why, first=f"  {out.mark('fail')} row {row.number}: ", rest="      "))
+    if len(report.bad) > _SHOWN:
+        out.say(f"    and {len(report.bad) - _SHOWN:,} more; `--json` lists all")
+
+
+def _text_of(name: str) -> str:
+    from holdfast.cli.stdin import decode, read_text
+
+    if name == "-":
+        return read_text()
+    try:
+        with open(name, "rb") as file:
+            return decode(file.read(), name)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"{name!r} cannot be read: {reason}.", next_step="Give the path of a JSON or JSONL file, or `-` for stdin."
+        ) from error

@@ -1,0 +1,206 @@
+"""What comes in and goes out of a process: arguments that are not text, a full disk, closed streams, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "holdfast"]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as arguments, /dev/full and SIGINT are POSIX")
+full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+
+NARROW = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def start(*words: str | bytes, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *words],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """``$H`` is holdfast. Streams are redirected by the line itself."""
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=cwd,
+        env={**os.environ, "H": " ".join(COMMAND)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def contents(project: Path) -> list[str]:
+    return [fact["content"] for fact in json.loads(start("facts", "--json", cwd=project).stdout)["facts"]]
+
+
+# --- arguments
+
+
+@pytest.mark.parametrize("words", [[b"remember", b"gr\xfcn"], [b"add", b"user", b"gr\xfcn"], [b"gr\xfcn"]])
+def test_argument__not_utf8__refused_before_anything_happens(project, words):
+    done = start(*words, cwd=project)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(
+        rb"holdfast: The argument 'gr\udcfcn' is not UTF-8; nothing was done." + b"\n  next: "
+    )
+    assert list(project.iterdir()) == []
+
+
+def test_argument__utf8_in_a_locale_that_is_not__stored_as_given(project):
+    assert start("remember", "grüße 日本".encode(), cwd=project, env=NARROW).returncode == 0
+    assert contents(project) == ["grüße 日本"]
+
+
+@pytest.mark.parametrize("env", [{}, NARROW])
+@pytest.mark.parametrize("name", [b"gr\xfcn", "grün".encode()])
+def test_argument__root__is_what_the_file_system_calls_it(tmp_path, name, env):
+    folder = os.fsencode(tmp_path) + b"/" + name
+    os.mkdir(folder)
+    assert start(b"--root", folder, b"remember", b"a", cwd=tmp_path, env=env).returncode == 0
+    assert start(b"remember", b"b", b"--root=" + folder, cwd=tmp_path, env=env).returncode == 0
+    assert os.listdir(folder) == [b".holdfast"]
+
+
+# --- output that nobody takes
+
+
+@full
+@pytest.mark.parametrize("words", ["facts", "facts --json", "facts export", "facts --help", "--help", "--version"])
+@pytest.mark.parametrize("env", ["", "PYTHONUNBUFFERED=1 "])
+def test_output__disk_full__one_clear_sentence_and_exit_1(project, words, env):
+    start("remember", "a", cwd=project)
+    done = shell(f"{env}$H {words} > /dev/full", project)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first == "holdfast: The output could not be written: No space left on device."
+    assert second.startswith("  next: ")
+
+
+@full
+@pytest.mark.parametrize(
+    "streams", ["> /dev/full 2> /dev/full", "> /dev/full 2>&-", "2> /dev/full", "2>&-", ">&- 2>&-"]
+)
+@pytest.mark.parametrize("words", ["facts show fact_deadbeef", "facts show fact_deadbeef --json --debug"])
+def test_error__streams_full_or_closed__only_the_exit_code_is_left(project, streams, words):
+    done = shell(f"$H {words} {streams}", project)
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert done.stdout == "" or json.loads(done.stdout)["error"]["kind"] == "NotFound"
+
+
+@full
+def test_error__stdout_full__told_on_stderr_all_the_same(project):
+    done = shell("$H facts show fact_deadbeef --json > /dev/full", project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("holdfast: There is no fact 'fact_deadbeef'.\n")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", ["add user hello", "remember a", "facts"])
+def test_output__closed__the_command_does_its_work(project, words):
+    assert shell(f"$H {words} >&-", project).returncode == 0
+
+
+def test_error__reader_has_left__no_traceback(project):
+    done = shell("{ $H facts show fact_deadbeef --json; echo $? >&2; } | true", project)
+    assert done.stderr.splitlines()[0] == "holdfast: There is no fact 'fact_deadbeef'."
+    assert done.stderr.splitlines()[-1] == "1"
+    assert "Traceback" not in done.stderr
+
+
+# --- Ctrl-C
+
+
+def interrupt(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out.decode(), err.decode()
+
+
+def begin(*words: str, cwd: Path, until: Callable[[], bool]) -> subprocess.Popen[bytes]:
+    """A command that has come so far."""
+    process = subprocess.Popen(
+        [*COMMAND, *words], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    end = time.monotonic() + 60
+    while not until():
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.002)
+    return process
+
+
+@pytest.fixture
+def rows(project: Path) -> Path:
+    """As many facts as take a while."""
+    path = project.parent / "rows.jsonl"
+    row = {"category": "goal", "confidence": 0.9}
+    path.write_text("".join(json.dumps({"content": f"fact number {n}", **row}) + "\n" for n in range(4000)))
+    return path
+
+
+@pytest.mark.parametrize("words", [["remember", "-"], ["add", "user", "-"], ["flush", "--payload", "-"], ["flush"]])
+def test_interrupt__while_stdin_is_read__says_that_nothing_was_done(project, words):
+    process = subprocess.Popen(
+        [*COMMAND, *words], cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: once it is written, somebody reads
+    code, out, err = interrupt(process)
+    assert (code, out) == (130, "")
+    assert err.startswith("holdfast: Interrupted; standard input had not ended, and nothing was done.\n  next: ")
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_interrupt__import__says_that_nothing_came_in__and_that_is_so(project, rows, backend):
+    (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n")
+    code, out, err = interrupt(
+        begin("facts", "import", str(rows), "--json", cwd=project, until=(project / ".holdfast").exists)
+    )
+    assert code == 130
+    assert json.loads(out)["error"]["exit_code"] == 130
+    assert err.startswith("holdfast: Interrupted; nothing was imported.\n  next: ")
+    assert contents(project) == []
+
+
+def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(project, rows):
+    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\nrank_union = true\n")
+    stored = project / ".holdfast" / "facts.jsonl"
+    begun = begin("facts", "import", str(rows), cwd=project, until=lambda: stored.exists() and bool(stored.read_text()))
+    code, out, err = interrupt(begun)
+    assert (code, out) == (130, "")
+    came = len(contents(project))
+    assert came > 0
+    told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} came in and will count as known already.\n"
+    assert err.startswith(told)
+
+
+def test_interrupt__migrate__says_what_is_in_use_and_goes_on_when_run_again(project, rows):
+    (project / "holdfast.toml").write_text("[facts]\nmax_facts = 5000\n")
+    assert start("facts", "import", str(rows), cwd=project).returncode == 0
+    begun = begin("migrate", "--to", "sqlite", cwd=project, until=(project / ".holdfast/state/migrate.lock").exists)
+    code, out, err = interrupt(begun)
+    assert (code, out) == (130, "")
+    assert err.startswith("holdfast: Interrupted; the file store is untouched and still in use;")
+    again = start("migrate", "--to", "sqlite", "--json", cwd=project)
+    assert json.loads(again.stdout)["facts"] == 4000
