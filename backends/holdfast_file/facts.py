@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from operator import attrgetter
@@ -74,6 +75,14 @@ class FactFile:
         self._unflushed = True
         # Set when a flush failed: the kernel may believe that lost bytes are on disk, so only new ones count.
         self._suspect = False
+        _of_this_process.add(self)
+
+    def after_fork(self) -> None:
+        """In a child, before it runs anything else: whichever thread was in a call is not in this process, and may have
+        been half way through changing what is in memory."""
+        self._mutex = threading.RLock()
+        self._batch = None
+        self._forget()
 
     # --- the calls
 
@@ -155,7 +164,7 @@ class FactFile:
             return
         with self._mutex, self._place.lock():
             self._settle()
-            if self._key is not None and (self._batch or self._lines > len(self._index)):
+            if self._key is not None and (self._batch or self._lines > max(len(self._index), 1)):
                 self._rewrite()
 
     @contextlib.contextmanager
@@ -229,8 +238,10 @@ class FactFile:
             self._batch.append(line)
             self._index.apply(operation, key)
             return
-        if self._key is None:
-            self._place.make_folder(os.path.dirname(self._path))
+        if self._key is None:  # never an empty file, not even after a crash: one that is found was cut off
+            self._replace([line], 1)
+            self._index.apply(operation, key)
+            return
         data = line if self._ended else b"\n" + line
         try:
             durable.append(self._path, data)
@@ -293,7 +304,7 @@ class FactFile:
 
     def _rewrite(self) -> None:
         """Put a new file with the live facts only in the place of the old one."""
-        lines = [encode(Operation(fact=fact)) for fact in self._index]
+        lines = [encode(Operation(fact=fact)) for fact in self._index] or [b"\n"]
         self._replace(lines, len(lines))
 
     def _replace(self, parts: list[bytes], lines: int) -> None:
@@ -342,6 +353,12 @@ class FactFile:
         if key is None:
             self._forget()
             return
+        if not key[_SIZE]:
+            self._forget()
+            raise Corrupt(
+                f"{self._place.facts!r} is empty: it was cut off.",
+                next_step="Restore it from a copy, or remove it if no fact was ever stored.",
+            )
         try:
             fd = os.open(self._path, os.O_RDONLY | _BINARY)
             try:
@@ -431,3 +448,15 @@ class FactFile:
         if fact is None:
             raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
         return fact
+
+
+_of_this_process: weakref.WeakSet[FactFile] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for found in list(_of_this_process):
+        found.after_fork()
+
+
+if sys.platform != "win32":  # which cannot fork
+    os.register_at_fork(after_in_child=_after_fork)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from datetime import datetime
@@ -47,11 +48,11 @@ class FactIndex:
 
     def oldest(self, limit: int | None) -> Iterator[Fact]:
         """In order of insertion, as of the call."""
-        return iter(list(map(_fact_of, islice(self._live.values(), limit))))
+        return iter(list(map(_fact_of, islice(self._live.values(), _stop(limit)))))
 
     def strongest(self, limit: int | None) -> Iterator[Fact]:
         """By confidence, highest first, equals in order of insertion; as of the call."""
-        return map(_fact_in_place, islice(self._strongest.now(self._live), limit))
+        return map(_fact_in_place, islice(self._strongest.now(self._live), _stop(limit)))
 
     def get(self, fact_id: str) -> Fact | None:
         entry = self._live.get(fact_id)
@@ -177,6 +178,10 @@ class _Strongest:
         self._changes.append((entered, _place(entry)))
         if self._sorted is not None and len(self._changes) > len(self._sorted) // _FEW + _FEW:
             self._sorted, self._changes = None, []
+
+
+def _stop(limit: int | None) -> int | None:
+    return None if limit is None else min(max(limit, 0), sys.maxsize)
 
 
 def _place(entry: _Entry) -> _Place:

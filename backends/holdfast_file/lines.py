@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from holdfast.errors import Refused
+from holdfast.facts import CATEGORIES
 from holdfast.models import Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?')
@@ -169,14 +170,16 @@ def _fact(record: dict[str, object]) -> Fact:
             raise ValueError(f"{', '.join(sorted(record.keys() - _FACT_KEYS))} is not known")
         record.setdefault("source", "")
     confidence = record["confidence"]
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not isfinite(confidence):
-        raise ValueError("confidence is not a number")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise ValueError("confidence is not a number from 0 to 1")
     texts = _texts_of(record)
     if set(map(type, texts)) != _ONLY_TEXT:
         raise ValueError(f"{next(key for key in _TEXTS if type(record[key]) is not str)} is not a text")
     fact_id, content, category, created_at, source = texts
     if not fact_id:
         raise ValueError("id is empty")
+    if category not in CATEGORIES:
+        raise ValueError(f"category is not one of {', '.join(CATEGORIES)}")
     return Fact(
         id=fact_id,
         content=content,

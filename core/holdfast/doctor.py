@@ -68,6 +68,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
             checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
@@ -194,6 +195,11 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
             yield _bad("documents", error)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _facts(memory: Holdfast) -> Iterator[Check]:
+    number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
+    yield _good("facts", f"{number:,} readable" if number else "none yet")
 
 
 def _handoff(memory: Holdfast) -> Iterator[Check]:

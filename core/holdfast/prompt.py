@@ -20,6 +20,7 @@ end, and only then the text ends with a newline and three dots. Source: R062-R06
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -60,12 +61,14 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     head = _admitted(services, _profile_text(profile.load(services)))
-    limit = max_tokens // _LINE_TOKENS + _SPARE
+    limit = min(max_tokens // _LINE_TOKENS + _SPARE, sys.maxsize)
     while True:
         # A listing of a known length costs the store one look; one that was too short is read again, longer.
         facts = iter(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
         if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
+            if block.left_out and not block.lines:
+                logger.warning("no fact fits into %d tokens: the strongest is longer, shorten it", max_tokens)
             return block.text()
         limit = max(limit * 3 // 2, block.would_take() + _SPARE) if block.lines else limit * 3
 
@@ -104,7 +107,9 @@ class _Block:
     head: str
     lines: list[str] = field(factory=list)
     taken: int = 0  # facts, of which some may have been refused
+    left_out: int = 0  # lines that did not fit
     _longest: str | None = None  # the longest text that was seen to fit
+    _most: int = 0  # ... and how many lines it has
 
     def fill(self, admit: Callable[[Sequence[Fact], list[str], bool], list[str]], facts: Iterator[Fact]) -> bool:
         """Put in as many lines as fit, taking few facts more. Returns whether all did."""
@@ -121,7 +126,9 @@ class _Block:
             room = self._room(len(self.lines))
             share = _share(self.taken, self.budget - room, room)
         if room < 0:
-            del self.lines[self._fitting(-room) :]
+            fitting = self._fitting(-room)
+            self.left_out = len(self.lines) - fitting
+            del self.lines[fitting:]
         return room >= 0
 
     def would_take(self) -> int:
@@ -153,8 +160,8 @@ class _Block:
         """Tokens left beside so many lines, below zero when they do not fit."""
         text = self._render(lines)
         room = self.budget - self.count(text)
-        if room >= 0:  # more lines than fitted before: they are tried from fewer to more
-            self._longest = text
+        if room >= 0 and lines >= self._most:
+            self._most, self._longest = lines, text
         return room
 
     def _render(self, lines: int) -> str:
@@ -172,7 +179,7 @@ class _Block:
 
 def _share(some: int, cost: int, room: int) -> int:
     """How many fit into ``room`` when ``some`` cost ``cost``, and one more, to see that no more fit."""
-    return some * room // max(1, cost) + 1
+    return min(some * room // max(1, cost) + 1, sys.maxsize)
 
 
 def _largest(most: int, near: int, fits: Callable[[int], bool]) -> int:

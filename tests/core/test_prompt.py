@@ -377,6 +377,23 @@ def test_prompt__ten_times_the_facts__same_own_work(project: Path, backend: str)
     assert min(own_work[3000]) < max(3 * min(own_work[300]), 0.004)
 
 
+@pytest.mark.parametrize("budget", [10**9, 2**63 - 1, 10**30])
+def test_prompt__budget_without_end__everything(memory: Holdfast, budget: int) -> None:
+    memory.facts.import_({"content": f"{n}", "category": "goal", "confidence": 0.5} for n in range(200))
+    assert len(_rows(memory.prompt(budget))) == 200
+    assert len(_rows(memory.prompt(budget, counter=lambda text: 0))) == 200
+
+
+@pytest.mark.req("R067")
+def test_prompt__strongest_fact_longer_than_the_budget__no_fact_and_a_warning(
+    memory: Holdfast, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory.facts.create("word " * 100, confidence=1.0)
+    memory.facts.create("short", confidence=0.5)
+    assert memory.prompt(100) == ""
+    assert "the strongest is longer" in caplog.text
+
+
 # --- counters
 
 

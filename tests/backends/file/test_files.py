@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 import holdfast_file
 from holdfast.config import StorageConfig
 from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.models import AddOutcome
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import intent
 from holdfast_file.backend import FileBackend
@@ -498,7 +500,9 @@ def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: 
         ('{"id": "x"}', "is missing"),
         (HAND.replace("1,", "true,"), "confidence"),
         (HAND.replace("1,", "NaN,"), "confidence"),
-        (HAND.replace("1,", "1" + "0" * 400 + ","), "cannot be kept"),
+        (HAND.replace("1,", "1" + "0" * 400 + ","), "from 0 to 1"),
+        (HAND.replace("1,", "-0.1,"), "from 0 to 1"),
+        (HAND.replace('"goal"', '"junk"'), "category is not one of"),
         (HAND.replace("2026-01-01T", "yesterday "), "Invalid isoformat"),
         (HAND.replace('"goal"', '"goal", "colour": "red"'), "colour is not known"),
         (HAND.replace("By hand", "\\ud800"), "cannot be kept"),
@@ -587,3 +591,61 @@ def test_line__any_time__as_iso_8601_and_read_back(at: datetime) -> None:
     line = encode_fact(attrs.evolve(make_fact(1), created_at=at))
     assert json.loads(line)["createdAt"] == at.isoformat().replace("+00:00", "Z")
     assert decode(line).fact == attrs.evolve(make_fact(1), created_at=at)
+
+
+@pytest.mark.req("R045")
+def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1), 5)
+    os.truncate(home / "facts.jsonl", 0)
+    for view in (store, FileBackend(home.parent)):
+        for touch in (view.count_facts, lambda view=view: view.add_fact(make_fact(2), 5)):
+            with pytest.raises(Corrupt, match="empty"):
+                touch()
+    assert (home / "facts.jsonl").read_bytes() == b""
+
+
+def test_compact__no_fact_left__file_says_so_and_is_not_taken_for_a_damaged_one(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1), 5)
+    store.delete_fact(make_fact(1).id)
+    for _ in range(2):
+        store.compact()
+        assert (home / "facts.jsonl").read_bytes() == b"\n"
+    assert FileBackend(home.parent).count_facts() == 0
+    assert store.add_fact(make_fact(2), 5).outcome is AddOutcome.ADDED
+    assert list(FileBackend(home.parent).facts()) == [make_fact(2)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fork__while_another_thread_is_in_a_call__child_reads_and_adds(project: Path) -> None:
+    script = textwrap.dedent(
+        """
+        import os, sys, threading
+        from holdfast.testing.base import make_fact
+        from holdfast_file.backend import FileBackend
+
+        store, ended = FileBackend(sys.argv[1]), threading.Event()
+
+        def add() -> None:
+            number = 100
+            while not ended.is_set():
+                store.add_fact(make_fact(number), 10**6)
+                number += 1
+
+        adding = threading.Thread(target=add)
+        adding.start()
+        for number in range(8):
+            child = os.fork()
+            if child == 0:
+                store.add_fact(make_fact(number), 10**6)
+                os._exit(store.count_facts() == 0)
+            assert os.waitpid(child, 0)[1] == 0
+        ended.set()
+        adding.join()
+        print(sorted(f.id for f in FileBackend(sys.argv[1]).facts())[:8])
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, str(project)],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == str([make_fact(n).id for n in range(8)])
