@@ -36,19 +36,24 @@ class Departure:
 
 
 class FactTrail:
-    """The trail of one project. Appended without a flush of the disk, except where it holds the only copy of a text."""
+    """The trail of one project. Appended without a flush of the disk, except for what the store is to forget next."""
 
     def __init__(self, state: str) -> None:
         self._state = state
         self._path = os.path.join(state, _FILE)
 
-    def evicted(self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = ()) -> None:
-        """Facts left because the store was full. ``kept`` are those whose content stays here."""
+    def evicted(
+        self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = (), ahead: bool = False
+    ) -> None:
+        """Facts left because the store was full. ``kept`` are those whose content stays here.
+
+        ``ahead``: they leave next, so the lines are written durably, and all of them or none.
+        """
         known = {fact.id: _whole(fact, keep=True) for fact in kept}
         why = "the store was full"
         self._write(
             [{"at": _utc(at), "event": "evicted", "id": i, "why": why, "by": by, **known.get(i, {})} for i in ids],
-            durably=bool(kept),
+            durably=ahead,
         )
 
     def changed(self, old: Fact, at: datetime, *, keep: bool) -> None:
@@ -79,16 +84,14 @@ class FactTrail:
     def _write(self, rows: Sequence[dict[str, Any]], *, durably: bool) -> None:
         """Raises: Unavailable."""
         private.make(self._state)
-        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
         if durably:
-            durable.append(self._path, b"\n" + data)  # a line that a crash cut must not take this one with it
+            durable.append(self._path, data)
             return
         try:
-            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                os.write(fd, data)
-            finally:
-                os.close(fd)
+            with open(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as file:
+                file.write(data)  # all of it, or an error
         except OSError as error:
             raise durable.unavailable(error, self._path, "append to") from error
 
