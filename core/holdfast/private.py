@@ -12,13 +12,17 @@ _IGNORE = ".gitignore"
 def make(state: str, *parts: str) -> str:
     """Make the private folder ``state`` (or a folder in it) when it is missing, mode 0700, and return its path.
 
-    A new private folder gets a ``.gitignore`` with ``*`` before anything else is in it. Raises: Unavailable.
+    It gets a ``.gitignore`` with ``*`` before anything else is in it; one that came into being in another way, or was
+    left by a crash in between, gets it now. Costs a look at that file, and one at the folder in it, when all is there:
+    hooks come here at each event. Raises: Unavailable.
     """
+    if not ignores_itself(state):
+        durable.make_private_dir(state)
+        ignore(state)
+    if not parts:
+        return state
     folder = os.path.join(state, *parts)
     if not os.path.isdir(folder):
-        durable.make_private_dir(state)
-        if not ignores_itself(state):
-            ignore(state)
         durable.make_private_dir(folder)
     return folder
 

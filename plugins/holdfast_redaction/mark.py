@@ -27,7 +27,7 @@ class Marker:
         self._keyed: blake2s | None = None
 
     def placeholder(self, rule: str, secret: str) -> str:
-        """The placeholder for ``secret``. Raises: OSError when the key can be neither read nor made."""
+        """The placeholder for ``secret``. Raises: OSError or Unavailable when the key can be neither read nor made."""
         if self._keyed is None:
             from hashlib import blake2s
 
@@ -45,7 +45,9 @@ def _shared_key(folder: str) -> bytes:
     key = _read_key(path)
     if key:
         return key
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    from holdfast import private  # a text without secrets never needs it
+
+    private.make(folder)  # before the key: git must not take it in
     draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,0 +1,88 @@
+"""The private folder ignores itself in git, whoever made it, and from its first file on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, heartbeat, private
+from holdfast.config import Config, StorageConfig
+
+HERE = Path(__file__).parents[2]
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
+
+
+@pytest.fixture
+def state(project: Path) -> Path:
+    return project / ".holdfast" / "state"
+
+
+def would_be_added(project: Path) -> set[str]:
+    """What ``git add -A`` would take in."""
+    done = subprocess.run(["git", "add", "-A", "-n", "."], cwd=project, check=True, capture_output=True, text=True)
+    return {line.removeprefix("add ").strip("'") for line in done.stdout.splitlines()}
+
+
+def test_make__new_folder__closed_to_others_and_ignored(state: Path) -> None:
+    assert private.make(str(state), "sessions", "deep") == str(state / "sessions" / "deep")
+    assert (state / ".gitignore").read_text() == "*\n"
+    assert {(path.stat().st_mode & 0o777) for path in (state, state / "sessions", state / "sessions" / "deep")} == {
+        0o700
+    }
+
+
+@pytest.mark.parametrize("parts", [(), ("sessions",)], ids=["itself", "a folder in it"])
+def test_make__folder_of_somebody_else__ignores_itself_from_the_next_write_on(
+    state: Path, parts: tuple[str, ...]
+) -> None:
+    state.joinpath(*parts).mkdir(parents=True)
+    (state / "redaction.key").write_bytes(b"k" * 32)
+    private.make(str(state), *parts)
+    assert (state / ".gitignore").read_text() == "*\n"
+
+
+def test_make__ignore_file_of_the_user__left_as_it_is(state: Path) -> None:
+    private.make(str(state))
+    (state / ".gitignore").write_text("*\n!kept\n")
+    private.make(str(state), "sessions")
+    assert (state / ".gitignore").read_text() == "*\n!kept\n"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path: Path) -> None:
+    code = (
+        "import sys; from holdfast import heartbeat; from tests.support.dying import arm;"
+        "arm(int(sys.argv[2])); heartbeat.beat(sys.argv[1], 'claude', 'Stop', 's')"
+    )
+    for n in range(1, 100):
+        state = tmp_path / str(n) / ".holdfast" / "state"
+        state.parents[1].mkdir()
+        done = subprocess.run([sys.executable, "-c", code, str(state), str(n)], cwd=HERE, timeout=60, check=False)
+        names = {p.name for p in state.iterdir() if not p.name.startswith(".")} if state.exists() else set()
+        assert not names or private.ignores_itself(str(state))
+        heartbeat.beat(str(state), "claude", "Stop", "s")
+        assert private.ignores_itself(str(state))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL
+    assert n > 4
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
+@pytest.mark.req("R240")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_remember__first_text_needs_masking__git_takes_in_nothing_private(project: Path, backend: str) -> None:
+    subprocess.run(["git", "init", "-q", "."], cwd=project, check=True)
+    with Holdfast.open(project, config=Config(storage=StorageConfig(backend=backend))) as memory:
+        memory.facts.create(f"my note {SECRET}")
+        assert SECRET not in memory.facts.list()[0].content
+    assert os.path.exists(project / ".holdfast" / "state" / "redaction.key")
+    added = would_be_added(project)
+    assert added
+    assert not {name for name in added if "/state/" in name}
