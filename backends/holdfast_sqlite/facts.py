@@ -84,7 +84,8 @@ class Facts:
         return result
 
     def get(self, fact_id: str) -> Fact:
-        return _fact(_known(self._database.first(f"{_SELECT} WHERE id = ?", (fact_id,)), fact_id))
+        row = self._database.first(f"{_SELECT} WHERE id = ?", (fact_id,)) if _is_text(fact_id) else None
+        return _fact(_known(row, fact_id))
 
     def update(
         self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
@@ -251,9 +252,19 @@ def _duplicate(twin: Fact) -> AddResult:
 
 
 def _row(sql: sqlite3.Connection, fact_id: str) -> tuple[int, Fact]:
-    row = sql.execute(f"{_SELECT.replace('SELECT', 'SELECT seq,', 1)} WHERE id = ?", (fact_id,)).fetchone()
+    query = f"{_SELECT.replace('SELECT', 'SELECT seq,', 1)} WHERE id = ?"
+    row = sql.execute(query, (fact_id,)).fetchone() if _is_text(fact_id) else None
     seq, *rest = _known(row, fact_id)
     return seq, _fact(rest)
+
+
+def _is_text(fact_id: str) -> bool:
+    """Whether a stored id can be equal to it: half of a character is in none."""
+    try:
+        fact_id.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _known(row: Any, fact_id: str) -> Any:

@@ -58,6 +58,8 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     gate again: a rule that is newer than a fact holds for it too, and a fact that would now be refused is left out.
     Raises: BadValue for a negative budget; PluginError when a validator is broken; Corrupt, Unavailable.
     """
+    if not isinstance(max_tokens, int):
+        raise BadValue("max_tokens", "is not a whole number")
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     head = _admitted(services, _profile_text(profile.load(services)))

@@ -148,6 +148,11 @@ def test_prompt__negative_budget__value_error(memory: Holdfast) -> None:
         memory.prompt(-1)
 
 
+def test_prompt__budget_that_is_no_number__value_error(memory: Holdfast) -> None:
+    with pytest.raises(ValueError, match="max_tokens"):
+        memory.prompt("9")  # type: ignore[arg-type]
+
+
 def test_prompt__own_counter__is_asked(memory: Holdfast) -> None:
     fill(memory)
     assert memory.prompt(30, counter=lambda text: len(text.split())).count("\n- [") == 0
