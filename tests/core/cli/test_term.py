@@ -100,6 +100,13 @@ def test_table__escape_codes_in_a_cell__are_shown_not_obeyed():
     assert "\x1b" not in Term(Tty(tty=False)).table([("a\x1b[31m", "b")])
 
 
+def test_plain__joiners_pass__what_steers_the_terminal_does_not():
+    out = Term(Tty(tty=False))
+    assert out.plain("👩\u200d👩\u200d👧 می\u200cخواهم") == "👩\u200d👩\u200d👧 می\u200cخواهم"
+    assert out.plain("a\u202eb\u2066c\u200ed\ufeffe\u2060f\x1b[0m") == "a?b?c?d?e?f?[0m"
+    assert term.cells("a\u200db") == 2
+
+
 @pytest.mark.parametrize(
     ("number", "text"),
     [
@@ -122,6 +129,11 @@ def test_size__as_people_say_it(number, text):
 def test_ago__as_people_say_it(seconds, text):
     now = datetime(2026, 11, 21, tzinfo=UTC)
     assert words.ago(now - timedelta(seconds=seconds), now) == text
+
+
+def test_some__short_and_long_lists():
+    assert words.some(["a", "b"]) == "a, b"
+    assert words.some(["a"] * 2000, 2) == "a, a and 1,998 more"
 
 
 def test_count__one_and_many():
