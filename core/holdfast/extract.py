@@ -19,11 +19,17 @@ from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Me
 from holdfast.queue import GivenUp, Queue
 
 if TYPE_CHECKING:
+    from typing import TypeAlias, TypeGuard
+
     from holdfast.errors import HookFailed
     from holdfast.services import Services
 
+    #: What somebody said: values of holdfast, or a message as the Chat Completions and Messages interfaces have it.
+    Said: TypeAlias = Turn | Message | Mapping[str, object]
+
 logger = logging.getLogger(__name__)
 
+_GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
 _AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."
 #: HTTP status (None: there was no answer) -> what may be done beside waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
@@ -100,8 +106,11 @@ class ExtractResult:
         )
 
 
-def extract(services: Services, said: Turn | Message | Iterable[Turn | Message], *, source: str = "") -> ExtractResult:
-    """See :meth:`holdfast.Holdfast.extract`."""
+def extract(services: Services, said: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
+    """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
+    from holdfast.facts import check_source
+
+    source = check_source(source)
     result = ExtractResult()
     failed: set[str] = set()
     for piece in _pieces(_redacted(services, _turns(said))):
@@ -206,7 +215,7 @@ def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractR
             try:
                 before = profile.load(services)
                 changed = profile.learn(services, extraction.profile) != before or changed
-            except Refused as refused:
+            except (Refused, BadValue) as refused:
                 failures.append(f"The profile was left as it is: {refused.message}")
     return ExtractResult(
         judged=judged, failures=failures, queued=int(found.queued), profile=changed, given_up=found.given_up
@@ -254,20 +263,34 @@ def _queue(services: Services) -> Queue:
     return Queue(services.state, services.config.extract)
 
 
-def _turns(said: Turn | Message | Iterable[Turn | Message]) -> tuple[Turn, ...]:
-    if isinstance(said, Turn | Message):
+def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+    from holdfast.transcripts import messages as plain
+    from holdfast.transcripts.reading import Reading
+
+    if isinstance(said, Turn | Message | Mapping):
         said = (said,)
+    if isinstance(said, str | bytes) or not isinstance(said, Iterable):
+        raise BadValue("messages", f"cannot be of type {type(said).__name__}", next_step=_GIVE)
     turns: list[Turn] = []
     loose: list[Message] = []
-    for item in said:
+    reading = Reading()  # pairs the calls of tools with their results
+    for number, item in enumerate(said):
         if isinstance(item, Turn):
             turns += (*turns_of(loose), item)
             loose = []
         elif isinstance(item, Message):
             loose.append(item)
+        elif _is_row(item) and plain.take({**item, "id": None}, number, reading):  # equal ids would make two one
+            loose += reading.messages
+            reading.messages.clear()
         else:
-            raise BadValue("messages", f"holds a {type(item).__name__}", next_step="Give messages, or turns of them.")
+            what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
+            raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
     return (*turns, *turns_of(loose))
+
+
+def _is_row(item: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(item, Mapping) and isinstance(item.get("content"), str | list | None)
 
 
 def _redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:

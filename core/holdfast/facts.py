@@ -83,6 +83,13 @@ def check_confidence(value: object) -> float:
     return float(value) + 0.0  # -0.0 becomes 0.0
 
 
+def check_source(value: object) -> str:
+    """The text without space around it; it may be empty. Raises: BadValue when it is no text."""
+    if not isinstance(value, str):
+        raise BadValue("source", f"cannot be {_short(value)}", next_step="Use a text, empty when there is none.")
+    return value.strip()
+
+
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
@@ -156,12 +163,13 @@ class Facts:
         """Store a fact that somebody states. The threshold does not apply; a duplicate changes nothing.
 
         The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the id of the fact that is there.
-        Raises: BadValue (a ValueError) for content, category or confidence, checked in this order; Refused and
-        PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
+        Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
+        and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
         """
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
+        source = check_source(source)
         content = check_content(self._services.gate.admit(content, surface=SURFACE))
-        source = self._services.gate.admit(source.strip(), surface=SURFACE) if source.strip() else ""
+        source = self._services.gate.admit(source, surface=SURFACE) if source else ""
         result = self.add(content, category, confidence, source)
         if result.duplicate_of is not None and self._services.config.facts.strict:
             raise DuplicateFact(
@@ -182,12 +190,13 @@ class Facts:
             content = check_content(candidate.content)
             category = self._proposed_category(candidate.category)
             confidence = check_confidence(_as_number(candidate.confidence))
+            source = check_source(candidate.source)
             if confidence < rules.threshold:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
                 logger.info("a fact was skipped: %s", reason)
                 return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
             content = check_content(self._services.gate.admit(content, surface=SURFACE))
-            source = self._services.gate.admit(candidate.source, surface=SURFACE) if candidate.source else ""
+            source = self._services.gate.admit(source, surface=SURFACE) if source else ""
         except (BadValue, Refused) as error:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")

@@ -58,11 +58,13 @@ def load(services: Services) -> Profile:
 def update(services: Services, changes: Mapping[str, str]) -> Profile:
     """Set the sections named in ``changes`` (an empty text clears one) and leave the others; returns the profile.
 
-    Raises: BadValue for an unknown section; Refused and PluginError from the gate; Conflict, Unavailable.
+    Raises: BadValue for an unknown section, and for one whose value is no text, naming it; Refused and PluginError
+    from the gate; Conflict, Unavailable.
     """
     unknown = sorted(set(changes) - set(ANCHORS))
     if unknown:
         raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
+    _check(changes)
     clean = {name: "\n".join(_joined("", text)) for name, text in changes.items()}
     return _change(services, lambda old: attrs.evolve(old, **clean))
 
@@ -72,7 +74,16 @@ def learn(services: Services, new: Profile) -> Profile:
 
     Current Focus is replaced; to the other sections an item is added unless it is there. Raises: as :func:`update`.
     """
+    _check({name: getattr(new, name) for name in ANCHORS})
     return _change(services, lambda old: merged(old, new))
+
+
+def _check(sections: Mapping[str, object]) -> None:
+    for name, text in sections.items():
+        if not isinstance(text, str):
+            raise BadValue(
+                name, f"cannot be of type {type(text).__name__}", next_step="Use a text; an empty one clears it."
+            )
 
 
 def merged(old: Profile, new: Profile) -> Profile:

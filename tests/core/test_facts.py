@@ -166,6 +166,25 @@ def test_create__bad_value__value_error_names_the_first_bad_field(
     assert facts.count() == 0
 
 
+@pytest.mark.parametrize("source", [3, None, ["chat"]])
+def test_create__source_that_is_no_text__value_error_names_it_last(facts: Facts, source: Any) -> None:
+    with pytest.raises(BadValue, match=r"^source cannot be "):
+        facts.create("a", source=source)
+    with pytest.raises(BadValue, match=r"^confidence "):
+        facts.create("a", confidence=7, source=source)
+    assert facts.count() == 0
+
+
+@pytest.mark.parametrize("text", [5, None, ["a"]])
+def test_update_profile__value_that_is_no_text__value_error_names_the_section(opened: Open, text: Any) -> None:
+    memory = opened()
+    memory.update_profile(work="Builds compilers.")
+    with pytest.raises(BadValue, match=r"^top_of_mind cannot be of type ") as caught:
+        memory.update_profile(work="", top_of_mind=text)
+    assert caught.value.field == "top_of_mind"
+    assert memory.profile.work == "Builds compilers."
+
+
 @pytest.mark.req("R039")
 def test_create__below_threshold__kept_because_somebody_says_so(facts: Facts) -> None:
     assert facts.create("a", "goal", 0.0).outcome is AddOutcome.ADDED
@@ -307,6 +326,12 @@ def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open)
     result = facts.offer(FactCandidate(content="a", category="workflow", confidence=0.9))
     assert result.fact is not None
     assert result.fact.category == "context"
+
+
+def test_offer__source_that_is_no_text__refused(facts: Facts) -> None:
+    candidate = FactCandidate(content="a", category="goal", confidence=0.9, source=3)  # type: ignore[arg-type]
+    result = facts.offer(candidate)
+    assert (result.outcome, result.reason) == (AddOutcome.REFUSED, "source cannot be 3")
 
 
 def test_offer__refused_by_a_validator__is_an_outcome(opened: Open) -> None:

@@ -14,7 +14,7 @@ from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast, Message, Turn, secrets
 from holdfast.config import Config, ExtractConfig, PluginConfig
-from holdfast.errors import PluginLoadFailed
+from holdfast.errors import BadValue, PluginLoadFailed
 from holdfast.extract import ExtractResult
 from holdfast.models import AddOutcome
 from holdfast.queue import Queue
@@ -150,6 +150,51 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: 
     sent = json.dumps([r.body for r in server.requests])
     assert all(f"question {n} " in sent for n in range(20))
     assert "rm -rf" not in sent
+
+
+def test_extract__plain_rows__read_as_the_interfaces_have_them(memory: Any, server: ModelServer) -> None:
+    server.answers(GOOD)
+    opened = memory()
+    rows = [
+        {"role": "system", "content": "You are a pirate."},
+        {"role": "user", "content": "I like tabs", "id": "same"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Noted, tabs."}], "id": "same"},
+    ]
+    assert len(opened.extract(rows).added) == 2
+    sent = json.dumps(server.requests[0].body["messages"])
+    assert "User: I like tabs" in sent
+    assert "Assistant: Noted, tabs." in sent
+    assert "pirate" not in sent
+    opened.extract({"role": "user", "content": "alone"})
+    assert "User: alone" in json.dumps(server.requests[1].body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (None, "messages cannot be of type NoneType."),
+        (5, "messages cannot be of type int."),
+        ("I like tabs", "messages cannot be of type str."),
+        (["I like tabs"], "messages holds a str at position 0."),
+        ([turn("a"), None], "messages holds a NoneType at position 1."),
+        ([{"text": "a"}], "messages holds a row without role and content at position 0."),
+        ([{"role": "user", "content": 5}], "messages holds a row without role and content at position 0."),
+    ],
+)
+def test_extract__no_messages__value_error_that_says_what_to_give(
+    memory: Any, server: ModelServer, said: Any, told: str
+) -> None:
+    with pytest.raises(BadValue) as raised:
+        memory().extract(said)
+    assert raised.value.message == told
+    assert '{"role": "user", "content": "..."}' in raised.value.next_step
+    assert server.requests == []
+
+
+def test_extract__source_that_is_no_text__value_error(memory: Any, server: ModelServer) -> None:
+    with pytest.raises(BadValue, match="source cannot be 3"):
+        memory().extract(turn("a"), source=3)
+    assert server.requests == []
 
 
 # --- what is answered
@@ -352,6 +397,23 @@ def test_extract__fails__one_sentence_and_the_step_that_fits(
     server.answers(reply)
     result = memory(timeout_s=0.3 if reply.delay_s else 5.0).extract(turn("a", "b"))
     assert result.failures == (told.format(provider),)
+
+
+def test_extract__profile_that_is_no_text__told_and_the_facts_are_stored(memory: Any, server: ModelServer) -> None:
+    from holdfast.hooks import hookimpl
+    from holdfast.models import Extraction, FactCandidate, Profile
+
+    class Careless:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            fact = FactCandidate(content="Likes tabs", category="preference", confidence=0.9)
+            return Extraction(facts=[fact], profile=Profile(work=5))  # type: ignore[arg-type]
+
+    opened = memory()
+    opened.services.dispatch.register(Careless(), "careless")
+    result = opened.extract(turn("a", "b"))
+    assert result.failures == ("The profile was left as it is: work cannot be of type int.",)
+    assert contents(opened) == ["Likes tabs"]
 
 
 def test_extract__plugin_breaks__named_and_told_to_be_fixed(memory: Any, server: ModelServer) -> None:
