@@ -57,16 +57,22 @@ def run(args: Namespace) -> int:
 
 def _set(out: Term, root: str, args: Namespace) -> int:
     from holdfast import effective
+    from holdfast.cli import consequences
 
     value = effective.parse_value(args.value)
+    matters = args.key in consequences.KEYS
+    before = consequences.held(root) if matters else None
     name = effective.change(root, args.key, value)
+    warnings = consequences.warnings(root, before) if matters else []
     now = next((s for s in effective.effective(root) if s.key == args.key), None)
     if args.json:
-        out.json({"ok": True, "key": args.key, "value": value, "file": name})
+        out.json({"ok": True, "key": args.key, "value": value, "file": name, "warnings": warnings})
         return 0
     out.say(f"{out.mark('ok')} {args.key} = {_text(value)}  {out.dim('in ' + name)}")
     if now is not None and now.source.startswith("HOLDFAST_"):
         out.say(out.wrapped(f"{now.source} overrides it: {_text(now.value)} is in force", first=f"{out.mark('warn')} "))
+    for warning in warnings:
+        out.say(out.wrapped(warning, first=f"{out.mark('warn')} ", rest="  "))
     return 0
 
 

@@ -1,0 +1,45 @@
+"""Settings that would surprise somebody who has facts stored already."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def told(result) -> str:
+    assert result.code == 0
+    return " ".join(result.out.split())
+
+
+def test_config__other_backend_without_what_is_stored__says_how_to_take_it_along(run, project):
+    run("remember", "a")
+    said = told(run("config", "storage.backend", "sqlite"))
+    assert "! The file store holds 1 fact and 0 documents, the sqlite store 0 facts and 0 documents." in said
+    assert run("facts").out.startswith("No fact is stored yet.")
+    # What it says is what helps.
+    assert "`holdfast config storage.backend file`, then `holdfast migrate --to sqlite`" in said
+    assert told(run("config", "storage.backend", "file")) == "✓ storage.backend = file in holdfast.toml"
+    assert run("migrate", "--to", "sqlite").code == 0
+    assert told(run("config", "storage.backend", "sqlite")) == "✓ storage.backend = sqlite in holdfast.toml"
+    assert run("facts", "--json").json["count"] == 1
+
+
+def test_config__other_backend_and_nothing_stored__no_word_and_no_store_made(run, project):
+    assert told(run("config", "storage.backend", "sqlite")) == "✓ storage.backend = sqlite in holdfast.toml"
+    assert [path.name for path in project.iterdir()] == ["holdfast.toml"]
+
+
+def test_config__a_backend_that_is_not_there__written_and_told_that_it_cannot_be_asked(run):
+    run("remember", "a")
+    said = told(run("config", "storage.backend", "nowhere"))
+    assert "! The file store holds 1 fact and 0 documents; the new one cannot be asked for them now." in said
+    assert "!" not in told(run("config", "storage.backend", "file"))
+
+
+@pytest.mark.req("R060")
+def test_config__fewer_facts_than_are_stored__says_how_many_will_leave__and_so_many_do(run):
+    for n in range(5):
+        run("remember", f"fact {n}")
+    done = run("config", "facts.max_facts", "3", "--json")
+    assert done.json["warnings"] == ["3 of the 5 facts that are stored will leave when the next one is added."]
+    assert len(run("remember", "one more", "--json").json["evicted"]) == 3
+    assert run("config", "facts.max_facts", "3", "--json").json["warnings"] == []
