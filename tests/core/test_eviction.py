@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.config import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
+from holdfast.facts import Facts
 from holdfast.facttrail import Departure
 from holdfast.models import AddOutcome, Fact
 
@@ -275,3 +277,50 @@ def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules: Rules, pro
     memory.facts.create("third")
     assert second
     assert [line.id for line in log(memory)] == [second.id]
+
+
+@pytest.fixture
+def meanwhile(
+    project: Path, backend: str, clock: Any
+) -> Iterator[Callable[[Callable[[Facts, str], object]], Holdfast]]:
+    """``meanwhile(act)``: a full project in which somebody else does ``act`` once the leaver is chosen.
+
+    The clock is read for the newcomer's time and then once the leaver is chosen.
+    """
+    config = Config(storage=StorageConfig(backend=backend), facts=FactsConfig(max_facts=1, supersede=True))
+    other = Holdfast.open(project, config=config, clock=clock)
+    first = other.facts.create("first", "goal", 0.5).fact
+    assert first
+    made: list[Holdfast] = []
+
+    def opened(act: Callable[[Facts, str], object]) -> Holdfast:
+        readings = itertools.count(1)
+
+        def reading() -> Any:
+            if next(readings) == 2:
+                act(other.facts, first.id)
+            return clock()
+
+        made.append(Holdfast.open(project, config=config, clock=reading))
+        return made[-1]
+
+    yield opened
+    for memory in (other, *made):
+        memory.close()
+
+
+def test_supersede__leaver_updated_after_the_choice__its_last_content_is_in_the_trail(meanwhile: Any) -> None:
+    memory = meanwhile(lambda facts, chosen: facts.update(chosen, content="first, better"))
+    memory.facts.create("second", "goal", 0.5)
+    assert contents(memory) == ["second"]
+    assert [(line.event, line.content) for line in log(memory)] == [
+        ("updated", "first"),
+        ("evicted", "first"),
+        ("evicted", "first, better"),
+    ]
+
+
+def test_supersede__leaver_deleted_after_the_choice__is_not_told_as_evicted(meanwhile: Any) -> None:
+    memory = meanwhile(lambda facts, chosen: facts.delete(chosen))
+    assert memory.facts.create("second", "goal", 0.5).evicted == ()
+    assert contents(memory) == ["second"]
