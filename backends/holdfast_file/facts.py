@@ -164,7 +164,7 @@ class FactFile:
             return
         with self._mutex, self._place.lock():
             self._settle()
-            if self._key is not None and (self._batch or self._lines > max(len(self._index), 1)):
+            if self._key is not None and (self._batch or self._lines > len(self._index)):
                 self._rewrite()
 
     @contextlib.contextmanager
@@ -303,9 +303,16 @@ class FactFile:
             self._unflushed = False
 
     def _rewrite(self) -> None:
-        """Put a new file with the live facts only in the place of the old one."""
-        lines = [encode(Operation(fact=fact)) for fact in self._index] or [b"\n"]
-        self._replace(lines, len(lines))
+        """Put a new file with the live facts only in the place of the old one; without any, there is no file."""
+        lines = [encode(Operation(fact=fact)) for fact in self._index]
+        if lines:
+            self._replace(lines, len(lines))
+            return
+        durable.remove(self._path)
+        if self._batch:
+            self._batch.clear()
+        self._forget()
+        self._suspect = self._unflushed = False
 
     def _replace(self, parts: list[bytes], lines: int) -> None:
         self._place.make_folder(os.path.dirname(self._path))

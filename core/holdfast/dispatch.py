@@ -157,7 +157,7 @@ class Dispatch:
         own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
         answer = own._manager.hook.storage_backend(config=config, root=root)
         if isinstance(answer, _Failure):
-            raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail)
+            raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
         if answer is None or not isinstance(answer.value, Backend):
             raise PluginLoadFailed(
                 f"The backend {entry.name!r} ({entry.distribution}) gave no StorageBackend.",
@@ -247,7 +247,8 @@ class Dispatch:
 
     def _value(self, answer: Any) -> Any:
         if isinstance(answer, _Failure):
-            raise _hook_failed(answer, self._told(answer.detail))
+            step = answer.cause.next_step if isinstance(answer.cause, HoldfastError) else ""
+            raise _hook_failed(answer, self._told(answer.detail), self._told(step))
         return answer.value
 
     def _told(self, detail: str) -> str:
@@ -276,9 +277,11 @@ def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
         ) from error
 
 
-def _hook_failed(failure: _Failure, detail: str) -> HookFailed:
-    reason = f"{failure.reason}: {detail}" if detail else failure.reason
-    error = HookFailed(plugin=failure.plugin, distribution=failure.distribution, hook=failure.hook, reason=reason)
+def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:
+    reason = ": ".join(filter(None, (failure.reason, detail))) or type(failure.cause).__name__
+    error = HookFailed(
+        plugin=failure.plugin, distribution=failure.distribution, hook=failure.hook, reason=reason, next_step=next_step
+    )
     error.__cause__ = failure.cause
     return error
 
@@ -311,11 +314,13 @@ def _guarded(
         if limit_s is None:
             run()
         elif not deadlines.call(run, limit_s):
-            return _Failure(plugin, distribution, hook, f"it took longer than {limit_s:g} s", "", None)
+            return _Failure(plugin, distribution, hook, f"it took longer than {limit_s:g} s", "", TimeoutError())
         ok, got = box[0]
         if ok:
             # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
             return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
+        if isinstance(got, HoldfastError):  # it speaks for itself
+            return _Failure(plugin, distribution, hook, "", got.message, got)
         return _Failure(plugin, distribution, hook, type(got).__name__, str(got), got)
 
     return guard

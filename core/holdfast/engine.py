@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
     from holdfast.delivery import Deliveries
     from holdfast.dreamlog import DreamResult
-    from holdfast.extract import ExtractResult
+    from holdfast.extract import ExtractResult, Said
     from holdfast.facts import Facts
-    from holdfast.models import Message, Profile, Turn
+    from holdfast.models import Profile
     from holdfast.morning import Morning
     from holdfast.purge import PurgeReport
     from holdfast.report import Report
@@ -163,13 +163,16 @@ class Holdfast:
         budget = settled.max_tokens if max_tokens is None else max_tokens
         return prompt(self.services, budget, counter or named(settled.counter), fenced=fenced)
 
-    def extract(self, messages: Turn | Message | Iterable[Turn | Message], *, source: str = "") -> ExtractResult:
+    def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
         """Let the extractors read what was said, and store the facts that are good; nothing is journalled.
 
+        ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
+        and :class:`~holdfast.models.Turn` values.
         Texts are redacted before any extractor sees them, and what was recalled from memory is left out. What became
         of each candidate is in the result. Turns that an extractor failed on wait to be tried again: by the next
         extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for anything but messages and turns; Refused, PluginError; Corrupt, Unavailable.
+        Raises: BadValue for anything else, and for a source that is no text; Refused, PluginError; Corrupt,
+        Unavailable.
         """
         from holdfast.extract import extract
 

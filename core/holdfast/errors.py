@@ -59,12 +59,15 @@ class PluginLoadFailed(PluginError):
 
 
 class HookFailed(PluginError):
-    """An implementation raised, ran past its deadline or returned the wrong type."""
+    """An implementation raised, ran past its deadline or returned the wrong type.
 
-    def __init__(self, *, plugin: str, distribution: str, hook: str, reason: str) -> None:
+    ``next_step`` is its own where it knows one; else it is to be fixed or disabled.
+    """
+
+    def __init__(self, *, plugin: str, distribution: str, hook: str, reason: str, next_step: str = "") -> None:
         super().__init__(
             f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason.rstrip('.')}.",  # it may be a sentence
-            next_step=f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml.",
+            next_step=next_step or f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml.",
         )
         self.plugin = plugin
         self.distribution = distribution

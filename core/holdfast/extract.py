@@ -170,17 +170,14 @@ def _trouble(failure: HookFailed, root: str) -> _Trouble:
         return _Trouble(
             failure.plugin, paths.rewrite(failure.message, root), "" if passes else failure.next_step, passes
         )
-    kind = type(cause).__name__
-    said = failure.reason.removeprefix(kind).removeprefix(": ")
-    step = cause.next_step if cause.next_step and said.endswith(cause.next_step) else ""
-    said = said.removesuffix(step).strip()
-    sentence = f"{failure.plugin}: {said}" if said else failure.message  # without words: no validator could judge them
+    sentence = f"{failure.plugin}: {failure.reason}"
+    step = failure.next_step
     if isinstance(cause, ModelFailed) and cause.retryable:
         step, passes = _PASSING.get(cause.status, ""), True
     elif isinstance(cause, AnswerUnusable):
-        step, passes = step or f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
+        step, passes = f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
     else:
-        step, passes = step or failure.next_step, False
+        passes = False
     return _Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
 
 

@@ -63,7 +63,7 @@ def refused(provider: str, status: int, retry_after: str | None = None) -> Model
     steps = {
         400: "Check `model` and `base_url`, and that the model takes this many tokens.",
         401: f"Set a valid key: `holdfast auth set {provider}`.",
-        403: "The key may not use this model: choose another, or another key.",
+        403: f"Set a key that may use this model: `holdfast auth set {provider}`, or choose another model.",
         404: "Check `model` and `base_url`.",
         429: "The quota is used up for now.",
     }
