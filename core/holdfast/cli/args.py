@@ -36,6 +36,15 @@ def _word_in_utf8(word: str) -> str:
         ) from None
 
 
+def file_name(word: str) -> str:
+    """A file's name from the command line as :func:`open` takes it, also where the locale is not UTF-8."""
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:
+        return os.fsdecode(word.encode("utf-8"))
+    return word
+
+
 def session_id(text: str) -> str:
     """A session id from the command line. Raises: UsageError for one that is blank, over 200 characters long or has
     characters that cannot be shown (control characters, bytes that are not UTF-8)."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.cli import dreaming
-from holdfast.cli.args import examples
+from holdfast.cli.args import examples, file_name
 from holdfast.cli.stage import KEEP, Stage
 from holdfast.cli.term import Term
 from holdfast.dreamlog import Status
@@ -31,7 +31,9 @@ FIRST_ACT = 0.8
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--dir", metavar="DIR", help="make the demo's project here; DIR must not exist yet")
+    parser.add_argument(
+        "--dir", metavar="DIR", type=file_name, help="make the demo's project here; DIR must not exist yet"
+    )
     parser.add_argument(
         "--gitea", action="store_true", help="show the trail, on a stand-in Gitea server in this process"
     )

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli import dreaming
-from holdfast.cli.args import add_json, examples
+from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 
@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--log", action="store_true", help="every run, skipped and failed ones too")
     parser.add_argument(
-        "--from", dest="file", metavar="FILE", help="with review edit: the new text, instead of $EDITOR"
+        "--from", dest="file", metavar="FILE", type=file_name, help="with review edit: the new text, instead of $EDITOR"
     )
     add_json(parser)
     parser.epilog = (

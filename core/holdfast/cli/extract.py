@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli.args import add_json, examples
+from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count, some
@@ -19,7 +19,9 @@ _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--transcript", metavar="FILE", help="what a client recorded, or a list of messages")
+    parser.add_argument(
+        "--transcript", metavar="FILE", type=file_name, help="what a client recorded, or a list of messages"
+    )
     parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
     parser.add_argument("--log", action="store_true", help="what was given up and is not tried any more, and why")
     add_json(parser)

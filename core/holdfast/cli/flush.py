@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli import given, receipt
-from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
+from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
 from holdfast.cli.known import require_session, require_source
 from holdfast.cli.term import Term
 from holdfast.errors import FlushRefused
@@ -28,7 +28,10 @@ def configure(parser: ArgumentParser) -> None:
         "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
     )
     parser.add_argument(
-        "--transcript", metavar="FILE", help="first journal what a client recorded (Claude Code, Codex, opencode)"
+        "--transcript",
+        metavar="FILE",
+        type=file_name,
+        help="first journal what a client recorded (Claude Code, Codex, opencode)",
     )
     add_json(parser)
     given.add_arguments(parser)

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from holdfast.cli.args import file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_if_any, read_text
 from holdfast.errors import ConfigError
@@ -34,7 +35,9 @@ _MUTATION = re.compile(r"(?P<kind>[^:]*):(?P<target>https?://[^\s:]+(?::\d+)?[^\
 def add_arguments(parser: ArgumentParser) -> None:
     """A flag for each field."""
     source = parser.add_argument_group("payload from a file")
-    source.add_argument("--payload", metavar="FILE", help="JSON with the fields below; `-` waits for stdin")
+    source.add_argument(
+        "--payload", metavar="FILE", type=file_name, help="JSON with the fields below; `-` waits for stdin"
+    )
     fields = parser.add_argument_group(
         "payload by flags", "They win over the file. Lists: repeat the flag, or give it once as `none`."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
+from holdfast.cli.args import file_name
 from holdfast.cli.bar import Bar
 from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.term import Term
@@ -94,7 +95,7 @@ def _text_of(name: str) -> str:
     if name == "-":
         return read_text()
     try:
-        with open(name, "rb") as file:
+        with open(file_name(name), "rb") as file:
             return decode(file.read(), name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

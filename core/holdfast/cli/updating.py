@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from holdfast.cli.args import file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_text
 
@@ -32,7 +33,9 @@ LISTS = {
 def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
     """The flags; those for lists may be repeated. ``no_change`` adds the flag by which a workflow leaves a file out."""
     entries = parser.add_argument_group("entries (repeat a flag for more than one)")
-    entries.add_argument("--from", dest="source", metavar="FILE", help="the update as JSON, `-` for stdin")
+    entries.add_argument(
+        "--from", dest="source", metavar="FILE", type=file_name, help="the update as JSON, `-` for stdin"
+    )
     for flag, (key, where) in LISTS.items():
         entries.add_argument(f"--{flag}", dest=key, metavar="TEXT", action="append", help=where)
     entries.add_argument("--deliverable", metavar="TEXT", help="progress: Verified Deliverables, with the proof below")

@@ -74,10 +74,35 @@ def test_argument__utf8_in_a_locale_that_is_not__stored_as_given(project):
 @pytest.mark.parametrize("name", [b"gr\xfcn", "grün".encode()])
 def test_argument__root__is_what_the_file_system_calls_it(tmp_path, name, env):
     folder = os.fsencode(tmp_path) + b"/" + name
-    os.mkdir(folder)
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pytest.skip("the file system takes names in UTF-8 only")
     assert start(b"--root", folder, b"remember", b"a", cwd=tmp_path, env=env).returncode == 0
     assert start(b"remember", b"b", b"--root=" + folder, cwd=tmp_path, env=env).returncode == 0
     assert os.listdir(folder) == [b".holdfast"]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["facts", "import"], '{"content": "a", "category": "goal", "confidence": 1}'),
+        (["flush", "--payload"], '{"objective": "a", "next_step": "b", "curated": "none"}'),
+        (["flush", "--transcript"], '[{"role": "user", "content": "a"}]'),
+    ],
+)
+def test_argument__a_file_in_a_locale_that_is_not_utf8__is_found(project, words, text):
+    start("add", "user", "a", cwd=project)
+    (project / "grün.json").write_text(text)
+    done = start(*words, "grün.json".encode(), cwd=project, env=NARROW)
+    assert done.returncode == 0, done.stderr
+
+
+def test_argument__session_in_a_locale_that_is_not_utf8__is_the_same_one(project):
+    assert start("add", "user", "a", "--session", "grün".encode(), cwd=project, env=NARROW).returncode == 0
+    assert start("flush", "--session", "grün".encode(), cwd=project, env=NARROW).returncode == 0
+    table = json.loads(start("sessions", "--json", cwd=project).stdout)
+    assert [session["id"] for session in table["sessions"]] == ["grün"]
 
 
 # --- output that nobody takes
