@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast import durable
+from holdfast import durable, private
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.storage import check_name
 
@@ -46,8 +46,8 @@ class Place:
         self.root = os.path.realpath(root)
         self.folder = os.path.normpath(os.path.join(self.root, path))
         self.facts = facts
-        private = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
-        self.private = os.path.join(self.folder, private)
+        inside = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
+        self.private = os.path.join(self.folder, inside)
         self.intent = os.path.join(self.private, "append.intent")
         self._lock = _StoreLock(os.path.join(self.private, "store.lock"), timeout_s, self)
         self._holder: tuple[int, int] | None = None  # process and thread of the batch that holds the lock
@@ -132,9 +132,9 @@ class Place:
                 "A symbolic link takes the store's folder out of the project.",
                 next_step="Replace the link by a real folder.",
             )
-        if not os.path.isdir(self.private):
+        if not private.ignores_itself(self.private):  # made by an older version, or by a process killed in between
             self.make_folder(self.private)
-            durable.replace(os.path.join(self.private, ".gitignore"), b"*\n")
+            private.ignore(self.private)
         self.private_is_known = True
 
     def make_folder(self, folder: str) -> None:

@@ -57,10 +57,10 @@ class SessionConfig:
 class FactsConfig:
     """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
 
-    ``rank_union``: at the cap a newcomer weaker than all stored facts stays out. ``reserved_corrections``: so many
-    corrections are not evicted for facts of another category. ``supersede``: what is evicted or overwritten keeps its
-    content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: what becomes of an extracted
-    fact of an unknown category: ``drop``, or ``context``, which files it there.
+    ``rank_union``: at the cap a newcomer weaker than all stored facts stays out. ``reserved_corrections``: the newest
+    so many corrections, an arriving one among them, are never evicted. ``supersede``: what is evicted or overwritten
+    keeps its content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: what becomes of an
+    extracted fact of an unknown category: ``drop``, or ``context``, which files it there.
     """
 
     max_facts: int = field(default=500, validator=validators.ge(1))

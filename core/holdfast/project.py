@@ -74,8 +74,6 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     state = os.path.join(root, *folder.split("/"))
     there = os.path.isdir(state) and private.ignores_itself(state)
     private.make(state)
-    if not there and not private.ignores_itself(state):  # it came into being in another way
-        private.ignore(state)
     (kept if there else made).append(folder + "/")
     return Done(root=root, made=tuple(made), kept=tuple(kept))
 
