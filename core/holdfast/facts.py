@@ -284,14 +284,16 @@ class Facts:
             confidence = check_confidence(confidence)
         if content is not None:
             content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        given = {"content": content, "category": category, "confidence": confidence}
+        fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         keep = self._services.config.facts.supersede
         if keep:  # first, so that a crash cannot lose the old text
-            self.trail.changed(old, self._services.clock(), keep=True)
+            self.trail.changed(old, fields, self._services.clock(), keep=True)
         new = self._services.store.backend.update_fact(
             fact_id, content=content, category=category, confidence=confidence
         )
         if new != old and not keep:
-            self.trail.changed(old, self._services.clock(), keep=False)
+            self.trail.changed(old, fields, self._services.clock(), keep=False)
         logger.info("fact %s was updated", fact_id)
         return new
 

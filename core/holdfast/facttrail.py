@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -56,9 +56,10 @@ class FactTrail:
             durably=ahead,
         )
 
-    def changed(self, old: Fact, at: datetime, *, keep: bool) -> None:
-        """``old`` was overwritten."""
-        row = {"at": _utc(at), "event": "updated", "id": old.id, "why": "updated by hand", **_whole(old, keep=keep)}
+    def changed(self, old: Fact, fields: Iterable[str], at: datetime, *, keep: bool) -> None:
+        """These fields of ``old`` were overwritten."""
+        why = f"{' and '.join(fields) or 'nothing'} changed by hand"
+        row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
         self._write([row], durably=keep)
 
     def deleted(self, fact: Fact, at: datetime) -> None:

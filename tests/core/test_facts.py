@@ -499,6 +499,7 @@ def test_trail__update_and_delete__told_without_content(facts: Facts, project: P
         ("updated", fact.id, "goal", 0.5, clock.now),
         ("deleted", fact.id, "goal", 0.5, clock.now),
     ]
+    assert [e.why for e in facts.trail.entries()] == ["content changed by hand", "deleted by hand"]
     path = project / ".holdfast" / "state" / "facts.log.jsonl"
     assert "words" not in path.read_text(encoding="utf-8")
     assert path.stat().st_mode & 0o777 == 0o600
