@@ -177,7 +177,7 @@ class FactContract(ContractBase):
         assert store.update_fact("fact_00000002", content="three").content == "three"
         assert store.update_fact("fact_00000001", content="Two").content == "Two"
 
-    @pytest.mark.parametrize("unknown", ["fact_ffffffff", "", "' OR 1=1", "../x", "\ud800"])
+    @pytest.mark.parametrize("unknown", ["fact_ffffffff", "", "' OR 1=1", "../x"])
     def test_f9_fact__unknown_id__key_error_with_the_id(self, store: StorageBackend, unknown: str) -> None:
         """F9"""
         store.add_fact(make_fact(1), LIMIT)

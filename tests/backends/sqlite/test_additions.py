@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
-from holdfast.errors import Conflict
+from holdfast.errors import Conflict, NotFound
 from holdfast.models import AddOutcome
 from holdfast.testing.base import make_fact
 from holdfast_sqlite.backend import SqliteBackend
@@ -114,3 +114,12 @@ def test_add__among_many__writes_four_small_pages_and_a_duplicate_none(project: 
         before = os.stat(log).st_size
         assert store.add_fact(make_fact(99), 1000).outcome is AddOutcome.DUPLICATE
         assert os.stat(log).st_size == before
+
+
+@pytest.mark.req("R048")
+def test_fact__id_with_half_of_a_character__is_unknown(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 10)
+        for touch in (store.get_fact, store.update_fact, store.delete_fact):
+            with pytest.raises(NotFound):
+                touch("\ud800")

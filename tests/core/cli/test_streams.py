@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -153,6 +153,15 @@ def test_error__reader_has_left__no_traceback(project):
 
 
 # --- Ctrl-C
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Processes that are started here heed Ctrl-C, also when a shell runs the tests in the background, where it is
+    ignored, by their children as well."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupt(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
