@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples, positive
@@ -25,11 +26,21 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         text = memory.prompt(args.max_tokens, fenced=args.fenced)
         settled = memory.config.prompt
+        shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
+        left_out = memory.facts.count() - shown
+    budget = settled.max_tokens if args.max_tokens is None else args.max_tokens
     if args.json:
-        budget = settled.max_tokens if args.max_tokens is None else args.max_tokens
-        out.json({"ok": True, "text": text, "tokens": counter(settled.counter)(text), "max_tokens": budget})
+        told = {"text": text, "tokens": counter(settled.counter)(text), "max_tokens": budget}
+        out.json({"ok": True, **told, "facts": shown, "left_out": left_out})
     elif text:
         out.exact(text + "\n")
-    elif out.is_tty:
+    elif out.is_tty and not left_out:
         out.say("There is nothing to put into a prompt yet.")
+    if left_out and not shown and not args.json:
+        err = Term(sys.stderr)
+        none = (
+            f"No fact is in it: the strongest of {left_out:,} is longer than what is left of {budget:,} tokens, or a"
+            " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it."
+        )
+        err.say(err.wrapped(none, first=f"{err.mark('warn')} ", rest="  "))
     return 0

@@ -165,6 +165,19 @@ def test_prompt__budget__block_within_it(stored):
     assert stored("prompt", "--max-tokens", "0").code == 2
 
 
+def test_prompt__strongest_fact_longer_than_the_budget__said_on_stderr(run):
+    assert run("prompt").err == ""
+    run("remember", "word " * 100, "--confidence", "1")
+    run("remember", "short")
+    told = run("prompt", "--max-tokens", "50")
+    assert (told.code, told.out) == (0, "")
+    assert "the strongest of 2 is longer" in " ".join(told.err.split())
+    told = run("prompt", "--max-tokens", "50", "--json").json
+    assert (told["facts"], told["left_out"]) == (0, 2)
+    told = run("prompt", "--json").json
+    assert (told["facts"], told["left_out"]) == (2, 0)
+
+
 # --- extract
 
 
