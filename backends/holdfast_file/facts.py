@@ -12,7 +12,6 @@ import logging
 import os
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from operator import attrgetter
@@ -75,7 +74,7 @@ class FactFile:
         self._unflushed = True
         # Set when a flush failed: the kernel may believe that lost bytes are on disk, so only new ones count.
         self._suspect = False
-        _of_this_process.add(self)
+        durable.tell_of_forks(self)
 
     def after_fork(self) -> None:
         """In a child, before it runs anything else: whichever thread was in a call is not in this process, and may have
@@ -455,15 +454,3 @@ class FactFile:
         if fact is None:
             raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
         return fact
-
-
-_of_this_process: weakref.WeakSet[FactFile] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for found in list(_of_this_process):
-        found.after_fork()
-
-
-if sys.platform != "win32":  # which cannot fork
-    os.register_at_fork(after_in_child=_after_fork)

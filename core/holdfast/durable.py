@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     import weakref
     from collections.abc import Callable
     from types import TracebackType
-    from typing import Self, TypeAlias
+    from typing import Protocol, Self, TypeAlias
 
     PathArg: TypeAlias = str | os.PathLike[str]
+
+    class HeedsForks(Protocol):
+        def after_fork(self) -> None: ...
+
 
 if sys.platform == "win32":
     import msvcrt
@@ -139,15 +143,12 @@ class KeptLock(Lock):
     """
 
     def __init__(self, path: PathArg, timeout_s: float) -> None:
-        import weakref  # here, since agents' hooks keep no lock and pay for every import
-
         super().__init__(path, timeout_s)
         self._held = False
         self._mutex = allocate_lock()  # threads share the descriptor, and with it what flock knows of it
-        _kept[id(self)] = weakref.ref(self)
+        tell_of_forks(self)
 
     def __del__(self) -> None:
-        _kept.pop(id(self), None)
         self._drop()
 
     def __exit__(
@@ -204,15 +205,24 @@ class KeptLock(Lock):
             os.close(fd)
 
 
-#: The locks of this process by id, for a child that is forked off it.
-_kept: dict[int, weakref.ref[KeptLock]] = {}
+#: Who is told of forks, by id.
+_told_of_forks: dict[int, weakref.ref[HeedsForks]] = {}
+
+
+def tell_of_forks(heeding: HeedsForks) -> None:
+    """Call ``heeding.after_fork()`` in each child that is forked off this process, before the child runs anything else,
+    for as long as ``heeding`` lives."""
+    import weakref  # here, since agents' hooks have nobody to tell and pay for every import
+
+    known, key = _told_of_forks, id(heeding)
+    known[key] = weakref.ref(heeding, lambda _: known.pop(key, None))
 
 
 def _after_fork() -> None:
-    for found in list(_kept.values()):
-        kept = found()
-        if kept is not None:
-            kept.after_fork()
+    for found in list(_told_of_forks.values()):
+        heeding = found()
+        if heeding is not None:
+            heeding.after_fork()
 
 
 if sys.platform != "win32":  # which cannot fork

@@ -20,7 +20,7 @@ SOURCE = os.path.join(HERE, "rules.toml")
 TARGET = os.path.join(HERE, "_table.py")
 HEADS = os.path.join(HERE, "_heads.py")
 
-#: What every long word may hold, see ``exact.dense_words``: a keyword made of anything else is looked for everywhere.
+#: What every long word may hold, see ``presence.Words``: a keyword made of anything else is looked for everywhere.
 _WORD = re.compile(r"\S+")
 #: A keyword longer than this could straddle the end of a word that is too short to be looked at.
 _WORD_MIN = 16

@@ -83,12 +83,10 @@ def _in_utf8(words: list[str]) -> list[str]:
 def _flush() -> None:
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        from holdfast.cli.problem import OutputLost
+        from holdfast.cli.term import lost
 
-        raise OutputLost(error) from error
+        raise lost(error) from error
 
 
 def _dispatch(words: list[str]) -> int:

@@ -30,11 +30,9 @@ def held(root: str) -> Held | None:
 
     try:
         with Holdfast.open(root) as memory:
-            services = memory.services
-            backend = services.store.backend
-            names = {name for prefix in services.layout.prefixes() for name in backend.names(prefix)}
-            facts, most = backend.count_facts(), services.config.facts.max_facts
-            return Held(backend=services.config.storage.backend, facts=facts, documents=len(names), most=most)
+            config = memory.config
+            facts, documents = memory.facts.count(), len(memory.store.names())
+            return Held(backend=config.storage.backend, facts=facts, documents=documents, most=config.facts.max_facts)
     except HoldfastError:
         return None
 

@@ -28,11 +28,11 @@ def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
     """Store the rows of a file. Returns 1 when some were left out."""
     name = args.names[0]
     text = _text_of(name)
-    before = {fact.id for fact in memory.facts.list()}
+    before = _ids(memory)
     try:
         report, rows = _stored(memory, text, name, Bar(out) if out.is_tty and not args.json else None)
     except KeyboardInterrupt:
-        more = sum(fact.id not in before for fact in memory.facts.list())
+        more = len(_ids(memory) - before)
         known = f"{count(more, 'fact')} came in and will count as known already"
         raise KeyboardInterrupt(known if more else "nothing was imported") from None
     problem = _left_out(report, rows)
@@ -56,6 +56,10 @@ def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
         return 0
     out.stream.flush()
     return tell(problem, as_json=False)
+
+
+def _ids(memory: Holdfast) -> set[str]:
+    return {fact.id for fact in memory.store.backend.facts()}  # a listing that is read as it is used
 
 
 def _stored(memory: Holdfast, text: str, name: str, bar: Bar | None) -> tuple[ImportReport, int]:

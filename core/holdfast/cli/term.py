@@ -55,7 +55,7 @@ class Term:
             raw.write(text.encode("utf-8", "replace"))
             raw.flush()
         except OSError as error:
-            raise _lost(error) from error
+            raise lost(error) from error
 
     def json(self, value: object) -> None:
         """Print ``value``, which is plain dicts, lists, texts and numbers, as JSON."""
@@ -71,7 +71,7 @@ class Term:
             encoding = self.stream.encoding or "ascii"
             self._write(text.encode(encoding, "replace").decode(encoding))
         except OSError as error:
-            raise _lost(error) from error
+            raise lost(error) from error
 
     # style
 
@@ -225,7 +225,8 @@ def _understands_colour(is_tty: bool) -> bool:
     return bool(kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4))
 
 
-def _lost(error: OSError) -> Exception:
+def lost(error: OSError) -> Exception:
+    """The error to raise when what is printed cannot be written: a reader that left ends a command quietly."""
     if isinstance(error, BrokenPipeError):
         return BrokenPipeError(*error.args)
     from holdfast.cli.problem import OutputLost
