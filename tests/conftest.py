@@ -45,6 +45,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("COLUMNS", "100")
     before = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
