@@ -129,7 +129,9 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{name} is not a regular file.", next_step="Move it away, or replace it by a file.")
+            raise ConfigError(
+                f"{name} cannot be read: it is not a regular file.", next_step="Move it away, or replace it by a file."
+            )
         with open(fd, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
     finally:
