@@ -55,4 +55,4 @@ def _unknown(path: str, key: str, known: Iterable[str]) -> ConfigError:
     shown = "".join(c if c.isprintable() else "?" for c in path)
     near = nearest(key, known)
     step = f"Did you mean `{near}`?" if near else f"Known here are: {', '.join(known)}."
-    return ConfigError(f"{shown} is an unknown key.", next_step=step)
+    return ConfigError(f"{shown} is not known.", next_step=step)
