@@ -170,7 +170,11 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
     if found.user:
         config_from(found.user, user_file_shown(env))
     if found.withheld and not lenient:
-        config_from(found.written, found.source)
+        made = config_from(found.written, found.source)
+        if made.storage.options:
+            from holdfast import options
+
+            options.check_named(made.storage.backend, made.storage.options)
     source = found.source
     for path in overrides(env):
         source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"
