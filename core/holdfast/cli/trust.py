@@ -71,7 +71,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
         trust.record(root, settings={**found.withheld, **found.trusted}, memory=True)
     if args.json:
         table = _table(root, found, is_trusted=given or not needed)
-        out.json(table if given or not needed else {**table, "ok": False, "next_step": _NEXT})
+        out.json(table if given or not needed else {**table, "ok": False, "error": _error(root)})
     elif given:
         out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
     elif needed and not args.json and not (sys.stdin is not None and sys.stdin.isatty()):
@@ -113,6 +113,10 @@ def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
         "foreign": found.foreign,
         "settings": [{"key": k, "value": _shown(k, v), "it": harmless.reason(k)} for k, v in rows.items()],
     }
+
+
+def _error(root: str) -> dict[str, object]:
+    return {"kind": "NotTrusted", "message": f"{root} is not trusted.", "next_step": _NEXT, "exit_code": 1}
 
 
 def _list(out: Term, *, as_json: bool) -> int:
