@@ -28,7 +28,8 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
     ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
     directory that holds holdfast.toml or ``.holdfast``, else the nearest that holds ``.git``, else the working
-    directory. Raises: ConfigError when a folder that was named does not exist.
+    directory. A git worktree without holdfast.toml of its own belongs to the project of its main checkout. Raises:
+    ConfigError when a folder that was named does not exist.
     """
     env = os.environ if env is None else env
     named = start or env.get("HOLDFAST_ROOT")
@@ -41,13 +42,30 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     for marks in (_MARKS, (".git",)):
         folder = here
         while True:
-            if any(os.path.exists(os.path.join(folder, mark)) for mark in marks):
-                return folder
+            if _holds(folder, marks):
+                main = "" if marks is _MARKS else _main_checkout(folder)
+                return main if main and _holds(main, _MARKS) else folder
             parent = os.path.dirname(folder)
             if parent == folder:
                 break
             folder = parent
     return here
+
+
+def _holds(folder: str, marks: tuple[str, ...]) -> bool:
+    return any(os.path.exists(os.path.join(folder, mark)) for mark in marks)
+
+
+def _main_checkout(folder: str) -> str:
+    """The main checkout of a git worktree; empty for any other folder, a submodule too."""
+    try:
+        with open(os.path.join(folder, ".git"), encoding="utf-8") as file:
+            git = os.path.join(folder, file.read(4096).removeprefix("gitdir:").strip())
+        with open(os.path.join(git, "commondir"), encoding="utf-8") as file:
+            common = os.path.normpath(os.path.join(git, file.read(4096).strip()))
+    except (OSError, ValueError):
+        return ""
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else ""
 
 
 def config_file(root: str) -> str | None:

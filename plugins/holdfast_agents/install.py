@@ -51,12 +51,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from attrs import evolve
+
     from holdfast_agents import placing
     from holdfast_agents.clients import needed
 
     if args.plugin_dir is not None:
         return _plugin_dir(args)
-    where = where_of(args)
+    where = evolve(where_of(args), server=_can_serve())
     wanted = needed(args.client, where)
     out = Term()
     if args.show:
@@ -107,6 +109,13 @@ def named(args: Namespace, where: Where) -> dict[str, str]:
     return {"client": args.client, "scope": where.scope, "root": where.root}
 
 
+def _can_serve() -> bool:
+    """Whether `holdfast mcp` can start: a client reports a server that cannot as an error at each of its starts."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
+
+
 def _set_up(where: Where) -> tuple[str, ...]:
     from holdfast import project, settings
 
@@ -116,8 +125,6 @@ def _set_up(where: Where) -> tuple[str, ...]:
 
 
 def _by_hand(where: Where, wanted: Needed) -> list[str]:
-    from importlib.util import find_spec
-
     from holdfast_agents import program
 
     steps = list(wanted.by_hand)
@@ -127,8 +134,11 @@ def _by_hand(where: Where, wanted: Needed) -> list[str]:
             "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
             "with pipx): until then compaction is blocked and nothing is restored.",
         )
-    if find_spec("mcp") is None:
-        steps.append("For the MCP tools, which are optional: `pip install 'holdfast[mcp]'`.")
+    if not where.server:
+        steps.append(
+            "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
+            f"`pip install {program.requirement('mcp')}`, then install again."
+        )
     if not where.in_project:
         steps.append(
             "Each project in which you start it gets a memory of its own; `holdfast init` there makes its settings."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast_agents import texts
+from holdfast_agents import clients, texts
 from holdfast_agents.clients import Needed, Where, folder
 from holdfast_agents.parts import Part, Values, Whole
 from holdfast_agents.placing import Place
@@ -34,11 +34,9 @@ def needed(where: Where) -> Needed:
     read = [".opencode/holdfast-protocol.md"] if where.in_project else [protocol]
     if where.in_project and where.handoff:
         read.append(where.handoff)
+    server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
     settings = Values(
-        members={
-            SWITCH: True,
-            ("mcp", "holdfast"): {"type": "local", "command": [*where.program, "mcp"], "enabled": True},
-        },
+        members={SWITCH: True, **({("mcp", "holdfast"): server} if where.server else {})},
         listed={("instructions",): tuple(read)},
         schema=SCHEMA,
     )
@@ -55,7 +53,10 @@ def needed(where: Where) -> Needed:
             place(Whole(body=texts.skill()), "the skill", os.path.join(inside, "skills", "holdfast", "SKILL.md")),
             place(Whole(body=texts.instructions()), "the protocol", protocol),
         ),
-        by_hand=("Start opencode anew where it is running: plugins are read at its start.",),
+        by_hand=(
+            "Start opencode anew where it is running: plugins are read at its start.",
+            *((clients.worktrees(CLIENT),) if where.in_project else ()),
+        ),
     )
 
 
