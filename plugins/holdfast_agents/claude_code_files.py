@@ -66,12 +66,13 @@ def needed(where: Where) -> Needed:
         )
         if where.server:
             by_hand.append(
-                "Its window then asks about the MCP server `holdfast`, with `continue without` preselected: choose to use "
-                "it if you want its tools. The hooks do not need it."
+                "Its window then asks about the MCP server `holdfast`, with `continue without` preselected: choose to "
+                "use it if you want its tools. The hooks do not need it."
             )
         by_hand.append(
             "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs "
-            "none of these hooks and compacts unguarded; `holdfast install claude-code --scope user` guards every folder."
+            "none of these hooks and compacts unguarded; `holdfast install claude-code --scope user` guards every "
+            "folder."
         )
         if where.server:
             places.append(place(Values(members=_server(where)), "the MCP server", ".mcp.json", below=base))

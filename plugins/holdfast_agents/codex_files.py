@@ -32,8 +32,8 @@ _PLAIN = "{program} hook codex"
 _GATE = f"{_PLAIN} PreCompact"  # told beside the event, so that an event that cannot be read is refused, too
 #: The reasons that the shell gives where holdfast cannot. Without quotes and backticks, which a shell would read.
 MISSING = (
-    "holdfast keeps the context: the program holdfast is not installed here, or not on the PATH of Codex. Install it with "
-    f"{program.INSTALL}, then compact again. To work without holdfast, take its hooks out of .codex/hooks.json."
+    "holdfast keeps the context: the program holdfast is not installed here, or not on the PATH of Codex. Install it "
+    f"with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of .codex/hooks.json."
 )
 FAILED = (
     "holdfast keeps the context: it gave no answer in 55 seconds, or ended with an error. Run holdfast doctor, then "

@@ -49,8 +49,8 @@ def command(template: str, program: tuple[str, ...], platform: str = sys.platfor
 
 
 def requirement(extra: str) -> str:
-    """What ``pip install`` needs, quoted for a shell, to add ``extra`` to this installation: its own source where it was
-    installed from a folder or a repository, else the name."""
+    """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation: the folder or
+    repository that it was installed from, else its name."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

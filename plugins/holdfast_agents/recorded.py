@@ -47,7 +47,8 @@ def _is_in(path: str, root: str) -> bool:
     inside = os.path.realpath(root)
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            rows = [json.loads(line) for _, line in zip(range(_FIRST), iter(lambda: file.readline(1_000_000), ""))]
+            lines = [file.readline(1_000_000) for _ in range(_FIRST)]
+            rows = [json.loads(line) for line in lines if line]
     except (OSError, ValueError):
         return False
     named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in (row, row.get("payload") or {})]
