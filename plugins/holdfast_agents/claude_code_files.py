@@ -15,7 +15,7 @@ from typing import Any
 
 from holdfast_agents import program, texts
 from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import Hooks, Part, Values, Whole
+from holdfast_agents.parts import Hooks, Part, Values, Whole, is_server
 from holdfast_agents.placing import Place
 
 CLIENT = "claude-code"
@@ -75,7 +75,7 @@ def needed(where: Where) -> Needed:
             "folder."
         )
         if where.server:
-            places.append(place(Values(members=_server(where)), "the MCP server", ".mcp.json", below=base))
+            places.append(place(_server(where), "the MCP server", ".mcp.json", below=base))
     else:
         started = shlex.join([*where.program, "mcp"])
         by_hand.append(f"For holdfast's MCP tools: `claude mcp add holdfast --scope user -- {started}`.")
@@ -149,6 +149,7 @@ def _guard_path(where: Where, inside: str) -> str:
     return program.spelled((os.path.join(inside, *_GUARD),))
 
 
-def _server(where: Where) -> dict[tuple[str, ...], object]:
+def _server(where: Where) -> Values:
     first, *rest = where.program
-    return {("mcpServers", "holdfast"): {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}
+    entry = ("mcpServers", "holdfast")
+    return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, own={entry: is_server})

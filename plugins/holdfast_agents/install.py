@@ -65,7 +65,7 @@ def run(args: Namespace) -> int:
         return _show(out, wanted, as_json=args.json)
     done = placing.put_in(wanted.places)
     made = _set_up(where) if where.in_project else ()
-    by_hand = _by_hand(where, wanted)
+    by_hand = _by_hand(where, wanted, done)
     if args.json:
         files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
         out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand})
@@ -124,7 +124,7 @@ def _set_up(where: Where) -> tuple[str, ...]:
     return project.set_up(where.root).made
 
 
-def _by_hand(where: Where, wanted: Needed) -> list[str]:
+def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
     from holdfast_agents import program
 
     steps = list(wanted.by_hand)
@@ -134,6 +134,12 @@ def _by_hand(where: Where, wanted: Needed) -> list[str]:
             "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
             "with pipx): until then compaction is blocked and nothing is restored.",
         )
+    steps += [
+        f"`{entry}` in {home_short(one.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
+        "holdfast's own, then install again."
+        for one in done
+        for entry in one.left_alone
+    ]
     if not where.server:
         steps.append(
             "The MCP server was left out, because it cannot start here. For its tools, which are optional: "

@@ -166,9 +166,9 @@ def opencode_problems(where: Where) -> Iterator[Problem]:
     plugin = _bytes(file.path).decode("utf-8", "replace")
     if not plugin:
         yield Problem(f"{file.shown} is missing; compaction is off altogether.")
-    elif plugin not in map(opencode_files.plugin, _PROGRAMS):
+    elif plugin not in [opencode_files.plugin(words, lifts=on) for words in _PROGRAMS for on in (True, False)]:
         yield Problem(f"{file.shown} is not what this version installs.", unguarded=False)
-    elif plugin == opencode_files.plugin(program.PLAIN) and not program.on_path():
+    elif f"PROGRAM = {json.dumps(program.PLAIN)}" in plugin and not program.on_path():
         yield _not_on_path("The plugin starts", program.PLAIN[0], opencode_files.CLIENT)
 
 

@@ -250,6 +250,18 @@ def test_install__hooks_of_an_older_installation__are_replaced_and_their_neighbo
     assert "SubagentStop" not in commands
 
 
+@pytest.mark.parametrize("mine", [{}, {"model": "opus"}])
+def test_uninstall__after_an_upgrade__no_hook_of_the_older_installation_comes_back(
+    command: Command, project: Path, mine: dict[str, str]
+) -> None:
+    old = {"type": "command", "command": "holdfast hook claude-code PreCompact || exit 2", "timeout": 60}
+    settings = {**mine, "hooks": {"PreCompact": [{"hooks": [old]}]}}
+    path = write(project / ".claude/settings.json", json.dumps(settings, indent=2) + "\n")
+    command("install", "claude-code")
+    assert command("uninstall", "claude-code").code == 0
+    assert (json.loads(path.read_text()) if path.exists() else {}) == mine
+
+
 def test_install__again_after_a_change_by_hand__the_copy_from_before_is_kept(command: Command, project: Path) -> None:
     path = write(project / ".claude/settings.json", ODD)
     command("install", "claude-code")
@@ -330,6 +342,160 @@ def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_els
     assert "next:" in said.err
     assert tree(project) == before
     assert not (project / "holdfast.toml").exists()
+
+
+OWN_SERVERS = [
+    ("claude-code", ".mcp.json", "mcpServers", {"command": "uvx", "args": ["holdfast", "mcp"]}),
+    (
+        "claude-code",
+        ".mcp.json",
+        "mcpServers",
+        {"command": "holdfast", "args": ["mcp"], "env": {"HOLDFAST_ROOT": "/x"}},
+    ),
+    ("opencode", "opencode.json", "mcp", {"type": "remote", "url": "http://localhost:1"}),
+]
+
+
+@pytest.mark.parametrize(("client", "name", "key", "entry"), OWN_SERVERS)
+def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_reported(
+    command: Command, project: Path, client: str, name: str, key: str, entry: dict[str, object]
+) -> None:
+    text = json.dumps({key: {"holdfast": entry}})
+    path = write(project / name, text)
+    for _ in range(2):
+        said = command("install", client)
+        assert said.code == 0
+        assert f"`{key}.holdfast` in {name} is not holdfast's, so it was left alone" in " ".join(said.out.split())
+        assert json.loads(path.read_text())[key]["holdfast"] == entry
+        assert (project / FILES[client][0]).exists()
+    path.write_text(path.read_text() + "\n")  # so that the copy from before does not decide
+    command("uninstall", client)
+    assert json.loads(path.read_text())[key] == {"holdfast": entry}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "holdfast", "args": ["mcp"]},
+        {"type": "stdio", "command": "/old env/bin/python", "args": ["-m", "holdfast", "mcp"]},
+    ],
+)
+def test_install__a_server_of_an_older_installation__is_replaced(
+    command: Command, project: Path, entry: dict[str, object]
+) -> None:
+    path = write(project / ".mcp.json", json.dumps({"mcpServers": {"holdfast": entry}}))
+    assert "left alone" not in command("install", "claude-code").out
+    assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == "holdfast"
+
+
+def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user_removes_it(
+    command: Command, project: Path
+) -> None:
+    wish = '{"agent": {"compaction": {"disable": true}}}'
+    path = write(project / "opencode.json", wish)
+    plugin = project / ".opencode/plugins/holdfast.js"
+    for _ in range(2):
+        said = command("install", "opencode")
+        assert "so it stays off" in " ".join(said.out.split())
+        assert "const LIFTS = false" in plugin.read_text()
+    path.write_text(path.read_text() + "\n")
+    command("uninstall", "opencode")
+    assert json.loads(path.read_text()) == json.loads(wish)
+    command("install", "opencode")
+    path.write_text(path.read_text().replace('"disable": true', ""))
+    said = command("install", "opencode")
+    assert "stays off" not in said.out
+    assert json.loads(path.read_text())["agent"] == {"compaction": {"disable": True}}
+    assert "const LIFTS = true" in plugin.read_text()
+
+
+def test_install__plugin_of_opencode_is_gone__the_switch_still_counts_as_ours(command: Command, project: Path) -> None:
+    command("install", "opencode")
+    plugin = project / ".opencode/plugins/holdfast.js"
+    plugin.unlink()
+    command("install", "opencode")
+    assert "const LIFTS = true" in plugin.read_text()
+
+
+# what cannot start
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_it_is_named(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "mcp", None)
+        said = command("install", client)
+    assert not [name for name, data in tree(project).items() if b'"mcp"' in data and name != "opencode.json"]
+    assert "mcp" not in json.loads((project / "opencode.json").read_text() if client == "opencode" else "{}")
+    assert "[mcp]" in said.out
+    command("install", client)
+    command("uninstall", client)
+    assert [name for name in tree(project) if not name.endswith(".holdfast-backup")] == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "wanted"),
+    [
+        (None, "'holdfast[mcp]'"),
+        ({"url": "file:///home/a/hold%20fast", "dir_info": {}}, "'/home/a/hold fast[mcp]'"),
+        (
+            {"url": "https://example.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "0"}},
+            "'holdfast[mcp] @ git+https://example.org/h.git'",
+        ),
+        ({"url": "https://example.org/h.whl", "archive_info": {}}, "'holdfast[mcp] @ https://example.org/h.whl'"),
+    ],
+)
+def test_program__an_extra_is_missing__is_installed_from_where_holdfast_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: object, wanted: str
+) -> None:
+    record = tmp_path / "holdfast-9.dist-info"
+    write(record / "METADATA", "Name: holdfast\nVersion: 9\n")
+    if origin is not None:
+        write(record / "direct_url.json", json.dumps(origin))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert program.requirement("mcp") == wanted
+
+
+# killed on the way
+
+DYING = """
+import sys
+from tests.support import dying
+from holdfast.cli import main
+from holdfast_agents import placing
+dying.arm({n})
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("killed", ["install", "uninstall"])
+@pytest.mark.parametrize("after", ["install", "uninstall"])
+def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
+    command: Command, project: Path, client: str, killed: str, after: str
+) -> None:
+    if killed == "uninstall":
+        write(project / FILES[client][1], "{}" if FILES[client][1].endswith("json") else "")
+        command("install", client)
+    left: set[str] = set()
+    for n in range(1, 40):
+        child = subprocess.run(
+            [sys.executable, "-c", DYING.format(n=n), killed, client],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+            check=False,
+            capture_output=True,
+        )
+        found = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
+        left.update(str(path.parent.relative_to(project)) for path in found)
+        if child.returncode >= 0 or len(left) > 1:
+            break
+    assert left, "no file was left behind by a kill"
+    assert command(after, client).code == 0
+    assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
 
 @pytest.mark.parametrize("words", [("install",), ("uninstall",)])
