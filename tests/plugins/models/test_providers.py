@@ -239,7 +239,7 @@ def test_extract__thinking_block_of_the_provider__passed_over(memory: Any, serve
         pytest.param(Reply(refusal="I cannot help with that."), id="refusal field"),
         pytest.param(Reply(text="I'm sorry, I cannot help with that.", stop="refusal"), id="refusal in words"),
         pytest.param(Reply(text='{"facts": "none"}'), id="facts that are no list"),
-        pytest.param(Reply(text="<think>" + GOOD), id="nothing but thoughts"),
+        pytest.param(Reply(text=f"<think>{GOOD} is a draft"), id="nothing but thoughts"),
         pytest.param(Reply(text="{" * 300_000), id="braces"),
         pytest.param(Reply(text='{"facts": [' * 20_000), id="facts without end"),
         pytest.param(Reply(text='{"a":' * 3000), id="deep"),
