@@ -16,11 +16,10 @@ _URL: Final = re.compile(
     r"(?P<scheme>https?)://"
     r"(?P<host>[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?|\[[0-9a-f:.]+\])"
     r"(?::(?P<port>[0-9]{1,5}))?"
-    r"(?:[/?][^\\#\x00-\x20\x7f-\U0010ffff]*)?",
-    re.IGNORECASE,
+    r"(?:[/?][!\"$-\[\]-~]*)?",  # printable ASCII without # and backslash
+    re.IGNORECASE | re.ASCII,  # ASCII: else the Kelvin sign counts as a k
 )
 _PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
-_MAX_BYTES: Final = 1 << 20
 
 
 def of(url: str, what: str = "The address") -> str:
@@ -87,7 +86,7 @@ def named_by_user(
     """The origins that the user names for ``settings``, keys like ``storage.server``, first those that come first.
 
     The user's word is the environment, the user's own settings file, and the settings of this project that the user
-    trusted. Unusable addresses and files that cannot be read name nothing.
+    trusted (:mod:`holdfast.trust`). Unusable addresses and files that cannot be read name nothing.
     """
     env = os.environ if env is None else env
     found: dict[str, None] = {}
@@ -107,7 +106,7 @@ def only_project_names(
     from holdfast import settings as files
 
     try:
-        table, _ = files.raw(os.fspath(root))
+        table, _ = files.raw(os.fspath(root), env)
     except HoldfastError:
         return False
     found: dict[str, None] = {}
@@ -117,30 +116,24 @@ def only_project_names(
 
 
 def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    from holdfast import inforce, trust
     from holdfast import settings as files
-    from holdfast import userdir
 
+    root = os.fspath(root)
     yield files.overrides(env)
-    yield _read(userdir.path(userdir.CONFIG_FILE, env))
-    projects = _read(userdir.path(userdir.TRUST_FILE, env)).get("projects")
-    record = projects.get(os.path.realpath(root)) if isinstance(projects, Mapping) else None
-    trusted = record.get("settings") if isinstance(record, Mapping) else None
-    if isinstance(trusted, Mapping):
-        yield trusted
-
-
-def _read(path: str) -> Mapping[str, Any]:
-    """The mapping in a TOML or JSON file of the user's; empty when there is none."""
-    import json
-    import tomllib
-
     try:
-        with open(path, "rb") as file:
-            text = file.read(_MAX_BYTES).decode("utf-8")
-        data = json.loads(text) if path.endswith(".json") else tomllib.loads(text)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, Mapping) else {}
+        yield files.user_raw(env)[0]
+    except HoldfastError:
+        yield {}
+    found = trust.record_of(root, env)
+    if found is not None:
+        yield found.settings
+    try:
+        asked = inforce.portable(root, env)
+    except HoldfastError:
+        return
+    if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):
+        yield asked
 
 
 def _at(table: Mapping[str, Any], setting: str) -> object:
