@@ -104,7 +104,8 @@ _CUT_OFF: Final = object()
 
 
 def _values(text: str) -> Iterator[tuple[object, int]]:
-    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with facts begins and never ends.
+    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with facts begins and
+    never ends.
 
     Takes time in proportion: what opens without end, or too often to no purpose, is not looked through.
     """
@@ -144,7 +145,8 @@ def _answer(value: object) -> Mapping[str, Any] | None:
 
 
 def _last_answer(text: str) -> Mapping[str, Any] | None:
-    answers = [value for value, _ in _values(text) if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
+    values = [value for value, _ in _values(text)]
+    answers = [value for value in values if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
     return answers[-1] if answers else None
 
 
