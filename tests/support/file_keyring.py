@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import ClassVar
 
 from keyring.backend import KeyringBackend
+from keyring.compat import properties
 from keyring.errors import PasswordDeleteError
 
 #: The variable that names the file.
@@ -17,7 +17,11 @@ VARIABLE = "TEST_KEYRING_FILE"
 class FileKeyring(KeyringBackend):
     """Keeps passwords as JSON in clear, for tests only."""
 
-    priority: ClassVar[float] = 1  # type: ignore[assignment]
+    @properties.classproperty
+    def priority(cls) -> float:
+        if VARIABLE not in os.environ:  # else it would be the default of every test after the one that imports it
+            raise RuntimeError(VARIABLE)
+        return 1
 
     @property
     def held(self) -> dict[str, str]:

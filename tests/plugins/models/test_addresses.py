@@ -37,8 +37,8 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
             monkeypatch.delenv(variable, raising=False)
     for variable in (*PROXIES, "NO_PROXY", "no_proxy", "ANTHROPIC_AUTH_TOKEN", "OPENAI_ORG_ID"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
     before = keyring.get_keyring()
+    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
     keyring.set_keyring(file_keyring.FileKeyring())
     yield
     keyring.set_keyring(before)
