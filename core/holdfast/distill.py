@@ -170,6 +170,8 @@ class ModelPlugin(ABC):
     provider: ClassVar[str]
     #: The provider's own address, which is asked without ``base_url``. Empty: its SDK knows it.
     address: ClassVar[str] = ""
+    #: Which server reads the conversations, and what that costs, is the user's to say: a project may set none of them.
+    known_settings: ClassVar[tuple[str, ...]] = Settings._fields
 
     def __init__(self, *, context: _Context) -> None:
         self._name = context.name
