@@ -21,7 +21,7 @@ from cattrs.errors import (
 )
 
 from holdfast.config import Config, PluginConfig, StorageConfig
-from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
 
 T = TypeVar("T")
@@ -173,6 +173,9 @@ def problems(error: BaseException, path: str = "") -> list[str]:
         return lines
     if isinstance(error, ForbiddenExtraKeysError):
         return [f"{path + '.' if path else ''}{key}: unknown key" for key in sorted(error.extra_fields)]
+    if isinstance(error, BadValue):
+        told = error.message.removesuffix(".")
+        return [f"{path.removesuffix(error.field).removesuffix('.')}: {told}" if path and path != error.field else told]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__

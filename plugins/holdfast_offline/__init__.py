@@ -15,6 +15,9 @@ from holdfast.hooks import hookimpl
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 
+#: It reads the turns and nothing else, so a flush may wait for it.
+EXTRACTS_AT_ONCE = True
+
 
 @hookimpl
 def on_extract(turns: Sequence[Turn]) -> Extraction:
