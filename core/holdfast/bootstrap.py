@@ -140,6 +140,7 @@ def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], notices:
             ("Facts that changed", entry.facts),
             ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
             ("Promised", entry.follow_ups),
+            ("Needed from the operator", entry.needs_operator),
             ("Artifacts", entry.artifacts),
         ):
             if values:
