@@ -14,9 +14,9 @@ def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
     """
     zeros = b"\0" in tail
     if tail.endswith(b"\n"):
-        if not zeros:
-            return False
         tail = tail[:-1]
+        if not zeros or tail[-1:] not in (b"}", b"\0"):
+            return False
     head = tail.partition(b"\0")[0]
     if head and not any(head.startswith(one) or one.startswith(head) for one in beginnings):
         return False
