@@ -158,8 +158,9 @@ class FactFile:
 
     def lost(self) -> int:
         """How many facts were acknowledged and are missing."""
-        if not os.path.exists(self._mark):
-            return 0
+        mark = marks.read(self._mark)
+        if marks.goes_on(mark, self._place):
+            return mark.short
         with self._mutex, self._place.lock():
             self._follow()
             self._short = self._missing()

@@ -11,8 +11,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from holdfast import durable
+from holdfast_file.place import Place, read_at
 
 FILE = "facts.mark"
+_LONGEST = 1 << 16  # bytes in which the last line ends; of a longer one more is read
 _LINE = b"%012d %08x %08d %08d"
 _SEALED = b"%b %08x\n"
 
@@ -58,17 +60,35 @@ def lower(path: str, short: int) -> None:
         durable.replace(path, _line(Mark(short=short)))
 
 
+def goes_on(mark: Mark, place: Place) -> bool:
+    """Whether the facts file still has the marked line where it was: a quick look at a few bytes."""
+    if not mark.size:
+        return not (mark.facts or mark.short)
+    start = max(0, mark.size - _LONGEST)
+    try:
+        fd = os.open(place.inside(place.facts), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            tail = read_at(fd, mark.size - start, start)
+        finally:
+            os.close(fd)
+    except OSError:
+        return False
+    return len(tail) == mark.size - start and _ends(tail, mark)
+
+
 def missing(mark: Mark, body: bytes, facts: int) -> int:
     """How many facts are missing from a file with this ``body``, which has so many ``facts``.
 
     The file may have been edited, or be that of another branch. As long as it goes on from the marked line, or has as
     many facts as then, none is missing except those that were before.
     """
-    if mark.size <= len(body):
-        start = body.rfind(b"\n", 0, max(mark.size - 1, 0)) + 1
-        if crc32(body[start : mark.size]) == mark.last:
-            return mark.short
+    if mark.size <= len(body) and _ends(body[: mark.size], mark):
+        return mark.short
     return mark.short + max(0, mark.facts - facts)
+
+
+def _ends(body: bytes, mark: Mark) -> bool:
+    return crc32(body[body.rfind(b"\n", 0, max(len(body) - 1, 0)) + 1 :]) == mark.last
 
 
 def _line(mark: Mark) -> bytes:

@@ -312,14 +312,10 @@ class Journal:
                 raise self._cut_short(size, acknowledged)
 
     def _cut_short(self, whole: int, acknowledged: int) -> Corrupt:
-        lost = (
-            f"is missing: {acknowledged:,} bytes were"
-            if not whole
-            else f"was cut at byte {whole:,}: {acknowledged:,} were"
-        )
+        how = f"was cut at byte {whole:,}" if whole else "is missing or empty"
         return Corrupt(
-            f"{self.shown} {lost} acknowledged.",
-            next_step="Restore the file from a copy, or run `holdfast doctor --repair` to go on without the rest.",
+            f"{self.shown} {how}: {acknowledged:,} bytes were acknowledged.",
+            next_step="Restore the file from a copy, or run `holdfast doctor --fix` to go on without the rest.",
         )
 
     def _corrupt(self, offset: int) -> Corrupt:
