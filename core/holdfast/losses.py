@@ -132,8 +132,8 @@ def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
         if not os.path.lexists(path):
             name = f"state/sessions/{os.path.basename(path)}"
             step = (
-                "Restore the file from a copy. `holdfast doctor --fix` goes on without it: what was said in this session "
-                "since its last flush is lost."
+                "Restore the file from a copy, or run `holdfast doctor --fix` to go on without what was said in this "
+                "session since its last flush."
             )
             yield Loss(kind="journal", name=name, message=f"{name} is missing.", next_step=step)
 
@@ -204,9 +204,8 @@ def _holds(text: str, block_id: str) -> bool:
     if at < 0:
         return False
     block = next((b for b in notes.blocks(text) if b.id == block_id), None)
-    return block is None or any(
-        line.strip() and not line.startswith(("<!--", "## ")) for line in block.text.split("\n")
-    )
+    lines = block.text.split("\n") if block else ["edited"]
+    return any(line.strip() and not line.startswith(("<!--", "## ")) for line in lines)
 
 
 def rebuilt(receipt: Receipt) -> str:
@@ -215,12 +214,12 @@ def rebuilt(receipt: Receipt) -> str:
 
     from holdfast.serde import stamp
 
+    session, reason = notes.comment(receipt.session_id), notes.comment(receipt.reason)
     lines = [
         "",
         notes.title(receipt.reason, receipt.at),
         block_marker(receipt.flush_id),
-        f"<!-- at={stamp(receipt.at.astimezone(UTC))} session={notes.comment(receipt.session_id)} "
-        f"reason={notes.comment(receipt.reason)} -->",
+        f"<!-- at={stamp(receipt.at.astimezone(UTC))} session={session} reason={reason} -->",
         "",
         receipt.summary,
     ]

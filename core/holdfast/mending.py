@@ -54,7 +54,8 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
         return Mended(loss=loss, message=f"{loss.message} The facts that are left are taken as they are")
     if loss.kind == "journal":
         return _without(services, loss)
-    assert loss.written is not None and loss.receipt is not None
+    assert loss.written is not None
+    assert loss.receipt is not None
     if loss.kind == "block":
         return _block(services, loss, loss.receipt, loss.written.surface)
     if loss.written.surface == Surface.HANDOFF:

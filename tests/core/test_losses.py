@@ -1,4 +1,4 @@
-"""Stored data that was deleted or cut by hand: noticed at each start, named, and written again where a journal has it."""
+"""Stored data that was deleted or cut: noticed at each start, named, and written again where a journal has it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from holdfast import doctor, losses, mending
 from holdfast.doctor import Outcome
 from holdfast.errors import Corrupt
+from holdfast.layout import Layout
 from holdfast.models import CuratedDecision
 from holdfast.status import status
 
@@ -104,8 +105,10 @@ def test_losses__what_retention_purge_and_layout_do__is_no_loss(flushed, opened,
     assert losses.every(opened().services) == []
     memory.purge(before=date(2027, 1, 1))
     assert losses.every(opened().services) == []
+    memory.session("three").add("user", "hello")
     memory.session("three").flush()
-    assert losses.every(opened(layout={"preset": "timmy"}).services if False else opened().services) == []
+    moved = opened(layout=Layout(preset="timmy"))
+    assert losses.every(moved.services) == losses.every(opened().services) == []
 
 
 def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):

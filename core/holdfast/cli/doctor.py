@@ -15,7 +15,7 @@ def configure(parser: ArgumentParser) -> None:
         "--repair",
         dest="repair",
         action="store_true",
-        help="repair what can be repaired; nothing is thrown away",
+        help="repair damaged and missing files; nothing is thrown away",
     )
     add_json(parser)
     parser.epilog = examples("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json")

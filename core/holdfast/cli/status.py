@@ -20,8 +20,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
         )
         + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
-        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when something that"
-        "\nwas stored is missing: `holdfast doctor` looks for all of it."
+        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
+        "\nstored data is missing; `holdfast doctor` looks for all of it."
     )
 
 
