@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import durable, notes
+from holdfast import durable, notes, private
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.journal import Journal, session_files, session_id_of
 from holdfast.layout import Surface
@@ -32,7 +32,7 @@ PURGED = "[purged]"  # what a purge by date leaves of a summary
 FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes again what the journals hold."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
-_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived: it may go
 
 
 @frozen(kw_only=True)
@@ -91,6 +91,7 @@ def last_receipts(services: Services) -> list[Receipt]:
 def note_forgotten(services: Services, name: str) -> None:
     """Note that a purge, a scrub or the retention has changed the document ``name``: receipts before now prove nothing
     of it any more. The name itself is not kept. Raises: Unavailable."""
+    private.make(services.state)
     table = _forgotten(services)
     table[_key(name)] = services.now().isoformat()
     durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
@@ -158,7 +159,7 @@ def _unproved(services: Services, given: Iterable[Receipt]) -> Iterator[Loss]:
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written:
             name = written.name
-            if name != _present_name(services, written.surface, receipt.at):
+            if written.surface not in _DOCUMENTS or name != _present_name(services, written.surface, receipt.at):
                 continue  # the layout was changed since
             if receipt.summary == PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
@@ -169,7 +170,7 @@ def _unproved(services: Services, given: Iterable[Receipt]) -> Iterator[Loss]:
                     continue  # it is there; the check of documents reports it
                 texts[name] = document.text if document else None
             text = texts[name]
-            if written.surface in _BLOCKS:
+            if written.surface == Surface.DAILY:
                 if text is not None and _holds(text, receipt.flush_id):
                     continue
                 what = f"The block {receipt.flush_id} of session {receipt.session_id} is missing from {name}."
@@ -186,7 +187,7 @@ def _unproved(services: Services, given: Iterable[Receipt]) -> Iterator[Loss]:
 
 def _present_name(services: Services, surface: str, at: datetime) -> str:
     try:
-        return services.layout.name(Surface(surface), at.date() if surface in _BLOCKS else None)
+        return services.layout.name(Surface(surface), at.date() if surface == Surface.DAILY else None)
     except (ValueError, ConfigError):
         return ""
 

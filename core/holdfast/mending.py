@@ -1,4 +1,4 @@
-"""Writing again what is missing, from the receipts in the journals: note blocks, trails, the handoff, decided lines.
+"""Writing again what is missing, from the receipts in the journals: note blocks, the handoff, decided lines.
 
 A block comes out as it was written, without an operator's override. What only a person or a dream wrote is lost, and
 the result says so. Nothing is overwritten: blocks are appended, and documents made only where there is none.
@@ -17,14 +17,13 @@ from holdfast.errors import HoldfastError
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
 from holdfast.losses import rebuilt
-from holdfast.models import CuratedEntry, Payload, StateMutation
+from holdfast.models import CuratedEntry
 
 if TYPE_CHECKING:
     from holdfast.losses import Loss
     from holdfast.models import Receipt
     from holdfast.services import Services
 
-_STATE = re.compile(r"(\w+) of (.+?): (.*)")
 _INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
 _OPEN = "\nWork is open.\n"
 
@@ -57,7 +56,7 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
     assert loss.written is not None
     assert loss.receipt is not None
     if loss.kind == "block":
-        return _block(services, loss, loss.receipt, loss.written.surface)
+        return _block(services, loss, loss.receipt)
     if loss.written.surface == Surface.HANDOFF:
         return _handoff(services, loss)
     if loss.written.surface in curated.TITLES:
@@ -75,32 +74,12 @@ def _without(services: Services, loss: Loss) -> Mended:
     return Mended(loss=loss, message=message)
 
 
-def _block(services: Services, loss: Loss, receipt: Receipt, surface: str) -> Mended:
+def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
     if not receipt.summary:
         return Mended(loss=loss, message=f"{loss.message} The journal does not hold its text", whole=False)
-    day = receipt.at.date()
-    if surface == Surface.DAILY:
-        block, header = rebuilt(receipt), notes.header(day)
-    else:
-        from holdfast.report import trail_block, trail_header
-
-        [read] = notes.blocks(rebuilt(receipt))
-        changes = [
-            StateMutation(kind=m[1], target=m[2], summary=m[3])
-            for m in map(_STATE.fullmatch, read.items("State"))
-            if m is not None
-        ]
-        note = services.layout.name(Surface.DAILY, day)
-        block = trail_block(
-            Payload(state_mutations=changes),
-            flush_id=receipt.flush_id,
-            note=note,
-            session=receipt.session_id,
-            at=receipt.at,
-        )
-        header = trail_header(day)
-    block = services.gate.admit(block, surface=Surface(surface), name=loss.name)
-    services.store.append(surface, loss.name, block, header, receipt.flush_id)
+    block, header = rebuilt(receipt), notes.header(receipt.at.date())
+    block = services.gate.admit(block, surface=Surface.DAILY, name=loss.name)
+    services.store.append(Surface.DAILY, loss.name, block, header, receipt.flush_id)
     return Mended(loss=loss, message=f"{receipt.flush_id} of session {receipt.session_id} is in {loss.name} again")
 
 

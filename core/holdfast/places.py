@@ -186,7 +186,7 @@ class Walk:
             self.foreign.append(name)
             return
         if not self.dry_run:
-            note_forgotten(services, name)
+            self._forget(name)
             if new is None:
                 services.store.backend.delete(name)
             else:
@@ -195,12 +195,16 @@ class Walk:
                 )
         self._note("documents", name, removed=new is None)
 
+    def _forget(self, name: str) -> None:
+        if not self.edit.session("", None):  # else all receipts go, too
+            note_forgotten(self.services, name)
+
     def _unreadable(self, surface: Surface | None, name: str) -> None:
         """A document that the store cannot read goes, or its bytes are edited where it is a file. Raises: Corrupt."""
         backend = self.services.store.backend
         if self.edit.document(surface, name, "") is None:
             if not self.dry_run:
-                note_forgotten(self.services, name)
+                self._forget(name)
                 backend.delete(name)
             self._note("documents", name, removed=True)
         elif Capability.LOCAL_FILES in backend.capabilities:
