@@ -35,7 +35,8 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
     ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
     directory that holds holdfast.toml, ``.holdfast`` or ``.git``, else the working directory. The search stops at the
-    top of the repository (a ``.git`` file or folder). Settings of another user do not make a folder a project, see
+    top of the repository (a ``.git`` file or folder). A git worktree without settings of its own belongs to the project
+    of its main checkout. Settings of another user do not make a folder a project, see
     :func:`foreign_file`. Raises: ConfigError when a folder that was named does not exist.
     """
     env = os.environ if env is None else env
@@ -50,7 +51,10 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
         if any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS):
             return folder
         if os.path.lexists(os.path.join(folder, ".git")):
-            return folder if _obeyed(os.path.join(folder, ".git"), folder, env) else here
+            if not _obeyed(os.path.join(folder, ".git"), folder, env):
+                return here
+            main = _main_checkout(folder)
+            return main if main and any(_obeyed(os.path.join(main, mark), main, env) for mark in _MARKS) else folder
     return here
 
 
@@ -100,6 +104,26 @@ def _is_ours(owner: int, root: str, env: Mapping[str, str] | None) -> bool:
     return trust.record_of(root, env) is not None
 
 
+def _main_checkout(folder: str) -> str:
+    """The main checkout of a git worktree; empty for any other folder, a submodule too.
+
+    Both sides must name each other, as git writes it: an unpacked archive could name a repository that knows nothing
+    of it.
+    """
+    try:
+        git = os.path.realpath(os.path.join(folder, _one_line(os.path.join(folder, ".git")).removeprefix("gitdir: ")))
+        common = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "commondir"))))
+        back = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "gitdir"))))
+    except (OSError, ValueError, ConfigError):
+        return ""
+    known = os.path.dirname(git) == os.path.join(common, "worktrees") and back == os.path.join(folder, ".git")
+    return os.path.dirname(common) if known and os.path.basename(common) == ".git" else ""
+
+
+def _one_line(path: str) -> str:
+    return _regular(path, os.path.basename(path), 4096)[0].decode("utf-8").strip()
+
+
 def config_file(root: str) -> str | None:
     """The file that holds the settings, or None when the defaults apply."""
     for name in CONFIG_FILES:
@@ -124,6 +148,17 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
         path, inside = os.path.realpath(path), os.path.realpath(root)
         if os.path.commonpath((path, inside)) != inside:
             raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it by a file.")
+    data, owner = _regular(path, name, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
+    return data, owner
+
+
+def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
+    """The first ``most`` bytes of a regular file, and the id of its owner. Never waits, as a named pipe would make one.
+
+    Raises: OSError, also for a link; ConfigError for anything but a regular file.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     fd = os.open(path, flags)
     try:
@@ -133,12 +168,9 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
                 f"{name} cannot be read: it is not a regular file.", next_step="Move it away, or replace it by a file."
             )
         with open(fd, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(most), status.st_uid
     finally:
         os.close(fd)
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
-    return data, status.st_uid
 
 
 def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -90,9 +90,9 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
     rows = {**found.withheld, **found.trusted}
     if rows:
         head = ("setting", "value", "it")
-        out.say(
-            f"{count(len(rows), 'setting')} in {out.plain(found.source)} " + ("need trust:" if needed else "count:")
-        )
+        verb = "is" if len(rows) == 1 else "are"
+        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
         out.say(out.table([(k, _value(k, v), harmless.reason(k)) for k, v in rows.items()], head=head))
     elif needed:
         out.say(f"No setting of {shown} needs trust.")
