@@ -239,7 +239,7 @@ class Holdfast:
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
-        """Journal what a client's transcript holds and the session does not, ``transcript.kept``; returns the session."""
+        """Journal ``transcript.kept`` as far as the session does not hold it; returns the session."""
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
         session.extend(m for m in transcript.kept if m.id not in known)

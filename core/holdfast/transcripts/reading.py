@@ -29,12 +29,12 @@ class Transcript:
     tool call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name
     (empty when the call lies before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
 
-    ``messages`` is what was said and done. ``kept`` is what a journal keeps: the same and, among them in order, what the
-    model thought (role ``assistant``, tool ``thinking``) and rows of no known form.
+    ``messages`` is what was said and done. ``kept`` is what a journal keeps: the same and, among them in order, what
+    the model thought (role ``assistant``, tool ``thinking``) and rows of no known form.
 
     ``folder`` is the last part of the working directory, never its path. ``skipped`` counts the rows that are damaged
-    or of no known type; of those that may be part of the conversation the strings are in ``kept``, with role ``system``.
-    ``left_out`` counts, by kind, the rows that hold no conversation (a client's bookkeeping, its own
+    or of no known type; of those that may be part of the conversation the strings are in ``kept``, with the role
+    ``system``. ``left_out`` counts, by kind, the rows that hold no conversation (a client's bookkeeping, its own
     instructions, a summary), of which nothing is kept. ``pending`` is the number of tool calls without a
     result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
     ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file

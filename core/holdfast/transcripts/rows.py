@@ -23,7 +23,7 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 class Row(NamedTuple):
     """``value`` is what the row decodes to, :data:`BAD` when it does not. ``position`` is its byte (lines) or index
     (elements); ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside.
-    ``raw`` is the text of a line that is BAD; of one over :data:`MAX_ROW_BYTES` the beginning, its length and digest."""
+    ``raw`` is the text of a BAD line; of one over :data:`MAX_ROW_BYTES` the beginning, its length and digest."""
 
     value: object
     position: int
