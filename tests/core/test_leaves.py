@@ -1,4 +1,4 @@
-"""Every string of a row that is dropped is in the journal, or its digest is: whatever the row, whichever the importer."""
+"""Every string of a row that is dropped is in the journal, or its digest is, whichever the row and the importer."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path: Pat
 
 
 def test_read__slash_command_with_words__the_words_are_said(tmp_path: Path) -> None:
-    told = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the login</command-args>"
+    told = "<command-name>/review</command-name>\n<command-args>the login</command-args>"
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps({"type": "user", "sessionId": "s", "message": {"content": told}}), encoding="utf-8")
     assert [m.text for m in read(path).messages] == ["/review the login"]

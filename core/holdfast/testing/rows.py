@@ -1,11 +1,11 @@
 """Hypothesis strategies for the rows of a conversation, in the shapes of each interface and client, and in none.
 
-    from holdfast.testing.rows import FORMS, kept, strings
+from holdfast.testing.rows import FORMS, kept, strings
 
-    @given(FORMS["messages"])
-    def test_importer__any_row__loses_no_string(row):
-        journal = my_import([row])
-        assert all(kept(text, journal) for text in strings(row))
+@given(FORMS["messages"])
+def test_importer__any_row__loses_no_string(row):
+    journal = my_import([row])
+    assert all(kept(text, journal) for text in strings(row))
 """
 
 from __future__ import annotations
@@ -17,9 +17,25 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 #: Members that link or steer a row or block, and are not content.
-LINKS: Final = frozenset({"type", "id", "role", "call_id", "tool_use_id", "tool_call_id", "callID", "status", "name"})
+LINKS: Final = frozenset(
+    {
+        "type",
+        "id",
+        "role",
+        "call_id",
+        "tool_use_id",
+        "tool_call_id",
+        "callID",
+        "sessionId",
+        "sessionID",
+        "status",
+        "name",
+    }
+)
 
-_WORDS: Final = st.text("abc \u00e9\u00df\u4e2d\U0001f469\n\t:.{[<", min_size=1, max_size=30).map(lambda s: f"leaf {s} end")
+_WORDS: Final = st.text("abc \u00e9\u00df\u4e2d\U0001f469\n\t:.{[<", min_size=1, max_size=30).map(
+    lambda s: f"leaf {s} end"
+)
 _LONG: Final = st.integers(4_001, 9_000).map(lambda n: "x" * n)
 
 
@@ -100,9 +116,7 @@ def items() -> st.SearchStrategy[dict[str, Any]]:
         _block(type=_is("refusal"), refusal=words()),
     )
     return st.one_of(
-        _block(
-            type=_is("message"), role=st.sampled_from(("user", "assistant")), content=st.lists(part, max_size=3)
-        ),
+        _block(type=_is("message"), role=st.sampled_from(("user", "assistant")), content=st.lists(part, max_size=3)),
         _block(type=_is("function_call"), call_id=_is("c1"), name=_is("edit"), arguments=words()),
         _block(type=_is("function_call_output"), call_id=_is("c1"), output=values()),
         _block(type=_is("reasoning"), summary=st.lists(_block(type=_is("summary_text"), text=words()), max_size=2)),
@@ -143,7 +157,8 @@ def opencode() -> st.SearchStrategy[dict[str, Any]]:
         values(),
     )
     return _block(
-        info=_block(role=st.sampled_from(("user", "assistant")), sessionID=_is("ses_1")), parts=st.lists(part, max_size=3)
+        info=_block(role=st.sampled_from(("user", "assistant")), sessionID=_is("ses_1")),
+        parts=st.lists(part, max_size=3),
     )
 
 
@@ -158,7 +173,7 @@ FORMS: Final[Mapping[str, st.SearchStrategy[dict[str, Any]]]] = {
 
 
 def strings(row: object) -> Iterator[str]:
-    """The strings in ``row`` that must not be lost: all that are not blank and not the value of one of :data:`LINKS`."""
+    """The strings in ``row`` that must not be lost: all but blank ones and the values of :data:`LINKS`."""
     if isinstance(row, str):
         if row.strip():
             yield row

@@ -61,7 +61,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         reading.answer(content, key=key, call_id=call_id, at=at, failed=failed, tool=row.get("name"))
     else:
         take_content(reading, _SAYING[role], content, key=key, at=at)
-        _take_calls(row, key, reading)
+    _take_calls(row, key, reading)
     rest = {name: value for name, value in row.items() if name not in _KNOWN}
     if role not in {"tool", "function"} and "name" in row:
         rest["name"] = row["name"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from holdfast.excerpts import MAX_SAID_CHARS, clean, clip
 from holdfast.leaves import STRUCTURE, call_text, has_words, readable, result_text
@@ -77,7 +77,7 @@ class Reading:
     last_boundary: int = 0
     _cwd: str = ""
     _clock: datetime = _EPOCH
-    _ids: set[str] = field(factory=set)
+    _ids: dict[str, int] = field(factory=dict)
     _open_calls: dict[str, str] = field(factory=dict)
     _calls: dict[str, str] = field(factory=dict)
 
@@ -193,9 +193,14 @@ class Reading:
         )
 
     def _add(self, message: Message, *, aside: bool = False) -> bool:
-        if not message.text or message.id in self._ids:
+        said = hash((message.role, message.text))
+        if not message.text or self._ids.get(message.id) == said:
             return False
-        self._ids.add(message.id)
+        if message.id in self._ids:  # other words under the same id
+            message = evolve(message, id=row_key("", 0, message.id, message.text))
+            if message.id in self._ids:
+                return False
+        self._ids[message.id] = said
         self.kept.append(message)
         if not aside:
             self.messages.append(message)
