@@ -113,7 +113,7 @@ class Guard:
         if said is None and not session.messages and session.last_receipt is None:
             raise FlushRefused(
                 f"Session {session.id!r} holds nothing, so nothing of what would be dropped was saved.",
-                next_step="Pass the function its list of messages, pass `messages=` to the guard, or call `session.add`.",
+                next_step="Pass the function the list of messages, give the guard `messages=`, or call `session.add`.",
                 target="journal",
             )
         with _refusing("What is in context cannot be journalled"):
