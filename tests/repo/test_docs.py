@@ -65,6 +65,20 @@ def test_readme__its_blocks__run_in_a_project(root: Path, project: Path) -> None
     execute(found, project, str(Path(sys.executable).parent))
 
 
+def test_readme__its_guard__saves_and_drops_as_it_is_copied(root: Path, project: Path) -> None:
+    (guard,) = [b.text for b in blocks((root / "README.md").read_text(encoding="utf-8")) if "@memory.guard" in b.text]
+    (project / "holdfast.toml").touch()
+    called = f"""{guard}
+rows = [{{"role": "user", "content": f"Step {{n}}"}} for n in range(6)]
+assert compact(rows) == rows[-4:]
+print([m.text for m in memory.session("fix-login").messages], memory.session("fix-login").last_receipt.flush_id)
+memory.close()
+"""
+    done = subprocess.run([sys.executable, "-c", called], cwd=project, capture_output=True, text=True, timeout=60)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
+
+
 def test_readme__what_the_demo_prints__is_what_it_prints(root: Path, tmp_path: Path) -> None:
     def shape(text: str) -> str:
         return re.sub(r"[0-9a-f]{12,}|\d[\d.:-]*( k?B)?|\s+", " ", text)
