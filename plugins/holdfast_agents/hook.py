@@ -178,7 +178,7 @@ class _Call:
             from holdfast import Holdfast
             from holdfast_agents import restore
 
-            with Holdfast.open(root) as memory:
+            with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
         return Reply(context=context, notice=notice)
 
@@ -188,17 +188,25 @@ class _Call:
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
 
-        with Holdfast.open(root) as memory:
+        from holdfast_agents import subagents
+
+        if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
+            event = subagents.owner(event)
+        with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
             self._beat(event)
             if event.kind == events.START:
+                if event.agent:
+                    return SILENCE  # the brief is the parent's, and a sub-agent has its own task
                 from holdfast_agents import restore
 
                 return restore.start(memory, event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                return gated.compacting(memory, event)
+                # Whose context it is may be unknown: then everything that may be dropped must be durable.
+                replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
+                return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
                 gated.told(memory, event)
                 return Reply(notice=self._held_back(event))
@@ -209,10 +217,10 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import settings
+        from holdfast import inforce, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
+        self.state = os.path.join(root, settings.state_folder(inforce.hot(root)))
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
