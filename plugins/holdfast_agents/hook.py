@@ -187,7 +187,6 @@ class _Call:
 
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
-
         from holdfast_agents import subagents
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -325,9 +326,7 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     )
 
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The token is stale"}
-    client.write(
-        row("user", "Fix the flaky login test", "u1"), row("assistant", [call], "u2"), row("user", [result], "u3")
-    )
+    client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
     assert "Where to go on" in client.hook("SessionStart", source="compact").context
 
