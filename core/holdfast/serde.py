@@ -20,6 +20,7 @@ from cattrs.errors import (
     IterableValidationError,
 )
 
+from holdfast import keyless
 from holdfast.config import Config, PluginConfig, StorageConfig
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
@@ -219,6 +220,7 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
+    keyless.check(data)
     return structure(data, Config, what=source)
 
 
