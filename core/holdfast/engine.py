@@ -120,7 +120,7 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(backend, settled.layout),
+            store=Store(backend, settled.layout, state),
             clock=clock or _system_clock,
             notices=notices,
         )
