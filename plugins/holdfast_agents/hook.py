@@ -193,13 +193,15 @@ class _Call:
             event = subagents.owner(event)
         with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
-            self._beat(event)
             if event.kind == events.START:
-                if event.agent:
-                    return SILENCE  # the brief is the parent's, and a sub-agent has its own task
                 from holdfast_agents import restore
 
-                return restore.start(memory, event)
+                # The brief is the parent's, a sub-agent has its own task.
+                again = event.agent or restore.has_just_started(memory, event)
+                reply = SILENCE if again else restore.start(memory, event)
+                self._beat(event)
+                return reply
+            self._beat(event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
