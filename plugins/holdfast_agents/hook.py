@@ -233,7 +233,7 @@ class _Call:
         from holdfast_agents.events import refusal
 
         marker = safety.read(self.state, event.session)
-        return refusal(marker.error, marker.next_step, event.session) if marker else ""
+        return refusal(marker.error, marker.way_out, event.session) if marker else ""
 
     # failing
 

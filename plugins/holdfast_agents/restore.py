@@ -140,7 +140,7 @@ def _unsafe(memory: Holdfast) -> str:
     markers = safety.all_unsafe(memory.services.state)
     if not markers:
         return ""
-    lines = [f"- {m.session}: {m.error} {m.next_step}" for m in markers[:5]]
+    lines = [f"- {m.session}: {m.error} {m.way_out}" for m in markers[:5]]
     return "\n".join([f"holdfast: UNSAFE: what {len(markers)} session(s) said is not saved yet.", *lines])
 
 
