@@ -230,18 +230,27 @@ class _Call:
 
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
+        from holdfast_agents import subagents
 
+        if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
+            event = subagents.owner(event)
         with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
-            self._beat(event)
             if event.kind == events.START:
                 from holdfast_agents import restore
 
-                return restore.start(memory, event)
+                # The brief is the parent's, a sub-agent has its own task.
+                again = event.agent or restore.has_just_started(memory, event)
+                reply = SILENCE if again else restore.start(memory, event)
+                self._beat(event)
+                return reply
+            self._beat(event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                return gated.compacting(memory, event)
+                # Whose context it is may be unknown: then everything that may be dropped must be durable.
+                replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
+                return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
                 gated.told(memory, event)
                 return Reply(notice=self._held_back(event))
@@ -267,7 +276,7 @@ class _Call:
         from holdfast_agents.events import refusal
 
         marker = safety.read(self.state, event.session)
-        return refusal(marker.error, marker.next_step, event.session) if marker else ""
+        return refusal(marker.error, marker.way_out, event.session) if marker else ""
 
     # failing
 

@@ -40,7 +40,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast flush --session fix-login --reason compaction",
             "holdfast flush --transcript session.jsonl",
             "holdfast flush --session fix-login --payload payload.json",
-            'echo \'{"objective": "Fix login", "next_step": "test"}\' | holdfast flush --session fix-login',
+            'echo \'{"objective": "Fix login", "next_step": "test", "curated": "none"}\' | \\',
+            "    holdfast flush --session fix-login",
             'holdfast flush --session fix-login --objective "Fix login" --fact "the clock is mocked" --blocker none \\',
             '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
         )

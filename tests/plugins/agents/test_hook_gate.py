@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -397,6 +398,34 @@ def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_wor
     client.transcript.unlink()
     unknown = client.hook("PreCompact", trigger="auto", agent_id="a2", agent_type="Explore")
     assert "Nothing of this conversation" in blocked(unknown, client)
+
+
+@pytest.mark.req("R083", "R127")
+def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_context_and_brief(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Agent", "input": {"prompt": "Look for the token"}}
+    client.write(row("user", "Fix the flaky login test", "u1"), row("assistant", [call], "u2"))
+    own = client.transcript.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps(row("user", "Look for the token", "s1", isSidechain=True, agentId="a1")) + "\n")
+    own.with_suffix(".meta.json").write_text('{"toolUseId": "toolu_1"}')
+    later = client.transcript.stat().st_mtime + 1
+    os.utime(own, (later, later))
+
+    assert client.hook("PreCompact", trigger="auto") == NOTHING
+    assert f"session={client.session}-agent-a1" in client.notes()
+    assert "Look for the token" in client.notes()
+    assert client.hook("SessionStart", source="compact") == NOTHING
+    assert client.hook("PostCompact", trigger="auto", compact_summary="nothing of it") == NOTHING
+    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="p9") == NOTHING, (
+        "no summary of its own lost a thing"
+    )
+
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The token is stale"}
+    client.write(row("user", [result], "u3"))
+    assert client.hook("PreCompact", trigger="auto") == NOTHING
+    assert "Where to go on" in client.hook("SessionStart", source="compact").context
 
 
 def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:
