@@ -161,7 +161,7 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last:
         body = recall.defuse(text.strip())
         if not body:
             continue
-        head = f"<!-- {name} -->\n" if name else ""
+        head = recall.heading(name) if name else ""
         if left is not None:
             room = left - (2 if parts else 0) - len(head)
             if len(body) > room:

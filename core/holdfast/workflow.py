@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, sightings, update
+from holdfast import durable, private, recall, sightings, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.serde import moment, stamp, structure, unstructure
 from holdfast.three import CONDITIONS, WORKFLOWS, MemoryUpdate
@@ -56,8 +56,7 @@ class Start:
     files: tuple[Loaded, ...]
 
     def __str__(self) -> str:
-        parts = (f"<!-- {one.name} -->\n{one.text.strip()}" for one in self.files)
-        return "<recalled-memory>\n" + "\n\n".join(parts) + "\n</recalled-memory>"
+        return recall.fence_parts((one.name, one.text) for one in self.files)
 
 
 class Workflow:
