@@ -15,8 +15,10 @@ from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
 from holdfast.gate import Gate, clean
+from holdfast.origin import Origin
 from holdfast.services import Services
 from holdfast.session import Session
+from holdfast.storage import Capability
 from holdfast.store import Store
 
 if TYPE_CHECKING:
@@ -104,7 +106,9 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(backend, settled.layout),
+            store=Store(
+                backend, settled.layout, Origin(folder, state, remote=Capability.REMOTE in backend.capabilities)
+            ),
             clock=clock or _system_clock,
         )
         return cls(services, found)

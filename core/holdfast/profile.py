@@ -55,6 +55,13 @@ def load(services: Services) -> Profile:
     return parse(document.text) if document else _NOTHING
 
 
+def recalled(services: Services) -> Profile:
+    """The profile as it may leave the store: masked, and empty when it came with a clone that is not trusted. Raises:
+    Corrupt, Unavailable; PluginError."""
+    document = services.recalled(services.layout.name(Surface.PROFILE))
+    return parse(document.text) if document else _NOTHING
+
+
 def update(services: Services, changes: Mapping[str, str]) -> Profile:
     """Set the sections named in ``changes`` (an empty text clears one) and leave the others; returns the profile.
 

@@ -100,7 +100,7 @@ def report(services: Services, *, days: int = 1) -> Report:
 
 
 def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> None:
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
@@ -117,7 +117,7 @@ def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> N
 
 
 def _from_trail(services: Services, name: str, found: dict[str, list[Line]]) -> None:
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
@@ -132,7 +132,7 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
         prefix = services.layout.prefix(surface)
         for name in services.store.backend.names(prefix):
             if any(day in name for day in days):
-                document = services.store.read(name)
+                document = services.recalled(name)
                 first = next(
                     (line.strip("# ") for line in (document.text if document else "").splitlines() if line.strip()), ""
                 )
@@ -155,7 +155,7 @@ def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
 
 def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:
     name = services.layout.name(Surface.HANDOFF)
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)

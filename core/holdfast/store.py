@@ -5,11 +5,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from holdfast.errors import Conflict, Unavailable
 from holdfast.layout import Layout
 from holdfast.models import Written
+from holdfast.origin import FACTS
 from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+
+if TYPE_CHECKING:
+    from holdfast.models import AddResult, Fact
+    from holdfast.origin import Origin
 
 #: Tries of one compare-and-swap. Many sessions may flush at once and all of them write the handoff; each try waits a
 #: little longer, for a random time, so that they get out of step. About five seconds in all.
@@ -18,10 +24,12 @@ _LONGEST_PAUSE_S = 0.1
 
 
 class Store:
-    """A :class:`StorageBackend` with checked names and verified writes."""
+    """A :class:`StorageBackend` with checked names and verified writes, which registers what it creates in ``origin``.
+    Without an ``origin`` everything counts as written here."""
 
-    def __init__(self, backend: StorageBackend, layout: Layout) -> None:
+    def __init__(self, backend: StorageBackend, layout: Layout, origin: Origin | None = None) -> None:
         self.backend = backend
+        self.origin = origin
         self._layout = layout
 
     def read(self, name: str) -> Document | None:
@@ -32,11 +40,29 @@ class Store:
         """All documents of the layout's folders, sorted."""
         return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
 
+    def is_withheld(self, name: str) -> bool:
+        """Whether agents may not be given the document (or the facts, :data:`holdfast.origin.FACTS`), because it came
+        with a clone that the user does not trust. It may not exist. Raises: Unavailable."""
+        return self.origin is not None and self.origin.is_withheld(name)
+
+    def withheld(self) -> tuple[list[str], bool]:
+        """All documents that agents may not be given, and whether that holds for stored facts too. Lists the store.
+        Raises: Corrupt, Unavailable."""
+        names = [name for name in self.names() if self.is_withheld(name)]
+        return names, self.is_withheld(FACTS) and self.backend.count_facts() > 0
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: as that does."""
+        if self.origin is not None and not self.origin.is_ours(FACTS) and self.backend.count_facts() == 0:
+            self.origin.register([FACTS])
+        return self.backend.add_fact(fact, limit)
+
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when what was read does not hold the whole block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        self.backend.append(check_name(name), block, header, block_id)
+        self._begin(check_name(name))
+        self.backend.append(name, block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
             raise _silent(name)
@@ -69,7 +95,10 @@ class Store:
     def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
         """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
         back. Raises: Conflict when somebody else wrote; Unavailable when what is stored is not what was written."""
-        revision = self.backend.write(check_name(name), text, expected=expected)
+        check_name(name)
+        if expected == ABSENT:
+            self._begin(name)
+        revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:
             return _written(surface, after, text)
@@ -78,6 +107,11 @@ class Store:
         raise Conflict(
             f"{name} was changed by somebody else right after it was written.", next_step="Look at it, then try again."
         )
+
+    def _begin(self, name: str) -> None:
+        """Register a document that does not exist yet, since it is about to be created."""
+        if self.origin is not None and not self.origin.is_ours(name) and self.backend.read(name) is None:
+            self.origin.register([name])
 
 
 def _silent(name: str) -> Unavailable:
