@@ -66,7 +66,7 @@ class Origin:
         repository, and the user does not trust its memory. Raises: Unavailable."""
         if self._remote or self.is_ours(name) or not _is_in_repository(self._root):
             return False
-        from holdfast import trust
+        from holdfast import trust  # only where there is something to withhold
 
         return not trust.is_memory_trusted(self._root)
 

@@ -19,7 +19,8 @@ from holdfast.store import Store
 
 @define(kw_only=True)
 class Services:
-    """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time."""
+    """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
+    sentences on settings of the project that are not in force."""
 
     root: str
     state: str
@@ -30,6 +31,7 @@ class Services:
     store: Store
     clock: Callable[[], datetime]
     count_tokens: Callable[[str], int] = tokens.estimate
+    notices: tuple[str, ...] = ()
 
     def recalled(self, name: str) -> Document | None:
         """The document as it may leave the store, for an agent, a terminal or another file: masked. None when it does
