@@ -19,6 +19,10 @@ _ROUNDS = 4
 _PORTION_CHARS = 200_000
 #: Removing a line may bring up another error, as a limit on the number of items does.
 _SIFTS = 12
+#: Ids that cannot hold a secret.
+_HEX = frozenset("0123456789abcdef-")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz-")
+_PLAIN_CHARS = 40
 #: Stands on a line of its own between texts; one that holds it itself is asked for alone. Printable, see `clean`.
 _BORDER_CHAR = "\ufffc"
 _BORDER = f"\n{_BORDER_CHAR}\n"
@@ -103,6 +107,20 @@ class Gate:
             text = mask(text, found)
         raise _restless(surface, name)
 
+    def identifier(self, given: str) -> str:
+        """An id of a session or message as it may become part of a file's name: masked, the same each time.
+
+        Ids that cannot hold a secret are not asked about: agents' hooks come here at every event.
+        Raises: Refused for one with a secret that the policy refuses; PluginError when a validator is broken.
+        """
+        if is_plain(given):
+            return given
+        found = self._dispatch.on_validate(Subject("journal", "", given, stored=True), outgoing=True)
+        refused = [f for f in found if f.span is not None and f.severity == "error" and not _can_mask(f, given)]
+        if refused:
+            raise _refusal("journal", "an id", refused)
+        return mask(given, found) if any(_can_mask(f, given) for f in found) else given
+
     def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many short texts, with few questions to the validators. Raises: as :meth:`outgoing`."""
         shown: list[str] = []
@@ -179,6 +197,18 @@ class Gate:
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._dispatch.on_validate(Subject(surface, name, previous))
         return frozenset((f.rule, _line_of(previous, f)) for f in found)
+
+
+def is_plain(given: str) -> bool:
+    """Whether an id cannot hold a secret: words of lower-case letters, followed by a UUID, ``ses_`` with letters and
+    digits (opencode's form), or nothing."""
+    head, form, rest = given.rpartition("ses_")
+    if form and rest.isascii() and rest.isalnum() and len(rest) <= _PLAIN_CHARS:
+        given = head
+    head, tail = given[:-36], given[-36:]
+    if len(tail) == 36 and tail[8] == tail[13] == tail[18] == tail[23] == "-" and _HEX.issuperset(tail):
+        given = head
+    return len(given) <= _PLAIN_CHARS and _LETTERS.issuperset(given)
 
 
 def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:

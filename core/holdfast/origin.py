@@ -64,7 +64,11 @@ class Origin:
     def is_withheld(self, name: str) -> bool:
         """Whether agents may not be given the document: this machine did not create it, the project is in a git
         repository, and the user does not trust its memory. Raises: Unavailable."""
-        if self._remote or self.is_ours(name) or not _is_in_repository(self._root):
+        return not self._remote and not self.is_ours(name) and self.withholds()
+
+    def withholds(self) -> bool:
+        """Whether what this machine did not write is withheld in this project."""
+        if self._remote or not _is_in_repository(self._root):
             return False
         from holdfast import trust  # only where there is something to withhold
 
@@ -82,8 +86,8 @@ def _is_in_repository(root: str) -> bool:
 
 
 def sentence(names: Iterable[str], *, facts: bool = False) -> str:
-    """One sentence that says what is withheld; empty when nothing is. Names come from the clone as well, so only names
-    that the caller knows to be harmless may be passed."""
+    """One sentence that names what is withheld; empty when nothing is. Names may come from the clone as well: what goes
+    to an agent may only name documents of the layout."""
     listed = list(names)
     shown = ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
     what = [f"{len(listed)} {'document' if len(listed) == 1 else 'documents'} ({shown})"] if listed else []

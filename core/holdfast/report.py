@@ -95,8 +95,13 @@ def report(services: Services, *, days: int = 1) -> Report:
     return Report(
         first_day=window[0],
         last_day=today,
-        sections={name: tuple(dict.fromkeys(lines)) for name, lines in found.items()},
+        sections={name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in found.items()},
     )
+
+
+def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
+    texts = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
+    return [Line(text=text, pointer=line.pointer) for text, line in zip(texts, lines, strict=True)]
 
 
 def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> None:

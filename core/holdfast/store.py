@@ -48,8 +48,10 @@ class Store:
     def withheld(self) -> tuple[list[str], bool]:
         """All documents that agents may not be given, and whether that holds for stored facts too. Lists the store.
         Raises: Corrupt, Unavailable."""
-        names = [name for name in self.names() if self.is_withheld(name)]
-        return names, self.is_withheld(FACTS) and self.backend.count_facts() > 0
+        if self.origin is None or not self.origin.withholds():
+            return [], False
+        names = [name for name in self.names() if not self.origin.is_ours(name)]
+        return names, not self.origin.is_ours(FACTS) and self.backend.count_facts() > 0
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: as that does."""
