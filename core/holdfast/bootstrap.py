@@ -145,8 +145,10 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
 
 def _resume(services: Services, work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], withheld: str) -> str:
     lines = ["# Where to go on"]
+    for notice in services.notices:
+        lines += ["", notice]
     if withheld:
-        lines += ["", f"**Not trusted:** {withheld} {origin.NEXT_STEP}"]
+        lines += ["", f"{withheld} {origin.NEXT_STEP}"]
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     if not work:

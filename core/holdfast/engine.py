@@ -10,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, inforce, journal, safety, settings
+from holdfast import discovery, inforce, journal, options, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
@@ -57,7 +57,7 @@ def _settled(root: str, *, lenient: bool) -> tuple[Config, tuple[str, ...]]:
     found = inforce.resolve(root, lenient=lenient)
     config = settings.structured(found, lenient=lenient)
     inforce.require_places(found)
-    return config, tuple(inforce.notices(found, names=False))
+    return config, tuple(" ".join(notice) for notice in inforce.notices(found, names=False))
 
 
 class Holdfast:
@@ -111,7 +111,10 @@ class Holdfast:
         for name, plugin in plugins:
             dispatch.register(plugin, name)
         entry = discovery.choose(found, discovery.BACKENDS, settled.storage.backend)
-        backend = dispatch.storage_backend(discovery.import_object(entry), entry, settled.storage, Path(folder))
+        module = discovery.import_object(entry)
+        if settled.storage.options:
+            options.check_storage(module, settled.storage.options, found)
+        backend = dispatch.storage_backend(module, entry, settled.storage, Path(folder))
         services = Services(
             root=folder,
             state=state,

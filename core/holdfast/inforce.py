@@ -44,13 +44,16 @@ class InForce(NamedTuple):
     foreign: str
 
 
-def resolve(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> InForce:
+def resolve(
+    root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
+) -> InForce:
     """The settings of the project at ``root``.
 
     Keys that holdfast does not know stay in ``data``, so that reading it as values names them; ``lenient`` leaves them
-    out. Raises: ConfigError when a file cannot be read as TOML, or a variable of the environment cannot be used.
+    out. ``obey_others`` reads a file of another user too, to show what trust would bring. Raises: ConfigError when a
+    file cannot be read as TOML, or a variable of the environment cannot be used.
     """
-    written, source = settings.raw(root, env)
+    written, source = settings.raw(root, env, obey_others=obey_others)
     outside, user = _outside(env)
     parted = part(written, outside)
     withheld, project = parted.asked, parted.harmless
@@ -61,7 +64,7 @@ def resolve(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = 
     strange = tuple(key for key, _ in leaves(parted.strange))
     data = _merged(user, project if lenient else _merged(project, parted.strange))
     settings.apply_overrides(data, env)
-    foreign = "" if written else settings.foreign_file(root, env)
+    foreign = "" if written and not obey_others else settings.foreign_file(root, env)
     return InForce(data, source, user, written, project, withheld, trusted, strange, foreign)
 
 
@@ -100,7 +103,7 @@ def require_places(found: InForce) -> None:
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES]
     if moved:
         raise NotTrusted(
-            f"{shown_keys(moved)} in {found.source} would decide where memory is stored, and the project is not trusted.",
+            f"{found.source} decides where memory is stored ({shown_keys(moved)}), and the project is not trusted.",
             next_step="Run `holdfast trust` to see and accept it. Until then nothing but the journal is written.",
         )
 
@@ -112,8 +115,8 @@ def shown_keys(keys: list[str], most: int = 3) -> str:
     return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
 
 
-def notices(found: InForce, *, names: bool = True) -> list[str]:
-    """One sentence for each kind of setting that is not in force, each with its next step.
+def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
+    """A sentence and its next step for each kind of setting that is not in force.
 
     Without ``names`` no string of the project's file is in it: agents read the brief, and a key can hold a sentence.
     """
@@ -121,22 +124,28 @@ def notices(found: InForce, *, names: bool = True) -> list[str]:
     if found.withheld:
         keys = f" ({shown_keys(list(found.withheld))})" if names else ""
         number = len(found.withheld)
-        what = "1 setting" if number == 1 else f"{number:,} settings"
+        what, are, them = ("1 setting", "is", "it") if number == 1 else (f"{number:,} settings", "are", "them")
         lines.append(
-            f"{what} of this project's file{keys} {'is' if number == 1 else 'are'} not in force, because the user has "
-            "not trusted the project. Run `holdfast trust` to see and accept "
-            f"{'it' if number == 1 else 'them'}."
+            (
+                f"{what} of this project's file{keys} {are} not in force: its user has not trusted the project.",
+                f"Run `holdfast trust` to see and accept {them}.",
+            )
         )
     if found.strange:
         keys = f" ({shown_keys(list(found.strange))})" if names else ""
         lines.append(
-            f"This project's file has settings that holdfast does not know{keys}; they count as not set. "
-            "Run `holdfast config` to see what is wrong."
+            (
+                f"This project's file has settings that holdfast does not know{keys}; they count as not set.",
+                "Run `holdfast config` to see what is wrong.",
+            )
         )
     if found.foreign:
+        which = f"{found.foreign!r}" if names else "A settings file or private folder at or above this project"
         lines.append(
-            f"{found.foreign} belongs to another user, so its settings are not in force. "
-            "Run `holdfast trust` when you want to obey that user."
+            (
+                f"{which} belongs to another user, so it is not obeyed.",
+                "Run `holdfast trust` in its folder to obey it all the same.",
+            )
         )
     return lines
 

@@ -1,4 +1,4 @@
-"""Finding the project and reading settings files, without attrs. :mod:`holdfast.inforce` decides what of them counts."""
+"""Finding the project and reading settings files, without attrs; :mod:`holdfast.inforce` decides which count."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{name} is not a regular file.", next_step="Move it away, or replace it by a file.")
+            raise ConfigError(
+                f"{name} cannot be read: it is not a regular file.", next_step="Move it away, or replace it by a file."
+            )
         with open(fd, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
     finally:
@@ -199,9 +201,9 @@ def _preset(data: Mapping[str, Any]) -> str:
     return str(layout.get("preset", "default")) if isinstance(layout, Mapping) else "default"
 
 
-def raw(root: str, env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
-    """The project's settings as written, and the name of their file. A file of another user counts as empty, see
-    :func:`foreign_file`. Raises: ConfigError."""
+def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
+    """The project's settings as written, and the name of their file. A file of another user counts as empty unless
+    ``obey_others``, see :func:`foreign_file`. Raises: ConfigError."""
     path = config_file(root)
     if path is None:
         return {}, "The default configuration"
@@ -210,7 +212,7 @@ def raw(root: str, env: Mapping[str, str] | None = None) -> tuple[dict[str, Any]
         data, owner = _content(root, name)
     except OSError as error:
         raise ConfigError(f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error
-    if not _is_ours(owner, root, env):
+    if not obey_others and not _is_ours(owner, root, env):
         return {}, "The default configuration"
     table = _parsed(data, name)
     if name == "pyproject.toml":
