@@ -21,8 +21,8 @@ def printable(text: str) -> str:
     """``text`` as a terminal may be given it: printable characters, line ends and tabs.
 
     Everything else becomes a visible escape like ``\\x1b``, ``\\u202e`` or ``\\U000e0041``: control characters (C0,
-    DEL, C1), bidirectional and other invisible format characters, line and paragraph separators, lone surrogates, private
-    use. Joiners stay between two characters beyond ASCII. ``\\r\\n`` is a line end.
+    DEL, C1), bidirectional and other invisible format characters, line and paragraph separators, lone surrogates,
+    private use. Joiners stay between two characters beyond ASCII. ``\\r\\n`` is a line end.
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -62,12 +63,8 @@ def planted(run, project: Path) -> Path:
     assert run("init", "--three-files").code == 0
     assert run("remember", "PLANTED").code == 0
     assert run("add", "user", "Fix it", "--session", "default").code == 0
-    assert (
-        run(
-            "flush", "--session", "default", "--objective", "PLANTED", "--next-step", "PLANTED", "--curated", "none"
-        ).code
-        == 0
-    )
+    said = ("--objective", "PLANTED", "--next-step", "PLANTED", "--curated", "none")
+    assert run("flush", "--session", "default", *said).code == 0
     folder = project / ".holdfast"
     (folder / "MEMORY.md").write_text("# Memory\n\n- The deploy token is PLANTED\n")
     (folder / "USER.md").write_text("# User\n\n- The token is PLANTED\n")
@@ -78,7 +75,8 @@ def planted(run, project: Path) -> Path:
         path.write_text(path.read_text().replace("\n\n", "\n\n- PLANTED\n\n", 1))
     for path in folder.rglob("*"):
         if path.is_file() and "state" not in path.parts and path.suffix in (".md", ".jsonl"):
-            path.write_text(path.read_text().replace("PLANTED", SECRET))
+            text = path.read_text().replace("PLANTED", SECRET)
+            path.write_text(re.sub(r', "crc": "[0-9a-f]{8}"', "", text))  # as who edits a line of the facts does
     return project
 
 

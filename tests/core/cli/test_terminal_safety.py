@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -56,9 +57,8 @@ def poisoned(run, project: Path) -> Path:
     """A project with control characters in each document and fact, as an editor or a clone could write them."""
     assert run("remember", "harmless").code == 0
     assert run("add", "user", "Fix it", "--session", "s1").code == 0
-    assert (
-        run("flush", "--session", "s1", "--next-step", "go on", "--objective", "Fix it", "--curated", "none").code == 0
-    )
+    said = ("--next-step", "go on", "--objective", "Fix it", "--curated", "none")
+    assert run("flush", "--session", "s1", *said).code == 0
     folder = project / ".holdfast"
     for name in ("MEMORY.md", "USER.md", "PROFILE.md", "memory/2026-11-01.md", "context/patterns.md"):
         path = folder / name
@@ -68,7 +68,8 @@ def poisoned(run, project: Path) -> Path:
         if path.exists():
             path.write_text(path.read_text().replace("Fix it", f"Fix {EVIL.encode('unicode_escape').decode()}"))
     facts = folder / "facts.jsonl"
-    facts.write_text(facts.read_text().replace("harmless", json.dumps(EVIL)[1:-1]))
+    text = facts.read_text().replace("harmless", json.dumps(EVIL)[1:-1])
+    facts.write_text(re.sub(r', "crc": "[0-9a-f]{8}"', "", text))
     return project
 
 
