@@ -16,6 +16,7 @@ from attrs import frozen
 
 from holdfast import handoff, journal, origin, recall, safety
 from holdfast.layout import Surface
+from holdfast.markdown import BOM
 from holdfast.safety import Marker
 from holdfast.three import FILES
 
@@ -118,7 +119,7 @@ class _Reading:
         if self._services.store.is_withheld(name):
             self.withheld.append(name)
             return ""
-        return self._services.shown(document).text.removeprefix("\ufeff")
+        return self._services.shown(document).text.removeprefix(BOM)
 
 
 def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:

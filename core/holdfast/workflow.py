@@ -21,6 +21,7 @@ from attrs import evolve, frozen
 
 from holdfast import durable, origin, private, recall, sightings, update
 from holdfast.errors import Corrupt, Refused
+from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
 from holdfast.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast.update import Loaded, Updated
@@ -56,7 +57,7 @@ class Start:
     files: tuple[Loaded, ...]
 
     def __str__(self) -> str:
-        return recall.fence_parts((one.name, one.text) for one in self.files)
+        return recall.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
 
 
 class Workflow:

@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote
 
 from holdfast import origin, recall
 from holdfast.errors import NotFound, Refused
+from holdfast.markdown import BOM
 
 PREFIX: Final = "holdfast://documents/"
 MIME_TYPE: Final = "text/markdown"
@@ -46,7 +47,7 @@ def read(root: str, uri: str) -> str:
                 "This document is withheld: this machine did not write it, so it may have come with a clone.",
                 next_step=origin.NEXT_STEP,
             )
-        return recall.fence(memory.services.shown(document).text)
+        return recall.fence(memory.services.shown(document).text.removeprefix(BOM))
 
 
 def _unknown(uri: str) -> NotFound:

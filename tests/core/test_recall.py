@@ -25,7 +25,7 @@ def lenient(text: str) -> list[str]:
     text = "".join(
         c
         for c in unicodedata.normalize("NFKD", text)
-        if unicodedata.category(c)[0] != "M" and c.isprintable() or c.isspace()
+        if (unicodedata.category(c)[0] != "M" and c.isprintable()) or c.isspace()
     ).casefold()
     name = r"[\W_]*".join("recalledmemory")
     found = re.finditer(rf"[{_BRACKETS}\[({{]([^\w]*){name}", text)
