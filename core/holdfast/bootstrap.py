@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, journal, origin, recall, safety
+from holdfast import handoff, journal, losses, provenance, recall, safety
 from holdfast.layout import Surface
+from holdfast.losses import Loss
 from holdfast.markdown import BOM
 from holdfast.safety import Marker
 from holdfast.three import FILES
@@ -29,12 +30,15 @@ _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show 
 _LEAST = 80
 #: The newest so many journals are searched for turns that no flush has written.
 _JOURNALS = 20
+#: Limit of losses that the brief names.
+_LOSSES = 5
 
 
 @frozen(kw_only=True)
 class Brief:
     """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first, and
-    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
+    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD. ``lost`` is stored data that
+    a quick look found missing.
 
     ``str()`` is the text for an agent, no longer than the budget that was asked for.
     """
@@ -49,6 +53,7 @@ class Brief:
     files: tuple[tuple[str, str], ...] = ()
     #: One sentence about documents that came with a clone and are not in the brief; empty when there are none.
     withheld: str = ""
+    lost: tuple[Loss, ...] = ()
 
     @property
     def objective(self) -> str:
@@ -80,10 +85,11 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
     notes = _newest_notes(services, reading)
     unsafe = tuple(safety.all_unsafe(services.state))
-    facts = services.store.is_withheld(origin.FACTS) and services.store.backend.count_facts() > 0
-    withheld = origin.sentence(reading.withheld, facts=facts)
+    facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
+    withheld = provenance.sentence(reading.withheld, facts=facts)
+    lost = tuple(losses.newest(services))
     sections = [
-        ("", _resume(services, work, unsafe, withheld)),
+        ("", _resume(services, work, unsafe, withheld, lost)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
@@ -101,6 +107,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         text=_fit(sections, max_chars, newest_last={name for name, _ in notes}),
         files=files,
         withheld=withheld,
+        lost=lost,
     )
 
 
@@ -144,14 +151,24 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if (text := reading.text(latest)) else ()
 
 
-def _resume(services: Services, work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], withheld: str) -> str:
+def _resume(
+    services: Services,
+    work: tuple[handoff.Work, ...],
+    unsafe: tuple[Marker, ...],
+    withheld: str,
+    lost: tuple[Loss, ...],
+) -> str:
     lines = ["# Where to go on"]
     for notice in services.notices:
         lines += ["", notice]
     if withheld:
-        lines += ["", f"{withheld} {origin.NEXT_STEP}"]
+        lines += ["", f"{withheld} {provenance.NEXT_STEP}"]
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
+    for loss in lost[:_LOSSES]:
+        lines += ["", f"**MISSING:** {loss.message} {loss.next_step}"]
+    if len(lost) > _LOSSES:
+        lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
         lines += ["", _nothing_open(services)]
     for entry in work:
@@ -169,6 +186,7 @@ def _resume(services: Services, work: tuple[handoff.Work, ...], unsafe: tuple[Ma
             ("Facts that changed", entry.facts),
             ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
             ("Promised", entry.follow_ups),
+            ("Needed from the operator", entry.needs_operator),
             ("Artifacts", entry.artifacts),
         ):
             if values:

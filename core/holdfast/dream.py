@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import dreamlog, dreamtext, origin, paths
+from holdfast import dreamlog, dreamtext, paths, provenance
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
 from holdfast.dreamnotes import Note, content, digest_of, window
 from holdfast.dreamwrite import apply, diff, lock, new_id, told
@@ -202,7 +202,7 @@ class _Run:
         if services.store.is_withheld(name):
             raise NotApplied(
                 f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
-                next_step=origin.NEXT_STEP,
+                next_step=provenance.NEXT_STEP,
             )
         document = services.store.read(name)
         old = self._masked(Surface.MEMORY, name, document.text if document else "")

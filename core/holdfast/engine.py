@@ -15,7 +15,7 @@ from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
 from holdfast.gate import Gate, clean
-from holdfast.origin import Origin
+from holdfast.provenance import Provenance
 from holdfast.services import Services
 from holdfast.session import Session
 from holdfast.storage import Capability
@@ -123,7 +123,10 @@ class Holdfast:
             dispatch=dispatch,
             gate=Gate(dispatch),
             store=Store(
-                backend, settled.layout, Origin(folder, state, remote=Capability.REMOTE in backend.capabilities)
+                backend,
+                settled.layout,
+                state,
+                Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
             ),
             clock=clock or _system_clock,
             notices=notices,

@@ -88,7 +88,7 @@ class MemoryTool:
     def _view(self, command: Mapping[str, object]) -> str:
         path = _text(command, "path")
         name = self._name(path)
-        self._check_origin(path, name)
+        self._check_provenance(path, name)
         document = self._store.read(name) if self._is_file(name) else None
         if document is None:
             return self._listing(path, name)
@@ -246,10 +246,10 @@ class MemoryTool:
         if not found:
             raise MemoryToolError(f"Error: The path {path} does not exist")
         for one in found:
-            self._check_origin(path, one)
+            self._check_provenance(path, one)
         return found
 
-    def _check_origin(self, path: str, name: str) -> None:
+    def _check_provenance(self, path: str, name: str) -> None:
         """Raises: MemoryToolError for a file that came with a clone: the model may neither read nor pass it on."""
         if self._store.is_withheld(name) and self._is_file(name):
             raise MemoryToolError(
@@ -277,7 +277,7 @@ class MemoryTool:
 
         if not self._is_file(name):
             raise MemoryToolError(missing)
-        self._check_origin(path, name)
+        self._check_provenance(path, name)
         self._store.change(_SURFACE, name, admitted)
         return result
 

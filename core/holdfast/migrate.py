@@ -20,7 +20,7 @@ from holdfast import durable
 from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, Fact
-from holdfast.origin import FACTS
+from holdfast.provenance import FACTS
 from holdfast.storage import ABSENT, Capability, StorageBackend, sha256
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            if services.store.origin is not None and Capability.REMOTE in services.store.backend.capabilities:
-                services.store.origin.register([*services.store.names(), FACTS])  # no clone brought them
+            if services.store.provenance is not None and Capability.REMOTE in services.store.backend.capabilities:
+                services.store.provenance.register([*services.store.names(), FACTS])  # no clone brought them
             return migrate(
                 services.store.backend,
                 target,

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 
-from holdfast import origin, profile, recall
+from holdfast import profile, provenance, recall
 from holdfast.errors import BadValue, Refused
 from holdfast.layout import Surface
 from holdfast.storage import FactOrder
@@ -63,7 +63,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         raise BadValue("max_tokens", "is not a whole number")
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
-    withheld = services.store.is_withheld(origin.FACTS)
+    withheld = services.store.is_withheld(provenance.FACTS)
     if withheld and services.store.backend.count_facts() > 0:
         logger.warning("the facts are left out of the prompt: they came with a clone that is not trusted")
     head = _admitted(services, _profile_text(profile.recalled(services)))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, origin, private, recall, sightings, update
+from holdfast import durable, private, provenance, recall, sightings, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
@@ -146,7 +146,7 @@ class Workflow:
         if services.store.is_withheld(loaded.name):
             raise Refused(
                 f"{loaded.name} is withheld: this machine did not write it, so it may have come with a clone.",
-                next_step=origin.NEXT_STEP,
+                next_step=provenance.NEXT_STEP,
             )
         return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote, unquote
 
-from holdfast import origin, recall
+from holdfast import provenance, recall
 from holdfast.errors import NotFound, Refused
 from holdfast.markdown import BOM
 
@@ -45,7 +45,7 @@ def read(root: str, uri: str) -> str:
         if memory.store.is_withheld(name):
             raise Refused(
                 "This document is withheld: this machine did not write it, so it may have come with a clone.",
-                next_step=origin.NEXT_STEP,
+                next_step=provenance.NEXT_STEP,
             )
         return recall.fence(memory.services.shown(document).text.removeprefix(BOM))
 

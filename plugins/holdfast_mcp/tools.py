@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
-from holdfast import origin, recall
+from holdfast import provenance, recall
 from holdfast_mcp import notice, schemas, sessions
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    if memory.store.is_withheld(origin.FACTS) and memory.facts.count():
-        return f"{origin.sentence((), facts=True)} {origin.NEXT_STEP}"
+    if memory.store.is_withheld(provenance.FACTS) and memory.facts.count():
+        return f"{provenance.sentence((), facts=True)} {provenance.NEXT_STEP}"
     facts = memory.facts.list(order="confidence", category=arguments.get("category"))
     words = arguments.get("query", "").casefold().split()
     found = [f for f in facts if all(word in f.content.casefold() for word in words)]

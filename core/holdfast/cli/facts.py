@@ -13,8 +13,8 @@ from holdfast.cli.remember import add_confidence, kind
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
 from holdfast.errors import HoldfastError
-from holdfast.origin import FACTS, NEXT_STEP, sentence
 from holdfast.plain import json_safe
+from holdfast.provenance import FACTS, NEXT_STEP, sentence
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -84,7 +84,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     facts = memory.facts.list(order=args.order, limit=args.limit, category=args.category)
     facts = memory.facts.shown(facts)
     total = memory.facts.count()
-    _say_origin(memory)
+    _say_provenance(memory)
     if args.json:
         out.json({"ok": True, "count": total, "facts": [fact_out(f) for f in facts]})
     elif facts:
@@ -100,7 +100,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     return 0
 
 
-def _say_origin(memory: Holdfast) -> None:
+def _say_provenance(memory: Holdfast) -> None:
     """A line on stderr for facts that agents are not given."""
     if memory.store.is_withheld(FACTS) and memory.facts.count():
         err = Term(sys.stderr)
@@ -111,7 +111,7 @@ def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
     from holdfast.serde import fact_out
 
     facts = memory.facts.shown([memory.facts.get(name) for name in args.names])
-    _say_origin(memory)
+    _say_provenance(memory)
     if args.json:
         out.json({"ok": True, "facts": [fact_out(f) for f in facts]})
         return 0

@@ -13,7 +13,7 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 from holdfast.cli.words import nearest, size
 from holdfast.errors import NotFound
-from holdfast.origin import NEXT_STEP, sentence
+from holdfast.provenance import NEXT_STEP, sentence
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

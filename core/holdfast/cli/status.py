@@ -10,7 +10,7 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast.cli.words import count
 from holdfast.errors import HoldfastError
-from holdfast.origin import NEXT_STEP, sentence
+from holdfast.provenance import NEXT_STEP, sentence
 from holdfast.safety import State
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
         )
         + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
-        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE."
+        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
+        "\nstored data is missing; `holdfast doctor` looks for all of it."
     )
 
 
@@ -50,6 +51,7 @@ def run(args: Namespace) -> int:
                 "pending": len(now.waiting),
                 "notices": list(now.notices),
                 "withheld": withheld,
+                "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
             }
         )
         return 0 if now.ok else 1
@@ -58,7 +60,7 @@ def run(args: Namespace) -> int:
         out.say(out.wrapped(notice, first=f"{out.mark('warn')} ", rest="  "))
     if withheld:
         out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
-    if not now.sessions:
+    if not now.sessions and now.ok:
         waiting.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
         return 0
@@ -75,6 +77,7 @@ def run(args: Namespace) -> int:
     if more:
         out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
+    state.say_lost(out, now)
     waiting.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)

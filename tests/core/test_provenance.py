@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Payload, origin, trust
+from holdfast import Holdfast, Payload, provenance, trust
 from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.memorytool import MemoryTool
@@ -192,7 +192,7 @@ def test_facts__first_one_stored_here__are_ours(project: Path, opened: Opened) -
     (project / ".git").mkdir()
     opened().facts.create("Uses tabs")
     assert "Uses tabs" in opened().prompt()
-    assert not opened().store.is_withheld(origin.FACTS)
+    assert not opened().store.is_withheld(provenance.FACTS)
 
 
 def test_facts__added_to_those_of_a_clone__stay_withheld(cloned: Path, opened: Opened) -> None:

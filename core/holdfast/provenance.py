@@ -23,7 +23,7 @@ NEXT_STEP: Final = (
 _NAMED: Final = 3
 
 
-class Origin:
+class Provenance:
     """The register of one project. Safe for several processes and threads.
 
     ``remote``: the store keeps its documents on a server, so none of them came with a clone and none is withheld.
