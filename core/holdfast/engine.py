@@ -15,8 +15,10 @@ from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
 from holdfast.gate import Gate, clean
+from holdfast.provenance import Provenance
 from holdfast.services import Services
 from holdfast.session import Session
+from holdfast.storage import Capability
 from holdfast.store import Store
 
 if TYPE_CHECKING:
@@ -112,7 +114,12 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(backend, settled.layout, state),
+            store=Store(
+                backend,
+                settled.layout,
+                state,
+                Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
+            ),
             clock=clock or _system_clock,
             notices=notices,
         )
@@ -200,10 +207,13 @@ class Holdfast:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
-        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged.
+        A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
+        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged; Refused and
+        PluginError from the gate.
         """
-        if not session_id.strip() or clean(session_id) != session_id:
+        if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
+        session_id = self.services.gate.identifier(session_id)
         if not self._sessions:
             import atexit
 
@@ -382,6 +392,8 @@ class Holdfast:
         """
         from holdfast.purge import What, purge
 
+        if session is not None and session not in self.sessions():
+            session = self.services.gate.identifier(session)
         what = What(subject=subject, session=session, before=before, everything=everything)
         try:
             return purge(self.services, what, dry_run=dry_run)

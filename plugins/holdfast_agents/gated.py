@@ -83,7 +83,7 @@ def ending(memory: Holdfast, event: Event) -> None:
 def work_of(services: Services, session: str) -> Work | None:
     """The session's open entry in the handoff. Raises: Corrupt, Unavailable."""
     name = services.layout.name(Surface.HANDOFF)
-    document = services.store.read(name)
+    document = services.recalled(name)
     entries = handoff.parse(document.text, name) if document else ()
     return next((w for w in entries if w.session == session and w.is_open), None)
 

@@ -203,6 +203,12 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return SILENCE  # what a sub-agent does comes back to its parent as the result of a tool
         root = _root(event, self.root)
+        from holdfast.gate import is_plain
+
+        if not is_plain(event.session):
+            from holdfast.capture import stored_id
+
+            event = event._replace(session=stored_id(root, event.session))
         # Without its text only the transcript tells what was said.
         silent = event.kind == events.STOP and not (event.text or event.parts)
         if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
