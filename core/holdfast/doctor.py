@@ -336,7 +336,7 @@ def _unsafe(state: str) -> Iterator[Check]:
             name="sessions",
             outcome=Outcome.FAIL,
             message=f"{marker.session} is UNSAFE: {marker.error}",
-            next_step=marker.next_step,
+            next_step=marker.way_out,
         )
     if not markers:
         yield _good("sessions", "none is UNSAFE")

@@ -52,14 +52,6 @@ def _system_clock() -> datetime:
     return datetime.now().astimezone()
 
 
-def _settled(root: str, *, lenient: bool) -> tuple[Config, tuple[str, ...]]:
-    """The settings in force, and a sentence for each kind that is not. Raises: ConfigError, NotTrusted."""
-    found = inforce.resolve(root, lenient=lenient)
-    config = settings.structured(found, lenient=lenient)
-    inforce.require_places(found)
-    return config, tuple(" ".join(notice) for notice in inforce.notices(found, names=False))
-
-
 class Holdfast:
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
@@ -95,7 +87,7 @@ class Holdfast:
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled, notices = (config, ()) if config is not None else _settled(folder, lenient=lenient)
+        settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
         state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
         found = discovery.scan()
         dispatch = Dispatch()
@@ -266,10 +258,10 @@ class Holdfast:
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
-        """Journal what a client's transcript holds and the session does not; returns the session."""
+        """Journal ``transcript.kept`` as far as the session does not hold it; returns the session."""
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
-        session.extend(m for m in transcript.messages if m.id not in known)
+        session.extend(m for m in transcript.kept if m.id not in known)
         session.branch = transcript.branch or session.branch
         return session
 
@@ -308,8 +300,9 @@ class Holdfast:
 
         Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
         fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
-        what is in context, as dicts of the Chat Completions or the Messages interface or as an SDK's own objects: what
-        the session does not hold yet is journalled before. Without it the loop calls ``session.add`` itself.
+        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
+        own objects: what the session does not hold yet is journalled before. Without it they are the call's first
+        argument that is a list of such rows; when there is none, the loop calls ``session.add`` itself.
         Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
         list, else what ``messages`` returns then.
         Raises: TypeError for a generator function.

@@ -51,7 +51,8 @@ class Loss:
 def newest(services: Services, texts: Mapping[str, str | None] | None = None) -> list[Loss]:
     """A quick look, for each start of a session: missing journals and facts, and the proof of the newest receipts.
 
-    ``texts`` are documents that the caller has just read, as stored; they are not read again. Its time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
+    ``texts`` are documents that the caller has just read, as stored; they are not read again. Its time does not depend
+    on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     journals = session_files(services.state, missing=True)
     there = sorted((_changed(path), path) for path in journals)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 from holdfast.cli.words import nearest, size
-from holdfast.errors import NotFound
+from holdfast.errors import Corrupt, NotFound
 from holdfast.provenance import NEXT_STEP, sentence
 
 if TYPE_CHECKING:
@@ -77,12 +77,28 @@ def _note(row: dict[str, object]) -> str:
 
 
 def _read(memory: Holdfast, name: str) -> Document:
-    document = memory.store.read(name)
+    try:
+        document = memory.store.read(name)
+    except Corrupt:
+        _refuse_folder(memory, name)
+        raise
     if document is None:
+        _refuse_folder(memory, name)
         near = nearest(name, memory.store.names())
         step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists what there is."
         raise NotFound(f"There is no document {name!r}.", next_step=step)
     return document
+
+
+def _refuse_folder(memory: Holdfast, name: str) -> None:
+    """Raises: NotFound when documents are below ``name``."""
+    folder = f"{name.rstrip('/')}/"
+    inside = [one for one in memory.store.names() if one.startswith(folder)]
+    if inside:
+        raise NotFound(
+            f"{name!r} is a folder with {len(inside)} document{'s' if len(inside) > 1 else ''}.",
+            next_step=f"Print one of them, like `holdfast show {inside[-1]}`; `holdfast show` lists all.",
+        )
 
 
 def _row(memory: Holdfast, document: Document) -> dict[str, object]:
