@@ -208,8 +208,10 @@ class Holdfast:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
-        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged.
+        Raises: ValueError for an id that is blank or not a string; Corrupt when its journal is damaged.
         """
+        if not isinstance(session_id, str):
+            raise ValueError(f"a session id must be a str, not {type(session_id).__name__}")  # noqa: TRY004 - as promised
         if not session_id.strip() or clean(session_id) != session_id:
             raise ValueError("a session needs an id without control characters")
         if not self._sessions:
