@@ -50,14 +50,6 @@ def _system_clock() -> datetime:
     return datetime.now().astimezone()
 
 
-def _settled(root: str, *, lenient: bool) -> tuple[Config, tuple[str, ...]]:
-    """The settings in force, and a sentence for each kind that is not. Raises: ConfigError, NotTrusted."""
-    found = inforce.resolve(root, lenient=lenient)
-    config = settings.structured(found, lenient=lenient)
-    inforce.require_places(found)
-    return config, tuple(" ".join(notice) for notice in inforce.notices(found, names=False))
-
-
 class Holdfast:
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
@@ -93,7 +85,7 @@ class Holdfast:
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled, notices = (config, ()) if config is not None else _settled(folder, lenient=lenient)
+        settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
         state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
         found = discovery.scan()
         dispatch = Dispatch()

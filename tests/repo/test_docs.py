@@ -179,3 +179,14 @@ def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) 
         if not (page.parent / link).exists()
     ]
     assert dead == []
+
+
+def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -> None:
+    from holdfast import harmless
+
+    page = (root / "docs" / "trust.md").read_text(encoding="utf-8")
+    table = page.split("## What a project may set", 1)[1].split("| plugin |", 1)[0]
+    named = [
+        key for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`([\w.]+)`", cell)
+    ]
+    assert named == list(harmless.CORE)

@@ -42,8 +42,8 @@ def run(args: Namespace) -> int:
                 "sessions": [state.session_table(s) for s in now.sessions],
                 "unsafe": [s.id for s in now.unsafe],
                 "pending": len(now.waiting),
-                "notices": list(now.notices),
                 "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
+                "notices": list(now.notices),
             }
         )
         return 0 if now.ok else 1
