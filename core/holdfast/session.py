@@ -230,7 +230,8 @@ class Session:
         """Drop all but the last ``keep_last`` messages, once everything dropped is durable and verified.
 
         Returns the messages kept. A kept tool result keeps the call before it. When all messages stay, nothing is
-        flushed unless the session is UNSAFE or ``payload`` is given. Raises: FlushRefused; ValueError for a negative number.
+        flushed unless the session is UNSAFE or ``payload`` is given.
+        Raises: FlushRefused; ValueError for a negative number.
         """
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
         if keep < 0:
