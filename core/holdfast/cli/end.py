@@ -29,6 +29,7 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         require_session(memory, session_id)
         got = memory.session(session_id).end()
+        memory.end_idle(but=session_id)
         if args.json:
             empty: dict[str, object] = {"ok": True, "session_id": session_id, "flush_id": "", "written": []}
             out.json(empty if got is None else receipt.as_table(got))
