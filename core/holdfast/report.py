@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, notes, safety
+from holdfast import automation, handoff, notes, safety
 from holdfast.layout import Surface
 from holdfast.models import Payload
 from holdfast.outbox import Outbox
@@ -133,12 +133,15 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
         for name in services.store.backend.names(prefix):
             if any(day in name for day in days):
                 document = services.store.read(name)
-                first = next(
-                    (line.strip("# ") for line in (document.text if document else "").splitlines() if line.strip()), ""
-                )
-                found["What happened"].append(
-                    Line(text=f"{surface}: {first}", pointer=services.store.backend.where(name))
-                )
+                told = automation.entries(name, document.text if document else "")
+                where = services.store.backend.where(name)
+                found["What happened"] += [
+                    Line(text=f"{surface}: {text}", pointer=where) for text in automation.summary(told)
+                ]
+                if told and told[-1].level is automation.Level.BAD:
+                    found["What is needed from you"].append(
+                        Line(text=f"Look at the {surface}: {told[-1].text}", pointer=where)
+                    )
 
 
 def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
