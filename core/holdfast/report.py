@@ -20,6 +20,7 @@ from holdfast.serde import stamp
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
+    from holdfast.models import Written
     from holdfast.services import Services
 
 #: The questions, in the doctrine's order. Source: R110-R114.
@@ -73,11 +74,14 @@ class Report:
         return "\n\n".join(parts) + "\n"
 
 
-def report(services: Services, *, days: int = 1) -> Report:
-    """The report on the last ``days`` calendar days, today included. Raises: ValueError; Corrupt; Unavailable."""
+def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
+    """The report on the last ``days`` calendar days up to ``last_day`` (default: today).
+
+    What is open is that of now. Raises: ValueError; Corrupt; Unavailable.
+    """
     if days < 1:
         raise ValueError("days must be 1 or more")
-    today = services.now().date()
+    today = last_day or services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
     for day in window:
@@ -97,6 +101,26 @@ def report(services: Services, *, days: int = 1) -> Report:
         last_day=today,
         sections={name: tuple(dict.fromkeys(lines)) for name, lines in found.items()},
     )
+
+
+def write(services: Services, made: Report) -> Written:
+    """Store a report as the one of its last day; an earlier one of that day is replaced. It is derived, so nothing
+    reads it as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
+    name = services.layout.name(Surface.REPORT, made.last_day)
+    text = services.gate.admit(str(made), surface=Surface.REPORT, name=name)
+    return services.store.change(Surface.REPORT, name, lambda _: text)
+
+
+def write_yesterdays(services: Services) -> Written | None:
+    """Store the report on yesterday, once; None when there is one, or nothing to report.
+
+    Raises: as :func:`report` and :func:`write`.
+    """
+    day = services.now().date() - timedelta(days=1)
+    if services.store.read(services.layout.name(Surface.REPORT, day)) is not None:
+        return None
+    made = report(services, last_day=day)
+    return write(services, made) if any(made.sections.values()) else None
 
 
 def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> None:
