@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, losses, recall, safety
+from holdfast import conflicts, handoff, losses, recall, safety
 from holdfast.layout import Surface
 from holdfast.losses import Loss
 from holdfast.safety import Marker
@@ -28,6 +28,7 @@ _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show 
 _LEAST = 80
 #: Limit of losses that the brief names.
 _LOSSES = 5
+_MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
@@ -72,15 +73,21 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     layout = services.layout
     handoff_name = layout.name(Surface.HANDOFF)
     handoff_text = _read(services, handoff_name)
-    work = tuple(w for w in (handoff.parse(handoff_text, handoff_name) if handoff_text else ()) if w.is_open)
+    work, torn = _work(handoff_text, handoff_name)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (_read(services, names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := _read(services, name)))
     notes = tuple((name, _read(services, name)) for name in _newest_notes(services))
     unsafe = tuple(safety.all_unsafe(services.state))
-    lost = tuple(losses.newest(services))
+    shown = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *notes)
+    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *shown))
+    lost = (
+        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
+        *losses.newest(services),
+    )
     sections = [
         ("", _resume(work, unsafe, lost)),
+        (handoff_name, torn),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
@@ -99,6 +106,16 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         files=files,
         lost=lost,
     )
+
+
+def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+    """The open entries; and the text itself when a git merge left both sides in it. Raises: Corrupt."""
+    versions = conflicts.sides(text)
+    entries: dict[str, handoff.Work] = {}
+    for version in dict.fromkeys(versions):
+        for work in handoff.parse(version, name) if version else ():
+            entries.setdefault(work.session, work)
+    return tuple(w for w in entries.values() if w.is_open), text if versions[0] != versions[1] else ""
 
 
 def _read(services: Services, name: str) -> str:
@@ -129,7 +146,8 @@ def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], lost: tu
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     for loss in lost[:_LOSSES]:
-        lines += ["", f"**MISSING:** {loss.message} {loss.next_step}"]
+        word = loss.kind.upper() if loss.kind in ("conflict", "damaged") else "MISSING"
+        lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
     if len(lost) > _LOSSES:
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
