@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import discovery, durable, handoff, journal, private, safety, settings
+from holdfast import discovery, durable, handoff, journal, private, provenance, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.layout import Surface
 from holdfast.status import owner
@@ -61,7 +61,8 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     if checks[0].outcome is Outcome.FAIL:
         return checks
     checks += _guard("plugins", lambda: _plugins(root))
-    state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
+    checks += _trust(root)
+    state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
@@ -71,6 +72,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
+            checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
@@ -117,6 +119,13 @@ def _config(root: str) -> Check:
         return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
     except HoldfastError as error:
         return _bad("settings", error)
+
+
+def _trust(root: str) -> list[Check]:
+    from holdfast import inforce
+
+    lines = inforce.notices(inforce.resolve(root))
+    return [_warn("trust", message, next_step) for message, next_step in lines]
 
 
 def _plugins(root: str) -> Iterator[Check]:
@@ -208,6 +217,14 @@ def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
             yield _good("conflicts", found.message, repaired=True)
         else:
             yield Check(name="conflicts", outcome=Outcome.FAIL, message=found.message, next_step=found.next_step)
+
+
+def _provenance(memory: Holdfast) -> Iterator[Check]:
+    """Memory that came with a clone. Silent where there is none."""
+    names, facts = memory.store.withheld()
+    told = provenance.sentence(names, facts=facts)
+    if told:
+        yield _warn("provenance", told, provenance.NEXT_STEP)
 
 
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
@@ -331,7 +348,7 @@ def _unsafe(state: str) -> Iterator[Check]:
             name="sessions",
             outcome=Outcome.FAIL,
             message=f"{marker.session} is UNSAFE: {marker.error}",
-            next_step=marker.next_step,
+            next_step=marker.way_out,
         )
     if not markers:
         yield _good("sessions", "none is UNSAFE")

@@ -224,10 +224,10 @@ class Before(Edit):
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         receipt = record.get("receipt")
-        if record["kind"] == "message" and self._old_text(record.get("at")):
+        if record["kind"] in ("message", "summary") and self._old_text(record.get("at")):
             return {**record, "text": PURGED}
         if receipt and self._old_text(receipt.get("at")):
-            said: dict[str, Any] = {"summary": PURGED if record["summary"] else "", "new_summaries": []}
+            said: dict[str, Any] = {"summary": PURGED if record["summary"] else "", "new_summaries": [], "flush": None}
             return {**record, **said, "receipt": {**receipt, "summary": PURGED if receipt.get("summary") else ""}}
         return record
 

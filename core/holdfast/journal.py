@@ -9,7 +9,8 @@ Only a purge or a scrub rewrites what was said, by :meth:`Journal.rewrite`; the 
 whoever has the session open notices.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
-whole state up to there, so that a reader may begin at the last one), ``override``.
+state up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush;
+the running summary is read from these, so that no checkpoint repeats it).
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("
 _CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
-_OFFSETS = ("kept_from", "flushed_to", "last_message")  # what a checkpoint points to
+_MESSAGE = b'{"kind":"message",'
+_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # what a checkpoint points to
+_SUMMARY = b'{"kind":"summary",'
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # of one length always, so that it is written in place and never empty
 
@@ -209,6 +212,40 @@ class Journal:
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         return found
+
+    def is_unflushed(self) -> bool:
+        """Whether a message came after the last flush. Reads from the last checkpoint on. Raises: Unavailable."""
+        last = self.last_checkpoint()
+        if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
+            return True
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(last.end if last else 0)
+                return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
+        except (FileNotFoundError, IsADirectoryError):
+            return False
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def summaries(self, until: int) -> Iterator[Entry]:
+        """Records that hold summaries, among them checkpoints, that begin before offset ``until``, in order.
+
+        Only these are decoded; a damaged line is passed over. Raises: Unavailable.
+        """
+        start = 0
+        try:
+            with open(self.path, "rb") as file:
+                for line in file:
+                    if start >= until:
+                        return
+                    record = decode(line[:-1]) if line.startswith((_CHECKPOINT, _SUMMARY)) else None
+                    if record is not None:
+                        yield Entry(start, start + len(line), record)
+                    start += len(line)
+        except (FileNotFoundError, IsADirectoryError):
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
 
     def repair(self) -> int:
         """Keep the damaged file beside the journal and go on with the lines that are whole; returns how many bytes

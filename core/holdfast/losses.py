@@ -37,8 +37,8 @@ _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a
 
 @frozen(kw_only=True)
 class Loss:
-    """Something that was stored and is missing. ``kind`` is journal, block, document, facts or damaged; ``name`` its document or
-    file. ``receipt`` and ``written`` are the proof that it was stored, None for a journal and for facts."""
+    """Something that was stored and is missing. ``kind`` is journal, block, document, facts or damaged; ``name`` its
+    document or file. ``receipt`` and ``written`` are the proof that it was stored, None for a journal and for facts."""
 
     kind: str
     name: str

@@ -139,7 +139,15 @@ class _Job:
         document = services.store.read(services.layout.name(Surface.HANDOFF))
         for work in handoff.parse(document.text) if document else ():
             if work.is_open:
-                named = (work.note, work.next_action, work.blocker, *work.artifacts, *work.facts, *work.follow_ups)
+                named = (
+                    work.note,
+                    work.next_action,
+                    work.blocker,
+                    *work.artifacts,
+                    *work.facts,
+                    *work.follow_ups,
+                    *work.needs_operator,
+                )
                 self.pointers[work.session] = "\n".join(named)
 
     def _document(self, surface: Surface, name: str, days: int) -> None:

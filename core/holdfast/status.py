@@ -47,7 +47,8 @@ class SessionStatus:
 @frozen(kw_only=True)
 class Status:
     """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting`` is
-    what is still to be published, oldest first. ``lost`` is what a quick look found missing."""
+    what is still to be published, oldest first. ``notices`` are sentences on settings of the project that are not in
+    force. ``lost`` is what a quick look found missing."""
 
     root: str
     at: datetime
@@ -55,6 +56,7 @@ class Status:
     backend: str
     sessions: tuple[SessionStatus, ...]
     waiting: tuple[Item, ...] = ()
+    notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
 
     @property
@@ -87,6 +89,7 @@ def status(services: Services) -> Status:
         backend=services.config.storage.backend,
         sessions=tuple(sorted(found, key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(Outbox(services.state).items()),
+        notices=services.notices,
         lost=tuple(_lost(services)),
     )
 
@@ -183,4 +186,4 @@ def owner(path: str) -> str:
 def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:
     from attrs import evolve
 
-    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.next_step)
+    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)
