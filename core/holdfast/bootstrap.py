@@ -92,7 +92,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *shown))
     lost = (
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
-        *losses.newest(services, reading.texts),
+        *losses.newest(services, reading.stored),
     )
     sections = [
         ("", _resume(services, work, unsafe, withheld, lost)),
@@ -129,17 +129,18 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 
 class _Reading:
-    """Reads each document once, as it may leave the store; ``withheld`` names those that may not."""
+    """Reads each document once, as it may leave the store; ``withheld`` names those that may not. ``stored`` holds
+    what was read, as stored."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self.withheld: list[str] = []
-        self.texts: dict[str, str | None] = {}  # as stored
+        self.stored: dict[str, str | None] = {}
 
     def text(self, name: str) -> str:
         """Empty when the document is missing or withheld. An editor's byte-order mark is no part of the text."""
         document = self._services.store.read(name)
-        self.texts[name] = document.text if document else None
+        self.stored[name] = document.text if document else None
         if document is None:
             return ""
         if self._services.store.is_withheld(name):
