@@ -27,6 +27,7 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast.torn import may_be_torn
 from holdfast_file import mark as marks
+from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
 from holdfast_file.mark import Mark
@@ -39,9 +40,7 @@ SPARE_DEAD_LINES: Final = 256
 _ADDED: Final = AddOutcome.ADDED
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
 _EDIT: Final = "Repair or remove the line in an editor; no fact is written until then."
-_RESTORE: Final = (
-    "Restore the file from a copy or from git; `holdfast doctor --fix` goes on with the facts that are left."
-)
+_RESTORE: Final = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
 #: Follow no symbolic link, and wait for nobody at the other end of a pipe.
 _AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
@@ -472,6 +471,8 @@ class FactFile:
 
     def _corrupt(self, reason: str, next_step: str = _EDIT) -> Corrupt:
         number = self._lines + 1
+        if reason.startswith("it is not JSON") and repair.damage(self._place):
+            next_step = _RESTORE
         self._forget()  # the next call reads again, and says so again
         return Corrupt(
             f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",

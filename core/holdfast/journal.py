@@ -466,6 +466,23 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
+def last_record(path: str) -> dict[str, Any] | None:
+    """The last record of a journal whose hint says that it is the last checkpoint and nothing is missing, else None.
+
+    Reads only this record.
+    """
+    try:
+        with open(path.removesuffix(".jsonl") + ".hint", "rb") as file:
+            offset, acknowledged = map(int, file.read(40).split())
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size != acknowledged:
+                return None
+            file.seek(offset)
+            return decode(file.read().removesuffix(b"\n"))
+    except (OSError, ValueError):
+        return None
+
+
 def session_files(state: str, *, missing: bool = False) -> list[str]:
     """Paths of all journals, sorted; with ``missing`` also of those that are gone while their hint is there.
 
