@@ -43,6 +43,8 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     named = start or env.get("HOLDFAST_ROOT")
     if named:
         root = os.path.realpath(os.path.expanduser(named))
+        if os.path.exists(root) and not os.path.isdir(root):
+            raise ConfigError(f"The project folder {named!r} is a file.", next_step="Name the folder that it is in.")
         if not os.path.isdir(root):
             raise ConfigError(f"The project folder {named!r} does not exist.", next_step="Create it, or name another.")
         return root
