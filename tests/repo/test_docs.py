@@ -116,6 +116,20 @@ def test_flush_help__its_examples__run(project: Path, root: Path) -> None:
         run(example)
 
 
+def test_readme__its_guard__saves_and_drops_as_it_is_copied(root: Path, project: Path) -> None:
+    (guard,) = [b.text for b in blocks((root / "README.md").read_text(encoding="utf-8")) if "@memory.guard" in b.text]
+    (project / "holdfast.toml").touch()
+    called = f"""{guard}
+rows = [{{"role": "user", "content": f"Step {{n}}"}} for n in range(6)]
+assert compact(rows) == rows[-4:]
+print([m.text for m in memory.session("fix-login").messages], memory.session("fix-login").last_receipt.flush_id)
+memory.close()
+"""
+    done = subprocess.run([sys.executable, "-c", called], cwd=project, capture_output=True, text=True, timeout=60)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
+
+
 def test_readme__what_the_demo_prints__is_what_it_prints(root: Path, tmp_path: Path) -> None:
     def shape(text: str) -> str:
         return re.sub(r"[0-9a-f]{12,}|\d[\d.:-]*( k?B)?|\s+", " ", text)
@@ -216,3 +230,14 @@ def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) 
         if not (page.parent / link).exists()
     ]
     assert dead == []
+
+
+def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -> None:
+    from holdfast import harmless
+
+    page = (root / "docs" / "trust.md").read_text(encoding="utf-8")
+    table = page.split("## What a project may set", 1)[1].split("| plugin |", 1)[0]
+    named = [
+        key for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`([\w.]+)`", cell)
+    ]
+    assert named == list(harmless.CORE)
