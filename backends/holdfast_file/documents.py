@@ -33,7 +33,7 @@ class Documents:
                 continue  # an append ended while we looked: the intent may be gone and the bytes be half of it
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
-            text = _text(body, name)
+            text = _text(body, self._place.shown(name))
             return Document(name=name, text=text, revision=sha256(text))
 
     def write(self, name: str, text: str, expected: str | None) -> str:
