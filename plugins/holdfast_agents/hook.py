@@ -217,10 +217,12 @@ class _Call:
             return self._config(event, root)
         from holdfast_agents import turns
 
-        self.state = turns.journal(event, root)
+        self.state, broken = turns.journal(event, root)
         if event.kind == events.TOOL:
             return SILENCE
         self._beat(event)
+        if broken is not None:
+            return self._told(broken)
         notice = self._held_back(event)
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
