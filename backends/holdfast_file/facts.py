@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
@@ -34,10 +34,7 @@ _LOG = logging.getLogger(__name__)
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
 _ADDED: Final = AddOutcome.ADDED
-_BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
-#: Follow no symbolic link, and wait for nobody at the other end of a pipe.
-_AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
+_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
 #: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
 _Identity: TypeAlias = tuple[int, int, int, int]
 _of_stat: Callable[[os.stat_result], _Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
@@ -198,12 +195,13 @@ class FactFile:
         if known is None or known[_SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
             return None
         try:
-            fd = os.open(self._path, _TO_APPEND)
+            fd = safeopen.open_fd(self._path, _TO_APPEND, private=False)
         except OSError:
             return None
         try:
             try:
-                if _of_stat(os.fstat(fd)) != known or _read_at(fd, len(last), size - len(last)) != last:
+                found = os.fstat(fd)
+                if found.st_nlink > 1 or _of_stat(found) != known or _read_at(fd, len(last), size - len(last)) != last:
                     return None
             except OSError:
                 return None
@@ -243,7 +241,7 @@ class FactFile:
             return
         data = line if self._ended else b"\n" + line
         try:
-            durable.append(self._path, data)
+            durable.append(self._path, data, private=False)
         except Unavailable:
             self._suspect = True
             raise
@@ -285,17 +283,19 @@ class FactFile:
         self._follow(check=True)
         if self._batch is not None:
             return
+        if self._key is not None and self._is_shared():
+            self._suspect = True
         if self._suspect:
             self._rewrite()
         if self._key is None:
             self._unflushed = False
             return
         if self._key[_SIZE] > self._size:
-            durable.truncate(self._path, self._size)  # a line that a crash cut off
+            durable.truncate(self._path, self._size, private=False)  # a line that a crash cut off
             self._look()
         if self._unflushed:
             try:
-                durable.sync(self._path)
+                durable.sync(self._path, private=False)
             except Unavailable:
                 self._suspect = True
                 raise
@@ -366,7 +366,7 @@ class FactFile:
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
         try:
-            fd = os.open(self._path, os.O_RDONLY | _BINARY)
+            fd = safeopen.open_fd(self._path, os.O_RDONLY, private=False)
             try:
                 self._read(fd)
             finally:
@@ -448,6 +448,13 @@ class FactFile:
         if not S_ISREG(stat.st_mode):
             self._place.inside(self._place.facts)  # raises with the reason
         return _of_stat(stat)
+
+    def _is_shared(self) -> bool:
+        """Whether the file has another name or another owner. Then a new one takes its place here."""
+        try:
+            return safeopen.is_shared(self._path)
+        except OSError as error:
+            raise durable.unavailable(error, self._place.facts, "check") from error
 
     def _known(self, fact_id: str) -> Fact:
         fact = self._index.get(fact_id)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.storage import check_name
 
@@ -78,11 +78,14 @@ class Place:
             )
 
     def inside(self, name: str) -> str:
-        """The path of ``name`` once it is known to stay under the root, whatever symbolic links there are."""
+        """The path of ``name`` without symbolic links, once it is known to stay under the root.
+
+        Opening it refuses a link, so one that is put there after this check leads nowhere.
+        """
         folders, _, last = name.rpartition("/")
-        folder = os.path.join(self.folder, *folders.split("/")) if folders else self.folder
+        folder = _realpath(os.path.join(self.folder, *folders.split("/")) if folders else self.folder)
         path = os.path.join(folder, last)
-        if not self.holds(_realpath(folder)):
+        if not self.holds(folder):
             raise Refused(
                 f"A symbolic link on the way to {name!r} leaves the project.",
                 next_step="Replace the link by a real folder.",
@@ -172,12 +175,13 @@ else:
         return path
 
 
-def read_bytes(path: str | Path, name: str) -> bytes | None:
-    """The file's bytes, or None when there is none. Raises: Corrupt, Unavailable."""
+def read_bytes(path: str | Path, name: str, *, private: bool = False) -> bytes | None:
+    """The file's bytes, or None when there is none. A ``private`` file must be this user's.
+
+    Raises: Corrupt, Unavailable.
+    """
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-        with open(fd, "rb") as file:
-            return file.read()
+        return safeopen.read(path, private=private)
     except FileNotFoundError:
         return None
     except (IsADirectoryError, NotADirectoryError) as error:
