@@ -58,6 +58,7 @@ class Place:
                 next_step="Set `[storage] path` to a folder under the project.",
             )
         check_name(facts)
+        private.check(self.private)  # the intent in it says what to cut and write
 
     def document(self, name: str) -> str:
         """The path of a document. Raises: Refused; Corrupt when something that is no file is in its place."""
@@ -135,9 +136,9 @@ class Place:
                 "A symbolic link takes the store's folder out of the project.",
                 next_step="Replace the link by a real folder.",
             )
-        if not private.ignores_itself(self.private):  # made by an older version, or by a process killed in between
-            self.make_folder(self.private)
-            private.ignore(self.private)
+        if not os.path.isdir(self.private):
+            self.make_folder(os.path.dirname(self.private))
+        private.make(self.private)
         self.private_is_known = True
 
     def make_folder(self, folder: str) -> None:

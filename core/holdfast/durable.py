@@ -60,7 +60,7 @@ _NEXT_STEPS = {
     errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
     errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
     errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
-    errno.ELOOP: "Replace the symbolic link by a real file, then try again.",
+    errno.ELOOP: "Replace the symbolic link by a real file or folder, then try again.",
     errno.EIO: "The disk reported an error: check it, then try again.",
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",

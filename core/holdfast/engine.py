@@ -10,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, journal, safety, settings
+from holdfast import discovery, journal, private, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
@@ -81,7 +81,8 @@ class Holdfast:
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled = config if config is not None else settings.load(folder)
-        state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
+        state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
+        private.check(state)
         found = discovery.scan()
         dispatch = Dispatch()
         dispatch.load(

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Conflict, Corrupt
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -106,7 +106,7 @@ class Journal:
         Raises: Unavailable.
         """
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 return file.readline()
         except (FileNotFoundError, IsADirectoryError):
             return b""
@@ -130,6 +130,8 @@ class Journal:
             if size != self._clean_size:
                 size = self._cut_torn_tail(size)
             first = b"" if size else _first_line(self.session_id)
+            if not size:  # a process killed in its first addition may have made `sessions` and nothing durable
+                durable.fsync_dir(self._state)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -148,7 +150,7 @@ class Journal:
         if os.path.isdir(self.path):
             raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal is a file.")
         try:
-            file = open(self.path, "rb")  # noqa: SIM115 - closed below; opening and reading fail differently
+            file = safeopen.reader(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -177,7 +179,7 @@ class Journal:
         found: Entry | None = None
         start = self._hint()
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 file.seek(start)
                 for line in file:
                     record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
@@ -195,7 +197,7 @@ class Journal:
         were left out. Nothing is deleted, and checkpoints point to the same messages as before."""
         with durable.lock(self._lock_path):
             try:
-                with open(self.path, "rb") as file:
+                with safeopen.reader(self.path) as file:
                     data = file.read()
             except OSError as error:
                 raise durable.unavailable(error, self.path, "read") from error
@@ -245,7 +247,7 @@ class Journal:
             return line if new == record and record["kind"] != "checkpoint" else new
 
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 data = file.read()
         except FileNotFoundError:
             return b"", 0
@@ -265,7 +267,7 @@ class Journal:
     def beside(self) -> list[str]:
         """Paths of the hint and of damaged journals that a repair put aside."""
         damaged = os.path.basename(self.path) + ".damaged-"
-        names = [n for n in os.listdir(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
+        names = [n for n in safeopen.names(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
         return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
 
     def _corrupt(self, offset: int) -> Corrupt:
@@ -278,7 +280,7 @@ class Journal:
         if size == 0:
             return 0
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 cut = _whole_length(file, size)
                 file.seek(cut)
                 tail = file.read(size - cut)
@@ -292,7 +294,7 @@ class Journal:
 
     def _leave_hint(self, offset: int) -> None:
         try:
-            fd = os.open(self._hint_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            fd = safeopen.open_fd(self._hint_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             try:
                 os.write(fd, b"%d" % offset)
             finally:
@@ -302,9 +304,9 @@ class Journal:
 
     def _hint(self) -> int:
         try:
-            with open(self._hint_path, encoding="ascii") as file:
+            with safeopen.reader(self._hint_path) as file:
                 offset = int(file.read(20))
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 file.seek(offset)
                 record = decode(file.readline().rstrip(b"\n"))
         except (OSError, ValueError, OverflowError):
@@ -387,7 +389,7 @@ def session_files(state: str) -> list[str]:
     """Paths of all journals, sorted. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
     try:
-        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl"))
+        return sorted(os.path.join(folder, name) for name in safeopen.names(folder) if name.endswith(".jsonl"))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -397,7 +399,7 @@ def session_files(state: str) -> list[str]:
 def session_id_of(path: str) -> str | None:
     """The session that a journal file belongs to, or None when its first line is not whole."""
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             record = decode(file.readline().rstrip(b"\n"))
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error

@@ -24,7 +24,7 @@ _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
 
 def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
-    """The project folder, absolute.
+    """The project folder, absolute and without symbolic links: nothing below it may be one from here on.
 
     ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
     directory that holds holdfast.toml or ``.holdfast``, else the nearest that holds ``.git``, else the working
@@ -33,11 +33,11 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     env = os.environ if env is None else env
     named = start or env.get("HOLDFAST_ROOT")
     if named:
-        root = os.path.abspath(os.path.expanduser(named))
+        root = os.path.realpath(os.path.expanduser(named))
         if not os.path.isdir(root):
             raise ConfigError(f"The project folder {named!r} does not exist.", next_step="Create it, or name another.")
         return root
-    here = os.getcwd()
+    here = os.path.realpath(os.getcwd())
     for marks in (_MARKS, (".git",)):
         folder = here
         while True:

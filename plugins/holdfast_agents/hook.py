@@ -209,10 +209,11 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import settings
+        from holdfast import private, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
+        self.state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
+        private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:

@@ -230,7 +230,7 @@ class DiskOs(Os):
             return args
         paths = 2 if name == "replace" else 1
         inside = self.fds[folder][0]
-        return (*(os.path.join(inside, one) for one in args[:paths]), *args[paths:])
+        return (*(os.path.normpath(os.path.join(inside, one)) for one in args[:paths]), *args[paths:])
 
     def cut_power(self) -> None:
         """Note every state that a power cut at this moment may leave."""
@@ -259,7 +259,9 @@ class DiskOs(Os):
             self.fds[fd] = (path, None)
 
     def _write(self, count: int, fd: int, data: Any) -> None:
-        node = self.fds[fd][1]
+        path, node = self.fds[fd]
+        if not path.startswith(self.root):
+            return
         assert node is not None
         node.now += bytes(data[:count])  # appended or to a new file: nothing here writes in the middle
 
@@ -276,6 +278,8 @@ class DiskOs(Os):
                     del self.synced_names[name]
 
     def _replace(self, _: None, source: str, target: str) -> None:
+        if not target.startswith(self.root):
+            return  # the user's key
         self.names[target] = self.names.pop(source)
 
     def _ftruncate(self, _: None, fd: int, length: int) -> None:
@@ -292,7 +296,8 @@ class DiskOs(Os):
         del self.names[os.fspath(path)]
 
     def _mkdir(self, _: None, path: str, mode: int) -> None:
-        self.names[path] = None
+        if path.startswith(self.root):
+            self.names[path] = None
 
 
 def build(root: Path, before: str, files: frozenset[tuple[str, bytes | None]]) -> None:
