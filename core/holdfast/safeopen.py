@@ -31,7 +31,7 @@ _FOLDER_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 _PASSING: int = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
 #: macOS: refuses a link in any part of a path, in one call.
 _NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
-_BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
+_BY_DESCRIPTOR = sys.platform != "win32"
 _WRITES = os.O_WRONLY | os.O_RDWR
 _PROC = "/proc/self/fd/"
 

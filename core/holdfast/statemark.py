@@ -129,11 +129,13 @@ def _shared_key(path: str) -> bytes:
     """The shared key, whoever owns the file and wherever a link to it leads."""
     try:
         data = safeopen.read(os.path.realpath(path), _MOST, private=False).strip()
-    except OSError as error:
+    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
         raise ConfigError(
             f"The file that {KEY_VARIABLE} names cannot be read: {error.strerror}.",
             next_step="Copy `key` from the user's holdfast folder there, or unset the variable.",
         ) from error
+    except OSError as error:
+        raise durable.unavailable(error, path, "read the key of private state,") from error
     try:
         key = bytes.fromhex(data.decode("ascii"))
     except ValueError:
