@@ -39,6 +39,7 @@ class GiteaTrail(Forge):
     """The plugin ``gitea_trail``. Nothing is asked before a flush has something to say."""
 
     title: ClassVar[str] = "Gitea"
+    known_settings: ClassVar[frozenset[str]] = _KEYS
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -98,17 +98,16 @@ def capture(
     return Journal(state, session_id).append(record)[0]
 
 
-def hot_dispatch(root: str, env: Mapping[str, str] | None = None) -> tuple[Dispatch, str]:
-    """The enabled plugins and the private folder, from the settings as written.
+def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[Dispatch, str]:
+    """The enabled plugins and the private folder, from the settings in force; ``alone`` leaves the project's file out.
 
     Reads the same keys as :class:`holdfast.config.Config` and checks only what it uses; a test holds the two together.
     """
-    from holdfast import discovery, settings
+    from holdfast import discovery, inforce, settings
     from holdfast.dispatch import Dispatch, PluginSettings
 
-    data, source = settings.raw(root)
-    with _as_config_error(source):
-        settings.apply_overrides(data, env)
+    data = inforce.hot(root, env, alone=alone)
+    with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in settings.DEFAULT_PLUGINS if name not in tables}, **tables}
         state = os.path.join(root, *settings.state_folder(data).split("/"))

@@ -154,6 +154,8 @@ class ModelPlugin(ABC):
 
     #: The name under which the key is kept and the endpoint is spoken of.
     provider: ClassVar[str]
+    #: Which server reads the conversations, and what that costs, is the user's to say: a project may set none of them.
+    known_settings: ClassVar[tuple[str, ...]] = Settings._fields
 
     def __init__(self, *, context: _Context) -> None:
         self._name = context.name

@@ -172,13 +172,22 @@ def problems(error: BaseException, path: str = "") -> list[str]:
             lines += problems(inner, path)
         return lines
     if isinstance(error, ForbiddenExtraKeysError):
-        return [f"{path + '.' if path else ''}{key}: unknown key" for key in sorted(error.extra_fields)]
+        known = [a.name for a in attrs.fields(error.cl)] if attrs.has(error.cl) else []
+        keys = sorted(error.extra_fields)
+        return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__
     if isinstance(error, KeyError):
         return [f"{path or text}: missing"]
     return [f"{path}: {text}" if path else text]
+
+
+def _meant(key: str, known: list[str]) -> str:
+    from holdfast.options import nearest
+
+    near = nearest(key, known)
+    return f" (did you mean `{near}`?)" if near else ""
 
 
 def structure(

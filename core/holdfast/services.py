@@ -18,7 +18,8 @@ from holdfast.store import Store
 
 @define(kw_only=True)
 class Services:
-    """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time."""
+    """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
+    sentences on settings of the project that are not in force."""
 
     root: str
     state: str
@@ -29,6 +30,7 @@ class Services:
     store: Store
     clock: Callable[[], datetime]
     count_tokens: Callable[[str], int] = tokens.estimate
+    notices: tuple[str, ...] = ()
 
     def now(self) -> datetime:
         """The time, in the configured zone."""

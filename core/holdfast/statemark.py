@@ -94,8 +94,7 @@ def _key(*, make: bool) -> bytes:
     shared = os.environ.get(KEY_VARIABLE)
     if shared:
         return _shared_key(os.path.expanduser(shared))
-    # Links in the way to the user's own folder are the user's choice.
-    path = os.path.join(os.path.realpath(userdir.folder()), userdir.KEY_FILE)
+    path = userdir.path(userdir.KEY_FILE)
     key = _own_key(path)
     if key or not make:
         return key

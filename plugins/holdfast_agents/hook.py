@@ -178,7 +178,7 @@ class _Call:
             from holdfast import Holdfast
             from holdfast_agents import restore
 
-            with Holdfast.open(root) as memory:
+            with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
         return Reply(context=context, notice=notice)
 
@@ -188,7 +188,7 @@ class _Call:
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
 
-        with Holdfast.open(root) as memory:
+        with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
             self._beat(event)
             if event.kind == events.START:
@@ -209,10 +209,10 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import private, settings
+        from holdfast import inforce, private, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
+        self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
         private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 

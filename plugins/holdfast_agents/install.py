@@ -62,16 +62,19 @@ def run(args: Namespace) -> int:
     if args.show:
         return _show(out, wanted, as_json=args.json)
     done = placing.put_in(wanted.places)
-    made = _set_up(where) if where.in_project else ()
+    made, notices = _set_up(where) if where.in_project else ((), ())
     by_hand = _by_hand(where, wanted)
     if args.json:
         files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
-        out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand})
+        told = [{"message": message, "next_step": step} for message, step in notices]
+        out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told})
         return 0
     name, shown = _name(args.client), home_short(where.root) if where.in_project else "every project of yours"
     changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
     out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
     say_files(out, done, [(name, "made", "") for name in made])
+    for message, step in notices:
+        out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
     _say_steps(out, by_hand)
     return 0
 
@@ -107,12 +110,14 @@ def named(args: Namespace, where: Where) -> dict[str, str]:
     return {"client": args.client, "scope": where.scope, "root": where.root}
 
 
-def _set_up(where: Where) -> tuple[str, ...]:
+def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The files made, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast import project, settings
 
     if settings.config_file(where.root) is not None:
-        return ()
-    return project.set_up(where.root).made
+        return (), project.vouch(where.root)
+    done = project.set_up(where.root)
+    return done.made, done.notices
 
 
 def _by_hand(where: Where, wanted: Needed) -> list[str]:

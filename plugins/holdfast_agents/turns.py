@@ -11,7 +11,7 @@ import os
 from datetime import datetime
 
 from holdfast.capture import hot_dispatch, message_record
-from holdfast.errors import Refused
+from holdfast.errors import ConfigError, Refused
 from holdfast.excerpts import BACKGROUND, call_line, clean, result_text, without_injected
 from holdfast.gate import Gate
 from holdfast.journal import Journal, file_stem
@@ -33,10 +33,18 @@ _DEPTH = 4
 def journal(event: Event, root: str) -> str:
     """Journal what the event tells, durably, and return the private folder.
 
-    A text that the gate refuses is told of and left out. Raises: ConfigError, PluginError, Unavailable; then nothing
-    was written.
+    A text that the gate refuses is told of and left out. Raises: PluginError, Unavailable; then nothing was written.
+    ConfigError: when the project's file cannot be read, after the turn was journalled without it, because a clone must
+    not keep a turn from being kept. Where the user trusts the project's settings nothing is journalled without them.
     """
-    dispatch, state = hot_dispatch(root)
+    broken: ConfigError | None = None
+    try:
+        dispatch, state = hot_dispatch(root)
+    except ConfigError as error:
+        if _relies_on_settings(root):
+            raise
+        broken = error
+        dispatch, state = hot_dispatch(root, alone=True)
     gate, at = Gate(dispatch), datetime.now().astimezone()
     records = []
     for role, text, given_id in _said(event):
@@ -52,7 +60,16 @@ def journal(event: Event, root: str) -> str:
         records.append(record)
     if records:
         Journal(state, event.session).append(*records)
+    if broken is not None:
+        raise broken
     return state
+
+
+def _relies_on_settings(root: str) -> bool:
+    from holdfast import trust
+
+    found = trust.record_of(root)
+    return found is not None and bool(found.settings)
 
 
 def withheld(refused: Refused) -> str:

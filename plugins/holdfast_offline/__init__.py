@@ -15,6 +15,9 @@ from holdfast.hooks import hookimpl
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 
+#: It has no settings.
+known_settings = ()
+
 
 @hookimpl
 def on_extract(turns: Sequence[Turn]) -> Extraction:

@@ -262,13 +262,15 @@ def test_root__link_out_of_the_project__is_refused(three: Run, project: Path, tm
 
 AUDITED = """
 import os, sys
+from holdfast import durable
 from holdfast.cli import main
 root = os.path.realpath(os.getcwd())
 inside = os.path.join(root, ".opencode") + os.sep
+own = os.path.expanduser("~/.config") + os.sep  # the user's trust in projects is outside of every project
 touched = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
-own = os.path.join(os.environ["HOME"], ".config", "holdfast") + os.sep  # the key of private state
+own = os.path.join(os.environ["HOME"], ".config") + os.sep  # the key of private state
 folders = []  # of the calls of os.open that are under way: the audit event does not name them
 
 def below(folder, path):

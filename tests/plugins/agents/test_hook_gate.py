@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast, durable
 from holdfast.journal import Journal
@@ -260,6 +261,7 @@ def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_th
     client = Client(project)
     client.write(row("user", "Fix the flaky login test", "u1"))
     (project / "holdfast.toml").write_text("[plugins.gone]\n", encoding="utf-8")
+    trusted(project)
 
     assert "gone" in blocked(client.compact(), client)
     (project / "holdfast.toml").unlink()

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import pytest
 from tests.plugins.mcp.conftest import WHOLE
+from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Payload, heartbeat
 from holdfast.config import FactsConfig
@@ -172,6 +173,7 @@ def test_fact__forgotten__is_gone(call: Call, project: Path) -> None:
 
 def test_remember__into_a_full_store__says_what_left(call: Call, project: Path) -> None:
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 1\n")
+    trusted(project)
     assert FactsConfig().max_facts > 1
     first = call("remember", content="One").split()[2].rstrip(".")
     assert f"what left for it: {first}" in call("remember", content="Two")
