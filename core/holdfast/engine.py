@@ -10,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, inforce, journal, options, private, safety, settings
+from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
@@ -88,6 +88,7 @@ class Holdfast:
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
         state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
         private.check(state)
+        tracked.check(folder, state)
         found = discovery.scan()
         dispatch = Dispatch()
         dispatch.load(

@@ -385,6 +385,11 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
+def under(data: bytes, session_id: str) -> bytes:
+    """The whole lines of a journal's ``data`` as a journal of another session."""
+    return _whole_lines(data, session_id)[0]
+
+
 def session_files(state: str) -> list[str]:
     """Paths of all journals, sorted. Raises: Unavailable."""
     folder = os.path.join(state, "sessions")
@@ -396,10 +401,11 @@ def session_files(state: str) -> list[str]:
         raise durable.unavailable(error, folder, "list") from error
 
 
-def session_id_of(path: str) -> str | None:
-    """The session that a journal file belongs to, or None when its first line is not whole."""
+def session_id_of(path: str, *, private: bool = True) -> str | None:
+    """The session that a journal file belongs to, or None when its first line is not whole. Raises: Unavailable, also
+    when the file is not this user's, unless ``private`` is false."""
     try:
-        with safeopen.reader(path) as file:
+        with safeopen.reader(path, private=private) as file:
             record = decode(file.readline().rstrip(b"\n"))
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error

@@ -33,7 +33,9 @@ logger = logging.getLogger(__name__)
 
 #: What a purge keeps for itself, without content; the key of the placeholders, which is no content either.
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
-_OWN: Final = frozenset({".gitignore", statemark.FILE, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, "redaction.key"})
+_OWN: Final = frozenset(
+    {".gitignore", statemark.FILE, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, "redaction.key"}
+)
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: So long a session that is being flushed is waited for, in seconds.

@@ -15,6 +15,8 @@ from holdfast import durable, safeopen, statemark
 from holdfast.errors import Unavailable
 from holdfast.safeopen import Folder
 
+#: Remembers the index of git that was last searched for files of the private folder, see :mod:`holdfast.tracked`.
+INDEX_SEEN = "git-index"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Follows the folder's own name where it was put aside.

@@ -139,6 +139,13 @@ class Folder:
         else:
             os.rename(self._at(old), self._at(new))
 
+    def take(self, name: str, other: Folder, old: str) -> None:
+        """Move ``old`` out of another folder to ``name`` in this one."""
+        if self.fd >= 0:
+            os.rename(old, name, src_dir_fd=other.fd, dst_dir_fd=self.fd)
+        else:
+            os.rename(other._at(old), self._at(name))
+
     def unlink(self, name: str) -> None:
         """Remove a file, or a link itself."""
         if self.fd >= 0:
@@ -184,8 +191,11 @@ class Folder:
                 self._at(name),
                 "Run this as that user, or give the file to this one (`chown`), then try again.",
             )
-        if flags & _WRITES and S_IMODE(found.st_mode) != mode and self.fd >= 0:
-            os.fchmod(fd, mode)
+        if flags & _WRITES and self.fd >= 0:
+            now = S_IMODE(found.st_mode)
+            wanted = now & mode | mode & 0o600  # a umask takes nothing from the user, and may take from others
+            if now != wanted:
+                os.fchmod(fd, wanted)
 
     def is_shared(self, found: os.stat_result) -> bool:
         """Whether a file in this folder, as ``found``, has several names or another owner: writing into it would change
@@ -202,7 +212,8 @@ class Folder:
 def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
     """A descriptor of the regular file ``path``; no part of the path may be a symbolic link.
 
-    A ``private`` file must be this user's and have one name, and gets ``mode`` when it is opened to be written.
+    A ``private`` file must be this user's and have one name. When it is opened to be written it loses all permissions
+    beyond ``mode`` and has the user's own, whatever the umask.
     Raises: OSError, with :class:`UnsafeFile` among its kinds.
     """
     folder, name = os.path.split(os.path.abspath(path))
