@@ -79,7 +79,7 @@ class Holdfast:
         project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
-        Nothing is written.
+        Nothing is written, except that private state that this user did not make is put aside.
         Raises: ConfigError, NotTrusted when such settings decide where memory is stored; PluginNotFound and
         PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
@@ -116,7 +116,7 @@ class Holdfast:
             gate=Gate(dispatch),
             store=Store(backend, settled.layout),
             clock=clock or _system_clock,
-            notices=notices,
+            notices=(*notices, *filter(None, [private.notice(state)])),
         )
         return cls(services, found)
 

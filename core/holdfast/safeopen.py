@@ -306,7 +306,7 @@ def _check_way(path: str) -> None:
     way = path
     while True:
         found = os.lstat(way)
-        if S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0):
+        if S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) != 0:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         above = os.path.dirname(way)
         if above == way:

@@ -8,7 +8,6 @@ other programs.
 from __future__ import annotations
 
 import os
-import subprocess
 
 from holdfast import durable, private, safeopen
 from holdfast.safeopen import Folder
@@ -91,10 +90,12 @@ def _may_hold(index: str, prefix: str) -> bool:
 
 def _names(top: str, prefix: str) -> list[str]:
     """Names below ``prefix`` that git tracks; none without git, which then cannot bring any either."""
+    import subprocess  # only for a hit: agents' hooks import this module
+
     words = [*_GIT, "-C", top, "ls-files", "-z", "--", f":(top,literal){prefix.rstrip('/')}"]
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the words are ours
             words, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired):

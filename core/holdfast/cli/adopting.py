@@ -30,16 +30,16 @@ def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     can_ask = not as_json and sys.stdin is not None and sys.stdin.isatty()
     agreed = bool(held) and (yes or (can_ask and confirmed("Take it over?")))
     done = {one.path: adoption.adopt(state, one.path) for one in held if agreed and not one.problem}
-    clean = not held or (len(done) == len(held) and not any(one.left for one in done.values()))
+    clean = not held or (len(done) == len(held) and not any(adopted.left for adopted in done.values()))
     if as_json:
         rows = [_row(root, one, done.get(one.path)) for one in held]
         out.json({"ok": clean, "root": root, "state": rows, **({} if clean or agreed else {"next_step": _NEXT})})
     elif not held:
         out.say("No state of another user or machine is here.")
     elif agreed:
-        for one in done.values():
-            out.say(f"{out.mark('ok')} {count(len(one.taken), 'file')} taken over")
-            for name, why in one.left:
+        for adopted in done.values():
+            out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")
+            for name, why in adopted.left:
                 out.say(out.wrapped(f"{out.plain(name)} stays: {why}.", first=f"{out.mark('warn')} "))
     elif not can_ask:
         out.say(f"\n  next: {_NEXT}")
