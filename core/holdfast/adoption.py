@@ -19,8 +19,10 @@ from holdfast.safeopen import Folder
 
 _SESSIONS = "sessions"
 #: Means nothing elsewhere, or is made again. An intent to append may name any document and any place in it.
-_OF_ITS_PLACE = frozenset({".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent"})
+_OF_ITS_PLACE = frozenset({".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark"})
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", durable.TEMP_SUFFIX)
+#: Of these the present ones serve, and the others are not missed.
+_REPLACEABLE = ("heartbeats/", "agents/", "redaction.key")
 
 
 @frozen(kw_only=True)
@@ -122,7 +124,7 @@ def _take(state: str, aside: str, name: str) -> str:
         lines = [line for line in data.splitlines() if line and line not in known]
         with durable.lock(f"{target.removesuffix('.jsonl').removesuffix('.log')}.lock"):
             durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
-    else:
+    elif not name.startswith(_REPLACEABLE):
         return "This user's state has one of its own"
     return ""
 

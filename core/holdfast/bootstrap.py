@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, recall, safety
+from holdfast import handoff, losses, recall, safety
 from holdfast.layout import Surface
+from holdfast.losses import Loss
 from holdfast.safety import Marker
 from holdfast.three import FILES
 
@@ -25,12 +26,15 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
 #: Fewer characters than these of a document say nothing.
 _LEAST = 80
+#: Limit of losses that the brief names.
+_LOSSES = 5
 
 
 @frozen(kw_only=True)
 class Brief:
     """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first, and
-    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
+    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD. ``lost`` is stored data that
+    a quick look found missing.
 
     ``str()`` is the text for an agent, no longer than the budget that was asked for.
     """
@@ -43,6 +47,7 @@ class Brief:
     pointers: tuple[str, ...]
     text: str
     files: tuple[tuple[str, str], ...] = ()
+    lost: tuple[Loss, ...] = ()
 
     @property
     def objective(self) -> str:
@@ -73,8 +78,9 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := _read(services, name)))
     notes = tuple((name, _read(services, name)) for name in _newest_notes(services))
     unsafe = tuple(safety.all_unsafe(services.state))
+    lost = tuple(losses.newest(services))
     sections = [
-        ("", _resume(work, unsafe, services.notices)),
+        ("", _resume(work, unsafe, services.notices, lost)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
@@ -91,6 +97,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         pointers=tuple(services.store.backend.where(n) for n in read),
         text=_fit(sections, max_chars, newest_last={name for name, _ in notes}),
         files=files,
+        lost=lost,
     )
 
 
@@ -117,12 +124,21 @@ def _newest_notes(services: Services) -> list[str]:
     return [days[max(days)]] if days else []
 
 
-def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], notices: tuple[str, ...]) -> str:
+def _resume(
+    work: tuple[handoff.Work, ...],
+    unsafe: tuple[Marker, ...],
+    notices: tuple[str, ...],
+    lost: tuple[Loss, ...] = (),
+) -> str:
     lines = ["# Where to go on"]
     for notice in notices:
         lines += ["", notice]
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
+    for loss in lost[:_LOSSES]:
+        lines += ["", f"**MISSING:** {loss.message} {loss.next_step}"]
+    if len(lost) > _LOSSES:
+        lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
         lines += ["", "No work is open."]
     for entry in work:
@@ -140,6 +156,7 @@ def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], notices:
             ("Facts that changed", entry.facts),
             ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
             ("Promised", entry.follow_ups),
+            ("Needed from the operator", entry.needs_operator),
             ("Artifacts", entry.artifacts),
         ):
             if values:

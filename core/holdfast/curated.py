@@ -15,6 +15,20 @@ def bullets(text: str) -> list[str]:
     return [line.strip()[2:].strip() for line in text.splitlines() if line.strip().startswith("- ")]
 
 
+def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
+    """The lines that entries are to replace and that ``text`` does not hold, unless their entry is there already."""
+    there = {duplicate_key(line) for line in bullets(text or "")}
+    return [
+        entry.replaces
+        for entry in entries
+        if entry.replaces and not there & {duplicate_key(_bullet(entry.replaces)), duplicate_key(_bullet(entry.text))}
+    ]
+
+
+def _bullet(text: str) -> str:
+    return " ".join(text.split()).removeprefix("- ").strip()
+
+
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:
     """``text`` with the decided entries. Everything else stays byte for byte.
 
@@ -23,7 +37,7 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
     """
     lines = (text if text and text.strip() else TITLES[surface] + "\n").splitlines()
     for entry in entries:
-        wanted = "- " + " ".join(entry.text.split()).removeprefix("- ").strip()
+        wanted = "- " + _bullet(entry.text)
         keys = [duplicate_key(line.strip()[2:]) if line.strip().startswith("- ") else None for line in lines]
         there = duplicate_key(wanted[2:]) in keys
         old = duplicate_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else None

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
+#: Seconds for ``on_extract`` of a plugin that says EXTRACTS_AT_ONCE: a flush waits for it with its lock held.
+AT_ONCE_S = 5.0
 
 
 class _Answer(NamedTuple):
@@ -119,8 +121,11 @@ class Dispatch:
                         if impl.wrapper or impl.hookwrapper:
                             problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
                         # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
+                        limit_s = deadline_s
+                        if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
+                            limit_s = AT_ONCE_S
                         impl.function = _guarded(  # type: ignore[misc]
-                            impl.function, name, distribution, caller.name, deadline_s, self._deadlines
+                            impl.function, name, distribution, caller.name, limit_s, self._deadlines
                         )
         except (pluggy.PluginValidationError, ValueError) as error:
             problem = str(error).replace("\n", " ")
@@ -204,6 +209,11 @@ class Dispatch:
                 results.append((answer.plugin, got))
         return sorted(results, key=lambda r: r[0]), failures
 
+    def extractors(self) -> dict[str, bool]:
+        """The plugins that implement ``on_extract``, by name, sorted; true for those that are asked within a flush."""
+        found = {impl.plugin_name: _at_once(impl.plugin) for impl in self._manager.hook.on_extract.get_hookimpls()}
+        return dict(sorted(found.items()))
+
     def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
         """What was published. Raises: HookFailed, which fails the flush."""
         from attrs import evolve
@@ -265,6 +275,10 @@ class Dispatch:
                 return ""
             findings += answer.value
         return mask(detail, findings)
+
+
+def _at_once(plugin: object) -> bool:
+    return getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
 
 
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:

@@ -70,6 +70,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
             checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
@@ -214,6 +215,25 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
             yield _bad("documents", error)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Whether what receipts, journals and the store acknowledged is still there."""
+    from holdfast import losses, mending
+
+    found = losses.every(memory.services)
+    if not found:
+        yield _good("stored", "all that was acknowledged is there")
+    if not repair:
+        for loss in found:
+            yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
+        return
+    for done in mending.mend(memory.services, found):
+        if done.whole:
+            yield _good("stored", done.message, repaired=True)
+        else:
+            step = "Restore it from a copy or from git, or let it be flushed again."
+            yield Check(name="stored", outcome=Outcome.FAIL, message=f"{done.message}.", next_step=step)
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:

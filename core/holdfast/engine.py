@@ -114,7 +114,7 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(backend, settled.layout),
+            store=Store(backend, settled.layout, state),
             clock=clock or _system_clock,
             notices=(*notices, *filter(None, [private.notice(state)])),
         )

@@ -130,3 +130,7 @@ class FlushRefused(HoldfastError):
         super().__init__(message, next_step=next_step)
         self.missing = missing
         self.target = target
+
+
+class NothingToFlush(FlushRefused):
+    """The session is empty and no payload was stated, so there is nothing to prove. The session is not UNSAFE."""

@@ -80,11 +80,13 @@ def report(services: Services, *, days: int = 1) -> Report:
     today = services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
+    needed: dict[str, list[Line]] = {}  # by session: the newest word on it counts
     for day in window:
-        _from_note(services, services.layout.name(Surface.DAILY, day), found)
+        _from_note(services, services.layout.name(Surface.DAILY, day), found, needed)
         _from_trail(services, services.layout.name(Surface.TRAIL, day), found)
     _from_automation(services, window, found)
-    _from_handoff(services, found)
+    _from_handoff(services, found, needed)
+    found["What is needed from you"] += [line for lines in needed.values() for line in lines]
     for marker in safety.all_unsafe(services.state):
         found["What is needed from you"].append(
             Line(
@@ -99,14 +101,17 @@ def report(services: Services, *, days: int = 1) -> Report:
     )
 
 
-def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> None:
+def _from_note(services: Services, name: str, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
     document = services.store.read(name)
     if document is None:
         return
     where = services.store.backend.where(name)
     for block in notes.blocks(document.text):
         pointer = f"{where}, {block.title}"
+        if not block.objective:
+            continue  # a summary that came later: its flush has a block of its own
         found["What happened"].append(Line(text=block.objective, pointer=pointer))
+        needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
         for target, labels in (
             ("What happened", ("Fact",)),
             ("What changed", ("Decision",)),
@@ -153,7 +158,7 @@ def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
         )
 
 
-def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:
+def _from_handoff(services: Services, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
     name = services.layout.name(Surface.HANDOFF)
     document = services.store.read(name)
     if document is None:
@@ -167,4 +172,6 @@ def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:
         found["What is needed from you"] += [
             Line(text=f"Promised: {f}", pointer=where) for f in work.follow_ups if f.casefold() != "none"
         ]
-        found["What is needed from you"] += [Line(text=f"Unblock: {b}", pointer=where) for b in blocked]
+        asked = [n for n in work.needs_operator if n.casefold() != "none"]
+        if not work.short or asked:
+            needed[notes.comment(work.session)] = [Line(text=n, pointer=where) for n in asked]

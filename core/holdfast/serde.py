@@ -20,8 +20,9 @@ from cattrs.errors import (
     IterableValidationError,
 )
 
+from holdfast import keyless
 from holdfast.config import Config, PluginConfig, StorageConfig
-from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
 
 T = TypeVar("T")
@@ -175,6 +176,9 @@ def problems(error: BaseException, path: str = "") -> list[str]:
         known = [a.name for a in attrs.fields(error.cl)] if attrs.has(error.cl) else []
         keys = sorted(error.extra_fields)
         return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
+    if isinstance(error, BadValue):
+        told = error.message.removesuffix(".")
+        return [f"{path.removesuffix(error.field).removesuffix('.')}: {told}" if path and path != error.field else told]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__
@@ -219,6 +223,7 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
+    keyless.check(data)
     return structure(data, Config, what=source)
 
 

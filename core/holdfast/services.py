@@ -29,6 +29,8 @@ class Services:
     gate: Gate
     store: Store
     clock: Callable[[], datetime]
+    #: A client waits for an answer, as it does for a hook's: then no model is asked, and what is to be extracted waits.
+    hurried: bool = False
     count_tokens: Callable[[str], int] = tokens.estimate
     notices: tuple[str, ...] = ()
 

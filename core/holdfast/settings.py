@@ -35,7 +35,8 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
     ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
     directory that holds holdfast.toml, ``.holdfast`` or ``.git``, else the working directory. The search stops at the
-    top of the repository (a ``.git`` file or folder). Settings of another user do not make a folder a project, see
+    top of the repository (a ``.git`` file or folder). A git worktree without settings of its own belongs to the project
+    of its main checkout. Settings of another user do not make a folder a project, see
     :func:`foreign_file`. Raises: ConfigError when a folder that was named does not exist.
     """
     env = os.environ if env is None else env
@@ -50,7 +51,10 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
         if any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS):
             return folder
         if os.path.lexists(os.path.join(folder, ".git")):
-            return folder if _obeyed(os.path.join(folder, ".git"), folder, env) else here
+            if not _obeyed(os.path.join(folder, ".git"), folder, env):
+                return here
+            main = _main_checkout(folder)
+            return main if main and any(_obeyed(os.path.join(main, mark), main, env) for mark in _MARKS) else folder
     return here
 
 
@@ -98,6 +102,27 @@ def _is_ours(owner: int, root: str, env: Mapping[str, str] | None) -> bool:
     from holdfast import trust
 
     return trust.record_of(root, env) is not None
+
+
+def _main_checkout(folder: str) -> str:
+    """The main checkout of a git worktree; empty for any other folder, a submodule too.
+
+    Both sides must name each other, as git writes it: an unpacked archive could name a repository that knows nothing
+    of it.
+    """
+    try:
+        git = os.path.realpath(os.path.join(folder, _one_line(os.path.join(folder, ".git")).removeprefix("gitdir: ")))
+        common = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "commondir"))))
+        back = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "gitdir"))))
+    except (OSError, ValueError):
+        return ""
+    known = os.path.dirname(git) == os.path.join(common, "worktrees") and back == os.path.join(folder, ".git")
+    return os.path.dirname(common) if known and os.path.basename(common) == ".git" else ""
+
+
+def _one_line(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read(4096).strip()
 
 
 def config_file(root: str) -> str | None:

@@ -51,19 +51,21 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from attrs import evolve
+
     from holdfast_agents import placing
     from holdfast_agents.clients import needed
 
     if args.plugin_dir is not None:
         return _plugin_dir(args)
-    where = where_of(args)
+    where = evolve(where_of(args), server=_can_serve())
     wanted = needed(args.client, where)
     out = Term()
     if args.show:
         return _show(out, wanted, as_json=args.json)
     done = placing.put_in(wanted.places)
     made, notices = _set_up(where) if where.in_project else ((), ())
-    by_hand = _by_hand(where, wanted)
+    by_hand = _by_hand(where, wanted, done)
     if args.json:
         files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
         told = [{"message": message, "next_step": step} for message, step in notices]
@@ -110,6 +112,13 @@ def named(args: Namespace, where: Where) -> dict[str, str]:
     return {"client": args.client, "scope": where.scope, "root": where.root}
 
 
+def _can_serve() -> bool:
+    """Whether `holdfast mcp` can start: a client reports a server that cannot as an error at each of its starts."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
+
+
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The files made, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast import project, settings
@@ -120,9 +129,7 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
     return done.made, done.notices
 
 
-def _by_hand(where: Where, wanted: Needed) -> list[str]:
-    from importlib.util import find_spec
-
+def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
     from holdfast_agents import program
 
     steps = list(wanted.by_hand)
@@ -132,8 +139,17 @@ def _by_hand(where: Where, wanted: Needed) -> list[str]:
             "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
             "with pipx): until then compaction is blocked and nothing is restored.",
         )
-    if find_spec("mcp") is None:
-        steps.append("For the MCP tools, which are optional: `pip install 'holdfast[mcp]'`.")
+    steps += [
+        f"`{entry}` in {home_short(one.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
+        "holdfast's own, then install again."
+        for one in done
+        for entry in one.left_alone
+    ]
+    if not where.server:
+        steps.append(
+            "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
+            f"`pip install {program.requirement('mcp')}`, then install again."
+        )
     if not where.in_project:
         steps.append(
             "Each project in which you start it gets a memory of its own; `holdfast init` there makes its settings."

@@ -7,14 +7,13 @@ import json
 import os
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 from holdfast_agents import codex_files
 from holdfast_agents.clients import folder
 
-#: Of Codex's recordings, which lie together for all projects, so many of the newest are looked at.
-_NEWEST = 50
-#: Rows of a recording of Claude Code in which a working folder is looked for.
-_FIRST_ROWS = 50
+#: Recordings that may belong to another project: this many of the newest are read, this many rows of each.
+_NEWEST, _FIRST = 50, 10
 
 
 def last(client: str, root: str) -> datetime | None:
@@ -33,8 +32,9 @@ def is_of(client: str, path: str, root: str) -> bool:
         projects = os.path.join(os.path.realpath(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects", "")
         if not real.startswith(projects):
             return False
-        cwd = _first_folder(real)
-        return _is_inside(cwd, root) if cwd else real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
+        if _folders(real):
+            return _is_in(real, root)
+        return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
     if client == "codex":
         sessions = os.path.join(os.path.realpath(codex_files.home()), "sessions", "")
         return real.startswith(sessions) and _is_in(real, root)
@@ -45,28 +45,13 @@ def _claude_name(root: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
 
 
-def _first_folder(path: str) -> str:
-    """The first working folder that a recording of Claude Code names; empty when there is none."""
-    try:
-        with open(path, "rb") as file:
-            for _ in range(_FIRST_ROWS):
-                row = json.loads(file.readline(1_000_000) or b"null")
-                if isinstance(row, dict) and isinstance(row.get("cwd"), str):
-                    return str(row["cwd"])
-    except (OSError, ValueError, RecursionError):
-        pass
-    return ""
-
-
-def _is_inside(cwd: str, root: str) -> bool:
-    real, inside = os.path.realpath(cwd), os.path.realpath(root)
-    return real == inside or real.startswith(inside + os.sep)
-
-
 def _recordings(client: str, root: str) -> list[str]:
     if client == "claude-code":
-        base = glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude"))
-        return glob.glob(os.path.join(base, "projects", _claude_name(root), "*.jsonl"))
+        projects = os.path.join(glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects")
+        name = _claude_name(root)
+        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder's, or of a project named alike
+        newest = sorted(below, key=_changed)[-_NEWEST:]
+        return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
     if client == "codex":
         sessions = os.path.join(glob.escape(codex_files.home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
         newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
@@ -82,10 +67,27 @@ def _changed(path: str) -> float:
 
 
 def _is_in(path: str, root: str) -> bool:
-    """Whether the session's first row says that it was held in ``root`` or below."""
+    """Whether one of the session's first rows says that it was held in ``root`` or below."""
+    return any(_is_inside(cwd, root) for cwd in _folders(path))
+
+
+def _folders(path: str) -> list[str]:
+    """The working folders that the session's first rows name."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            row = json.loads(file.readline(1_000_000))
-        return _is_inside(row["payload"]["cwd"], root)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return False
+            lines = [file.readline(1_000_000) for _ in range(_FIRST)]
+        rows = [json.loads(line) for line in lines if line]
+    except (OSError, ValueError, RecursionError):
+        return []
+    named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in _tables(row)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _tables(row: dict[str, Any]) -> list[dict[str, Any]]:
+    inner = row.get("payload")
+    return [row, inner] if isinstance(inner, dict) else [row]
+
+
+def _is_inside(cwd: str, root: str) -> bool:
+    real, inside = os.path.realpath(cwd), os.path.realpath(root)
+    return real == inside or real.startswith(inside + os.sep)

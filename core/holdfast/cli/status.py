@@ -20,7 +20,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
         )
         + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
-        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE."
+        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
+        "\nstored data is missing; `holdfast doctor` looks for all of it."
     )
 
 
@@ -42,13 +43,14 @@ def run(args: Namespace) -> int:
                 "unsafe": [s.id for s in now.unsafe],
                 "pending": len(now.waiting),
                 "notices": list(now.notices),
+                "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
             }
         )
         return 0 if now.ok else 1
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
     for notice in now.notices:
         out.say(out.wrapped(notice, first=f"{out.mark('warn')} ", rest="  "))
-    if not now.sessions:
+    if not now.sessions and now.ok:
         waiting.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
         return 0
@@ -65,6 +67,7 @@ def run(args: Namespace) -> int:
     if more:
         out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
+    state.say_lost(out, now)
     waiting.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
