@@ -12,14 +12,17 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from holdfast import durable, journal, private, safeopen, statemark
+from holdfast import durable, journal, private, provenance, safeopen, statemark
 from holdfast.errors import Unavailable
 from holdfast.journal import Journal
 from holdfast.safeopen import Folder
 
 _SESSIONS = "sessions"
-#: Means nothing elsewhere, or is made again. An intent to append may name any document and any place in it.
-_OF_ITS_PLACE = frozenset({".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark"})
+#: Means nothing elsewhere, or is made again. An intent to append may name any document and any place in it; the
+#: register of written documents would vouch for what came with a clone.
+_OF_ITS_PLACE = frozenset(
+    {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", provenance.REGISTER}
+)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", durable.TEMP_SUFFIX)
 #: Of these the present ones serve, and the others are not missed.
 _REPLACEABLE = ("heartbeats/", "agents/", "redaction.key")

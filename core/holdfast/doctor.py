@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import discovery, durable, handoff, journal, private, safety, settings
+from holdfast import discovery, durable, handoff, journal, private, provenance, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.layout import Surface
 from holdfast.status import owner
@@ -72,6 +72,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("documents", lambda: _documents(memory))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
+            checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
@@ -217,6 +218,14 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
 
 
+def _provenance(memory: Holdfast) -> Iterator[Check]:
+    """Memory that came with a clone. Silent where there is none."""
+    names, facts = memory.store.withheld()
+    told = provenance.sentence(names, facts=facts)
+    if told:
+        yield _warn("provenance", told, provenance.NEXT_STEP)
+
+
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there."""
     from holdfast import losses, mending
@@ -338,7 +347,7 @@ def _unsafe(state: str) -> Iterator[Check]:
             name="sessions",
             outcome=Outcome.FAIL,
             message=f"{marker.session} is UNSAFE: {marker.error}",
-            next_step=marker.next_step,
+            next_step=marker.way_out,
         )
     if not markers:
         yield _good("sessions", "none is UNSAFE")

@@ -65,6 +65,8 @@ _NEXT_STEPS = {
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
 }
+#: The first words of what is done without writing.
+_ONLY_READING = frozenset({"read", "find", "list", "check", "open"})
 
 
 def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
@@ -73,10 +75,13 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
     code = error.errno or 0
     if isinstance(error, safeopen.UnsafeFile):
         return Unavailable(f"Could not {doing} {name!r}: {error.strerror}.", next_step=error.next_step)
+    step = _NEXT_STEPS.get(code, "Check the file and its folder, then try again.")
+    if code == errno.EACCES and doing.split(maxsplit=1)[0] in _ONLY_READING:
+        step = "Give this user read permission on the file, and access to its folder, then try again."
     reason = os.strerror(code) if code else str(error)
     return Unavailable(
         f"Could not {doing} {name!r}: {reason}.",
-        next_step=_NEXT_STEPS.get(code, "Check the file and its folder, then try again."),
+        next_step=step,
     )
 
 

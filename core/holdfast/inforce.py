@@ -60,7 +60,7 @@ def resolve(
     parted = part(written, outside)
     withheld, project = parted.asked, parted.harmless
     trusted: dict[str, object] = {}
-    if withheld and trust.are_trusted(root, withheld, part(written, {}).asked, env):
+    if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
         withheld, trusted = trusted, withheld
         project = _merged(project, parted.asking)
     strange = tuple(key for key, _ in leaves(parted.strange))

@@ -30,6 +30,7 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("
 _CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
+_MESSAGE = b'{"kind":"message",'
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # what a checkpoint points to
 _SUMMARY = b'{"kind":"summary",'
 _BEGINNING = b'{"kind":"'  # of every line
@@ -213,6 +214,20 @@ class Journal:
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
         return found
+
+    def is_unflushed(self) -> bool:
+        """Whether a message came after the last flush. Reads from the last checkpoint on. Raises: Unavailable."""
+        last = self.last_checkpoint()
+        if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
+            return True
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(last.end if last else 0)
+                return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
+        except (FileNotFoundError, IsADirectoryError):
+            return False
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
 
     def summaries(self, until: int) -> Iterator[Entry]:
         """Records that hold summaries, among them checkpoints, that begin before offset ``until``, in order.

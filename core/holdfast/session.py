@@ -40,8 +40,9 @@ class Session:
 
     def __init__(self, services: Services, session_id: str) -> None:
         self._services = services
-        self.id = session_id
-        self.journal = Journal(services.state, session_id)
+        #: As it is stored: a secret in it is masked.
+        self.id = services.gate.identifier(session_id)
+        self.journal = Journal(services.state, self.id)
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
         #: Payloads that were stated then, which only this object knows, too.

@@ -156,4 +156,4 @@ def owner(path: str) -> str:
 def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:
     from attrs import evolve
 
-    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.next_step)
+    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)

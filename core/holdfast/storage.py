@@ -34,6 +34,7 @@ class Capability(StrEnum):
     HISTORY = "history"
     CONCURRENT_WRITERS = "concurrent-writers"
     LOCAL_FILES = "local-files"
+    REMOTE = "remote"  # everything is on a server, so nothing of it can come with a clone
 
 
 class FactOrder(StrEnum):

@@ -12,9 +12,10 @@ from datetime import datetime
 
 from holdfast.capture import hot_dispatch, message_record
 from holdfast.errors import ConfigError, Refused
-from holdfast.excerpts import BACKGROUND, call_line, clean, result_text, without_injected
+from holdfast.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
 from holdfast.gate import Gate
 from holdfast.journal import Journal, file_stem
+from holdfast.leaves import call_text, result_text
 from holdfast_agents import events
 from holdfast_agents.digests import digest
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 #: How ids of messages begin that a hook journalled.
 MARK = "hook-"
-_FIELDS = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
-_DEPTH = 4
 
 
 def journal(event: Event, root: str) -> str:
@@ -78,6 +77,11 @@ def withheld(refused: Refused) -> str:
     return f"[a text was withheld: a validator refused it ({', '.join(rules) or 'no rule named'})]"
 
 
+def gap(state: str, session: str) -> str:
+    """The file that marks a session of which an event could not be journalled, until its transcript was read."""
+    return os.path.join(state, "agents", f"{file_stem(session)}.gap")
+
+
 def call_digest(call: str) -> str:
     """A client's id of a tool call, as it may be stored."""
     return digest(call)
@@ -97,25 +101,13 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     """Role, text and, where the client has one, the id of what is to be journalled."""
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
-        result = ("tool", result_text(without_injected(output_text(event.output))), "")
-        called = [("assistant", call_line(name, event.arguments, event.cwd), "")]
+        result = ("tool", result_text(event.output, without_injected), "")
+        called = [("assistant", call_text(name, event.arguments, event.cwd), "")]
         return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"
     given = [(part_id, text) for part_id, text in event.parts] or [("", event.text)]
-    said = [(role, without_injected(clean(text)).strip(), clean(part_id)) for part_id, text in given]
+    said = [(role, clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part)) for part, text in given]
     return [(role, text, part_id) for role, text, part_id in said if text]
-
-
-def output_text(output: object, depth: int = _DEPTH) -> str:
-    """A tool's response as text: the fields that tell something, or the texts of its blocks."""
-    if isinstance(output, str):
-        return output
-    if isinstance(output, list) and depth:
-        return "\n".join(filter(None, (output_text(item, depth - 1) for item in output[:200])))
-    if isinstance(output, dict) and depth:
-        told = (output_text(output[name], depth - 1) for name in _FIELDS if name in output)
-        return "\n".join(text for text in told if text.strip())
-    return ""
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

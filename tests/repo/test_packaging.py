@@ -28,11 +28,15 @@ HOT = (
     "durable",
     "errors",
     "gate",
+    "harmless",
     "hooks",
+    "inforce",
     "journal",
     "paths",
     "settings",
     "subject",
+    "trust",
+    "userdir",
 )
 
 

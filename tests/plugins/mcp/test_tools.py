@@ -214,7 +214,17 @@ def test_session__of_a_client_without_hooks__has_its_name(call: Call, project: P
     beat(project, "s-1")
     assert "Session 'some-editor-2'" in call("flush", by="Some Editor/2", **WHOLE)
     assert "Session 'default'" in call("flush", by="", **WHOLE)
-    assert "Session 'mine'" in call("flush", session="mine", **WHOLE)
+    assert "Session 'default'" in call("flush", session="default", by="", **WHOLE)
+
+
+def test_session__that_does_not_exist__is_refused_and_the_real_one_stays_unsaved(call: Call, project: Path) -> None:
+    say(project, "s-1", "Fix it")
+    with pytest.raises(BadValue, match="names no session of this project") as caught:
+        call("flush", session="s-l", **WHOLE)
+    assert "'s-1' (Fix it)" in caught.value.next_step
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == ["s-1"]
+        assert memory.session("s-1").unflushed
 
 
 # who guards
@@ -250,6 +260,7 @@ def test_document__written_before_a_rule_knew_its_secret__is_masked_when_read(pr
 
 
 def test_choose__what_is_given__wins_over_what_is_configured(project: Path) -> None:
+    say(project, "a", "Fix it")
     with Holdfast.open(project) as memory:
         chosen = [
             sessions.choose(memory, given=given, configured=configured, client="x", beat=None)
