@@ -221,7 +221,7 @@ class Journal:
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 file.seek(last.end if last else 0)
                 return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
         except (FileNotFoundError, IsADirectoryError):

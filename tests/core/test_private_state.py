@@ -14,6 +14,7 @@ import pytest
 
 from holdfast import Holdfast, adoption, private, safety, statemark, userdir
 from holdfast.capture import capture
+from holdfast.config import Config, StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, Unavailable
 from holdfast.journal import Journal
 
@@ -432,3 +433,49 @@ def test_command__state_was_put_aside__says_so_with_the_next_step(project: Path,
         [sys.executable, "-m", "holdfast", *words], cwd=project, capture_output=True, text=True, check=False
     )
     assert "trust --adopt-state" in " ".join((ran.stdout + ran.stderr).split()), ran.stdout + ran.stderr
+
+
+# documents and databases
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "facts.jsonl"])
+def test_write__document_with_another_name__the_other_keeps_its_content(
+    project: Path, tmp_path: Path, name: str
+) -> None:
+    """A backup made of hard links, or a link that another user planted: what is appended goes to a file of its own."""
+    with Holdfast.open(project) as memory:
+        memory.store.backend.append("MEMORY.md", "<!-- holdfast:block id=a -->\n- a\n", "# M\n", "a")
+        memory.facts.create("one fact")
+    path = project / ".holdfast" / name
+    os.link(path, tmp_path / "victim")
+    before = (tmp_path / "victim").read_bytes()
+    with Holdfast.open(project) as memory:
+        memory.store.backend.append("MEMORY.md", "<!-- holdfast:block id=b -->\n- b\n", "# M\n", "b")
+        memory.facts.create("another fact")
+        assert memory.facts.count() == 2
+    assert (tmp_path / "victim").read_bytes() == before
+    assert path.stat().st_nlink == 1
+    assert path.read_bytes().startswith(before)
+
+
+@pytest.mark.parametrize("side", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["link", "hard link"])
+def test_sqlite__database_or_a_file_next_to_it_is_a_link__refused_and_untouched(
+    project: Path, tmp_path: Path, side: str, kind: str
+) -> None:
+    config = Config(storage=StorageConfig(backend="sqlite"))
+    with Holdfast.open(project, config=config) as memory:
+        memory.facts.create("one fact")
+    database = project / ".holdfast" / "holdfast.db"
+    victim = tmp_path / "victim"
+    if side:
+        victim.write_bytes(b"")
+    else:
+        database.rename(victim)
+    before = victim.read_bytes()
+    path = database.with_name(database.name + side)
+    path.unlink(missing_ok=True)
+    os.link(victim, path) if kind == "hard link" else path.symlink_to(victim)
+    with pytest.raises(HoldfastError), Holdfast.open(project, config=config) as memory:
+        memory.facts.create("another fact")
+    assert victim.read_bytes() == before
