@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast import durable, safeopen
+from holdfast import durable
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, sha256
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
-from holdfast_file.place import Place, read_bytes
+from holdfast_file.place import Place, is_shared, read_bytes
 
 _INTENT = ""  # no document has this name
 
@@ -35,7 +35,7 @@ class Documents:
                 continue  # an append ended while we looked: the intent may be gone and the bytes be half of it
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
-            text = _text(body, name)
+            text = _text(body, self._place.shown(name))
             return Document(name=name, text=text, revision=sha256(text))
 
     def write(self, name: str, text: str, expected: str | None) -> str:
@@ -69,7 +69,7 @@ class Documents:
             added = _ends_line(before or header) + block
             if not before:
                 self._replace(name, path, _bytes(added, name), new=stored is None)
-            elif _is_shared(path):
+            elif is_shared(path):
                 self._replace(name, path, _bytes(before + added, name), new=False)
                 return sha256(before + added)
             else:
@@ -215,15 +215,6 @@ def _ends_line(text: str) -> str:
 def _inode(path: str) -> int:
     try:
         return os.stat(path, follow_symlinks=False).st_ino
-    except OSError as error:
-        raise durable.unavailable(error, path, "check") from error
-
-
-def _is_shared(path: str) -> bool:
-    """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
-    the other name."""
-    try:
-        return safeopen.is_shared(path)
     except OSError as error:
         raise durable.unavailable(error, path, "check") from error
 

@@ -27,10 +27,11 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast.torn import may_be_torn
 from holdfast_file import mark as marks
+from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
 from holdfast_file.mark import Mark
-from holdfast_file.place import Place, read_at, read_bytes
+from holdfast_file.place import Place, is_shared, read_at, read_bytes
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,9 +39,7 @@ _LOG = logging.getLogger(__name__)
 SPARE_DEAD_LINES: Final = 256
 _ADDED: Final = AddOutcome.ADDED
 _EDIT: Final = "Repair or remove the line in an editor; no fact is written until then."
-_RESTORE: Final = (
-    "Restore the file from a copy or from git; `holdfast doctor --fix` goes on with the facts that are left."
-)
+_RESTORE: Final = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
 #: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
 _Identity: TypeAlias = tuple[int, int, int, int]
@@ -304,7 +303,7 @@ class FactFile:
         self._follow(check=True)
         if self._batch is not None:
             return
-        if self._key is not None and self._is_shared():
+        if self._key is not None and is_shared(self._path):
             self._suspect = True
         if self._short or self._unflushed:
             self._short = self._missing()
@@ -472,6 +471,8 @@ class FactFile:
 
     def _corrupt(self, reason: str, next_step: str = _EDIT) -> Corrupt:
         number = self._lines + 1
+        if reason.startswith("it is not JSON") and repair.damage(self._place):
+            next_step = _RESTORE
         self._forget()  # the next call reads again, and says so again
         return Corrupt(
             f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",
@@ -491,13 +492,6 @@ class FactFile:
         if not S_ISREG(stat.st_mode):
             self._place.inside(self._place.facts)  # raises with the reason
         return _of_stat(stat)
-
-    def _is_shared(self) -> bool:
-        """Whether the file has another name or another owner. Then a new one takes its place here."""
-        try:
-            return safeopen.is_shared(self._path)
-        except OSError as error:
-            raise durable.unavailable(error, self._place.facts, "check") from error
 
     def _known(self, fact_id: str) -> Fact:
         fact = self._index.get(fact_id)

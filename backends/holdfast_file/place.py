@@ -96,14 +96,19 @@ class Place:
         except FileNotFoundError:
             return path
         except NotADirectoryError as error:
-            raise Corrupt(f"A file is where the folder of {name!r} should be.", next_step=_MOVE) from error
+            raise Corrupt(f"A file is where the folder of {self.shown(name)!r} should be.", next_step=_MOVE) from error
         except OSError as error:
             raise durable.unavailable(error, name, "find") from error
         if stat.S_ISLNK(mode):
-            raise Refused(f"{name!r} is a symbolic link.", next_step="Replace the link by the file itself.")
+            raise Refused(f"{self.shown(name)!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not stat.S_ISREG(mode):
-            raise Corrupt(f"What lies at {name!r} is not a file.", next_step=_MOVE)
+            raise Corrupt(f"{self.shown(name)!r} is not a regular file.", next_step=_MOVE)
         return path
+
+    def shown(self, name: str) -> str:
+        """Where ``name`` is, for people: its path from the project's folder."""
+        folder = os.path.relpath(self.folder, self.root).replace(os.sep, "/")
+        return name if folder == "." else f"{folder}/{name}"
 
     def holds(self, real_path: str) -> bool:
         """Whether a path without symbolic links is the root or below it."""
@@ -180,6 +185,15 @@ else:
         except OSError:  # what is missing, or may not be looked at
             return os.path.realpath(path)
         return path
+
+
+def is_shared(path: str) -> bool:
+    """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
+    the other name."""
+    try:
+        return safeopen.is_shared(path)
+    except OSError as error:
+        raise durable.unavailable(error, path, "check") from error
 
 
 def read_bytes(path: str | Path, name: str, *, private: bool = False) -> bytes | None:

@@ -139,13 +139,13 @@ def _add_session(state: str, path: str, data: bytes) -> None:
         if _is_same(state, name, data):
             return
         number += 1
-    durable.replace(Journal(state, name).path, journal.under(data, name))
+    durable.replace(Journal(state, name).path, journal.whole_lines(data, name)[0])
 
 
 def _is_same(state: str, session_id: str, data: bytes) -> bool:
     """Whether the session is what :func:`adopt` makes of ``data``. First lines differ: they hold a random number."""
     own = safeopen.read(Journal(state, session_id).path)
-    return own.partition(b"\n")[2] == journal.under(data, session_id).partition(b"\n")[2]
+    return own.partition(b"\n")[2] == journal.whole_lines(data, session_id)[0].partition(b"\n")[2]
 
 
 def _is_of_its_place(name: str) -> bool:

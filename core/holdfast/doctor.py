@@ -70,6 +70,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
             checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("provenance", lambda: _provenance(memory))
@@ -216,6 +217,17 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
             yield _bad("documents", error)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Documents and facts that a git merge left in two versions, or that were cut. Silent when there are none."""
+    from holdfast import merging
+
+    for found in merging.look(memory.services, repair=repair):
+        if found.repaired:
+            yield _good("conflicts", found.message, repaired=True)
+        else:
+            yield Check(name="conflicts", outcome=Outcome.FAIL, message=found.message, next_step=found.next_step)
 
 
 def _provenance(memory: Holdfast) -> Iterator[Check]:

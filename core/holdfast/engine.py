@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -208,39 +209,57 @@ class Holdfast:
     def session(self, session_id: str = "default") -> Session:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
-        Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
+        Touches nothing else: see :meth:`begin` for the start of a conversation.
         A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
-        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged; Refused and
-        PluginError from the gate.
+        Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
+        journal is damaged; Refused and PluginError from the gate.
         """
+        if not isinstance(session_id, str):
+            raise ValueError(f"a session id must be a str, not {type(session_id).__name__}")  # noqa: TRY004
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
         session_id = self.services.gate.identifier(session_id)
         if not self._sessions:
             import atexit
 
-            self.outbox.send_due()
-            self.end_idle(but=session_id)
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
             self._sessions[session_id] = Session(self.services, session_id)
         return self._sessions[session_id]
+
+    def begin(self, session_id: str = "default") -> Session:
+        """The session of that id at the start of a conversation, after what waits was seen to.
+
+        Other sessions that were left idle (``[session] idle_minutes``) are ended, as far as that succeeds, and what is
+        due to be published is sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        """
+        session = self.session(session_id)
+        self.outbox.send_due()
+        self.end_idle(but=session.id)
+        return session
 
     def sessions(self) -> list[str]:
         """Ids of all sessions that have a journal, sorted."""
         ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
         return sorted(i for i in ids if i)
 
-    def end_idle(self, *, but: str = "") -> list[str]:
+    def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.
 
-        One that cannot be ended is left UNSAFE and logged: another session must not be kept from its work by it.
+        A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further one is begun.
         """
+        from holdfast.status import ended_session
+
         limit = timedelta(minutes=self.config.session.idle_minutes).total_seconds()
         ended = []
+        until = time.monotonic() + limit_s
         for path in journal.session_files(self.services.state):
+            if time.monotonic() > until:
+                break
             try:
                 if self.services.clock().timestamp() - os.stat(path).st_mtime < limit:
+                    continue
+                if ended_session(path) is not None:
                     continue
                 session_id = journal.session_id_of(path)
                 if session_id is None or session_id in (but, *self._sessions):

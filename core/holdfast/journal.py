@@ -254,7 +254,7 @@ class Journal:
         were left out or are missing. Nothing is deleted, and checkpoints point to the same messages as before."""
         with durable.lock(self._lock_path):
             data = self._bytes()
-            whole, lost = _whole_lines(data, self.session_id)
+            whole, lost = whole_lines(data, self.session_id)
             lost = max(lost, self.hint().acknowledged - len(data))
             if lost <= 0:
                 return 0
@@ -408,7 +408,7 @@ def _first_line(session_id: str) -> bytes:
     return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
 
-def _whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
+def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
     """The lines of a journal that are whole, and how many bytes were left out."""
     lost = 0
 
@@ -468,9 +468,21 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def under(data: bytes, session_id: str) -> bytes:
-    """The whole lines of a journal's ``data`` as a journal of another session."""
-    return _whole_lines(data, session_id)[0]
+def last_record(path: str) -> dict[str, Any] | None:
+    """The last record of a journal whose hint says that it is the last checkpoint and nothing is missing, else None.
+
+    Reads only this record.
+    """
+    try:
+        with safeopen.reader(path.removesuffix(".jsonl") + ".hint") as file:
+            offset, acknowledged = map(int, file.read(40).split())
+        with safeopen.reader(path) as file:
+            if os.fstat(file.fileno()).st_size != acknowledged:
+                return None
+            file.seek(offset)
+            return decode(file.read().removesuffix(b"\n"))
+    except (OSError, ValueError):
+        return None
 
 
 def session_files(state: str, *, missing: bool = False) -> list[str]:
@@ -489,8 +501,7 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
-    """The session that a journal file belongs to, or None when its first line is not whole. Raises: Unavailable, also
-    when the file is not this user's, unless ``private`` is false."""
+    """The session of a journal file, None when its first line is not whole. Raises: Unavailable."""
     try:
         with safeopen.reader(path, private=private) as file:
             record = decode(file.readline().rstrip(b"\n"))

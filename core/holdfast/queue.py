@@ -85,6 +85,7 @@ class Queue:
         self._rules = rules
         self._path = os.path.join(state, _FILE)
         self._log = os.path.join(state, _LOG)
+        self._damaged: list[bytes] = []  # lines that could not be read, by the last look at the file
         #: What this object gave up, oldest first; :meth:`log` tells what anybody did.
         self.given_up: list[GivenUp] = []
 
@@ -263,15 +264,19 @@ class Queue:
         except OSError as error:
             raise durable.unavailable(error, self._path, "read") from error
         items = []
+        self._damaged = []
         for line in lines:
             try:
                 items.append(structure(journal.decode(line), Waiting, what="A waiting turn", error=Corrupt))
             except Corrupt:
-                logger.warning("a line of state/%s cannot be read and is passed over", _FILE)
+                self._damaged.append(line)
+                logger.warning("a line of state/%s cannot be read; it is kept and passed over", _FILE)
         return items
 
     def _write(self, items: Sequence[Waiting]) -> None:
-        if items:
-            durable.replace(self._path, b"".join(journal.encode(unstructure(item)) for item in items))
+        """``items``, and behind them what :meth:`_read` could not read: it is damaged, not gone."""
+        if items or self._damaged:
+            lines = [journal.encode(unstructure(item)) for item in items]
+            durable.replace(self._path, b"".join([*lines, *(line + b"\n" for line in self._damaged)]))
         else:
             durable.remove(self._path)

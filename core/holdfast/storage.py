@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
@@ -121,6 +121,14 @@ def _problem(name: str) -> str:
     return ""
 
 
+class Damage(NamedTuple):
+    """Damage that can be repaired, with the bytes as they are."""
+
+    message: str
+    next_step: str
+    data: bytes
+
+
 class StorageBackend(ABC):
     """Documents and facts, durable on return. See docs/storage-contract.md.
 
@@ -224,6 +232,13 @@ class StorageBackend(ABC):
         """How many facts were stored durably and are missing, although none of these calls removed them: the file was
         cut, replaced or deleted. 0 where the backend cannot know."""
         return 0
+
+    def facts_damage(self) -> Damage | None:
+        """Damage to the stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
+        return None
+
+    def repair_facts(self) -> None:  # noqa: B027 - most backends have nothing to repair
+        """Repair that damage: every whole line of both sides is kept, once. The caller has kept a copy."""
 
     def accept_facts(self) -> None:  # noqa: B027 - most backends do not count
         """Take the facts as they are now: :meth:`lost_facts` is 0 from here on."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import update
+from holdfast import conflicts, update
 from holdfast.derived import Derived
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.layout import Surface
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: What a document of no known surface is shown to validators as.
 OTHER = "other"
+FIX = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
@@ -83,6 +84,10 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             )
             continue
         checked.append(name)
+        findings += [
+            Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name, line=found.first)
+            for found in conflicts.find(document.text)
+        ]
         surface = services.layout.surface_of(name) or OTHER
         found = services.gate.findings(Subject(surface, name, document.text, stored=True))
         found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]

@@ -42,6 +42,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
     if event.source != "compact":
         reconcile(memory, event)
         memory.outbox.send_due()
+        memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     unsafe = services.gate.outgoing(_unsafe(memory), surface="daily")
     head = [unsafe.partition("\n")[0], _session_line(event), _lost(services, event.session)]
     text = "\n\n".join(filter(None, head))

@@ -14,6 +14,8 @@ from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.models import CuratedDecision
 from holdfast.safety import State
+from holdfast.session import Session
+from holdfast.status import status
 from holdfast.tokens import estimate
 
 
@@ -24,6 +26,12 @@ def files(project: Path) -> set[str]:
 def talk(session, *texts: str) -> None:
     for number, text in enumerate(texts):
         session.add("assistant" if number % 2 else "user", text)
+
+
+def test_session__id_that_is_not_a_string__is_a_value_error(opened):
+    for given in (5, None, b"s", ["s"]):
+        with pytest.raises(ValueError, match="must be a str"):
+            opened().session(given)
 
 
 # what it holds
@@ -406,10 +414,12 @@ def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, no
     journal = project / ".holdfast" / "state" / "sessions" / "idle.jsonl"
     os.utime(journal, (clock().timestamp(), clock().timestamp()))
     clock.tick(minutes=119)
-    opened().session("new")
+    opened().begin("new")
     assert note() == ""
     clock.tick(minutes=2)
-    opened().session("new")
+    opened().session("new").add("user", "this session only")
+    assert note() == "", "to use a session touches no other"
+    opened().begin("new")
     assert "left alone" in note()
     assert opened().session("idle").ended
 
@@ -421,6 +431,25 @@ def test_end_idle__one_session_cannot_be_ended__the_other_goes_on(opened, clock,
     clock.tick(days=400)
     (project / ".holdfast" / "state" / "sessions" / "a.jsonl").write_bytes(b"damage\n\nmore damage\n")
     assert opened().end_idle() == ["b"]
+
+
+def test_status__sessions_that_ended__only_their_last_record_is_read(opened, monkeypatch, project):
+    memory = opened()
+    for name in ("one", "Two!"):
+        with memory.session(name) as session:
+            session.add("user", "hello")
+    memory.session("three").add("user", "not flushed")
+    full = status(memory.services)
+    read = []
+    monkeypatch.setattr("holdfast.status.Session", lambda services, name: read.append(name) or Session(services, name))
+    assert status(opened().services).sessions == full.sessions
+    assert read == ["three"]
+    for hint in project.rglob("*.hint"):
+        hint.unlink()
+    assert status(opened().services).sessions == full.sessions
+    with memory.session("one") as session:
+        session.add("user", "more")
+    assert [s.ended for s in status(opened().services).sessions] == [False, True, True]
 
 
 # injection
@@ -543,3 +572,25 @@ def test_drop__another_process_adds_during_the_flush__what_was_added_stays(opene
 
 def test_decision__none_given__is_the_literal_none():
     assert CuratedDecision().is_none
+
+
+# nothing to drop
+
+
+def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payload, project):
+    session = opened().session("s")
+    for number in range(20):
+        talk(session, f"question {number}")
+        assert len(session.trim(100_000)) == number + 1
+        assert len(session.compact(keep_last=100)) == number + 1
+    assert not list(project.glob(".holdfast/memory/*.md"))
+    assert session.state is State.DIRTY
+    assert len(session.compact(keep_last=100, payload=payload())) == 20
+    assert "question 19" in note(), "a payload is saved whatever is dropped"
+
+
+def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
+    session, other = opened().session("s"), opened().session("s")
+    talk(other, "one", "two", "three")
+    assert [m.text for m in session.compact(keep_last=1)] == ["three"]
+    assert "one" in note()

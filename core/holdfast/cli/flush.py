@@ -70,6 +70,7 @@ def run(args: Namespace) -> int:
         except FlushRefused:
             _say_blocked(session, args.reason)
             raise
+        memory.end_idle(but=session.id)
         if args.json:
             out.json(receipt.as_table(got))
         else:
