@@ -1,7 +1,8 @@
 """Writing local files so that a yes means durable: the one place that knows about fsync.
 
 Shared by the journal and the file backend. It runs at every agent event, so it imports nothing but ``os`` and the
-platform's lock call. Each function either did all it says and the result survives a power cut, or raises
+platform's lock call. No path that it writes to may have a symbolic link in it, see :mod:`holdfast.safeopen`: resolve
+the user's own links before. Each function either did all it says and the result survives a power cut, or raises
 :class:`~holdfast.errors.Unavailable` naming the file and the next step, having put back what it could. None of them
 locks: callers that share a file hold :func:`lock` around reading and writing.
 
@@ -18,8 +19,11 @@ import sys
 import time
 from _thread import allocate_lock
 from operator import attrgetter
+from stat import S_IMODE, S_ISDIR, S_ISLNK
 
+from holdfast import safeopen
 from holdfast.errors import Unavailable
+from holdfast.safeopen import Folder
 
 TYPE_CHECKING = False  # as typing has it, without the import
 if TYPE_CHECKING:
@@ -41,10 +45,10 @@ else:
 
 #: How names of unfinished temporary files begin and end; a crash can leave one behind, nothing ever reads it.
 TEMP_PREFIX, TEMP_SUFFIX = ".holdfast-", ".tmp"
+#: The mode of a folder whose name may not be durable yet.
+_UNSETTLED = 0o1700
 
 _file_of: Callable[[os.stat_result], tuple[int, int]] = attrgetter("st_dev", "st_ino")
-_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
-_BINARY: int = getattr(os, "O_BINARY", 0)  # and has this one
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 _NEXT_STEPS = {
     errno.ENOSPC: "Free some disk space, then try again.",
@@ -56,7 +60,7 @@ _NEXT_STEPS = {
     errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
     errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
     errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
-    errno.ELOOP: "Replace the symbolic link by a real file, then try again.",
+    errno.ELOOP: "Replace the symbolic link by a real file or folder, then try again.",
     errno.EIO: "The disk reported an error: check it, then try again.",
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
@@ -69,6 +73,8 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
     """What went wrong for a person: ``doing`` is a phrase like "append to"; the file is named without its folder."""
     name = os.path.basename(os.fspath(path)) or os.fspath(path)
     code = error.errno or 0
+    if isinstance(error, safeopen.UnsafeFile):
+        return Unavailable(f"Could not {doing} {name!r}: {error.strerror}.", next_step=error.next_step)
     step = _NEXT_STEPS.get(code, "Check the file and its folder, then try again.")
     if code == errno.EACCES and doing.split(maxsplit=1)[0] in _ONLY_READING:
         step = "Give this user read permission on the file, and access to its folder, then try again."
@@ -136,7 +142,25 @@ class Lock:
         return held
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o600)
+        return safeopen.open_fd(self._path, os.O_RDWR | os.O_CREAT)
+
+
+class FolderLock(Lock):
+    """A :func:`lock` on the folder ``path`` itself, which needs no file in it. Windows has none: it excludes nobody
+    there."""
+
+    def _try(self) -> bool:
+        return sys.platform == "win32" or super()._try()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if sys.platform != "win32":
+            super().__exit__(kind, value, traceback)
+
+    def _open(self) -> int:
+        with Folder(self._path, syncable=True) as folder:
+            return os.dup(folder.fd)
 
 
 class KeptLock(Lock):
@@ -207,7 +231,10 @@ class KeptLock(Lock):
     def _drop(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            try:  # noqa: SIM105 - importing contextlib costs more than all of this module
+                os.close(fd)
+            except OSError:  # other code in this process has closed it
+                pass
 
 
 #: Who is told of forks, by id.
@@ -243,61 +270,80 @@ def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
     return Lock(path, timeout_s)
 
 
-def replace(path: PathArg, data: bytes, *, mode: int = 0o600) -> None:
+def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True) -> None:
     """Make ``data`` the whole content of ``path``, new or not. A crash leaves the old content or the new, whole.
 
-    Raises: Unavailable; the old content is still there, except that after a failed flush of the *folder* the new
-    content is already visible and not known to be durable.
+    Without ``flush`` a power cut may lose the new content. Raises: Unavailable; the old content is still there, except
+    that after a failed flush of the *folder* the new content is already visible and not known to be durable.
     """
-    target = os.fspath(path)
-    temp = os.path.join(os.path.dirname(target), f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMP_SUFFIX}")
+    target = os.path.abspath(path)
+    temp = f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMP_SUFFIX}"
     try:
-        renamed = False
-        try:
-            fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, mode)
+        with Folder(os.path.dirname(target), syncable=True) as folder:
+            renamed = False
             try:
-                _write_all(fd, data)
-                _flush(fd)
+                fd = folder.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+                try:
+                    _write_all(fd, data)
+                    if flush:
+                        _flush(fd)
+                finally:
+                    os.close(fd)
+                folder.replace(temp, os.path.basename(target))
+                renamed = True
             finally:
-                os.close(fd)
-            os.replace(temp, target)
-            renamed = True
-        finally:
-            if not renamed:
-                _unlink_quietly(temp)
+                if not renamed:
+                    _unlink_quietly(folder, temp)
+            if flush:
+                _sync_names(folder)
     except OSError as error:
         raise unavailable(error, target, "write") from error
-    fsync_dir(os.path.dirname(target))
 
 
-def append(path: PathArg, data: bytes, *, mode: int = 0o600) -> int:
+def append(
+    path: PathArg,
+    data: bytes,
+    *,
+    mode: int = 0o600,
+    private: bool = True,
+    flush: bool = True,
+    settled: bool = False,
+) -> int:
     """Add ``data`` at the end of ``path``, made when missing. Returns the offset at which the data begins.
 
+    The name of a new or empty file is durable before the first byte is in it: a file with content needs no flush of its
+    folder, even when the process that made it was killed. ``settled``: the caller sees to that for an empty file.
+    Without ``flush`` a power cut may lose the data.
     Raises: Unavailable; the file is cut back to its old length, and removed when it was new. Should that fail too,
     part of the data stays behind: callers recognise such a torn tail by their framing and cut it.
     """
-    target = os.fspath(path)
-    flags = os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _BINARY
+    target = os.path.abspath(path)
+    name = os.path.basename(target)
+    flags = os.O_WRONLY | os.O_APPEND
     try:
-        try:
-            fd, new = os.open(target, flags), False
-        except FileNotFoundError:
-            fd, new = os.open(target, flags | os.O_CREAT, mode), True
-        done = False
-        offset = 0
-        try:
-            offset = os.fstat(fd).st_size
-            _write_all(fd, data)
-            _flush(fd)
-            if new:
-                fsync_dir(os.path.dirname(target))
-            done = True
-        finally:
+        with Folder(os.path.dirname(target), syncable=True) as folder:
             try:
-                if not done:
-                    _cut_back(fd, offset, target, new=new)
+                fd, new = folder.open(name, flags, mode, private=private), False
+            except FileNotFoundError:
+                fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
+            done = False
+            offset = 0
+            try:
+                offset = os.fstat(fd).st_size
+                if flush and (new or not (offset or settled)):
+                    _sync_names(folder)
+                _write_all(fd, data)
+                if flush:
+                    _flush(fd)
+                done = True
             finally:
-                os.close(fd)
+                try:
+                    if not done:
+                        _cut_back(fd, offset)
+                        if new:
+                            _unlink_quietly(folder, name)
+                finally:
+                    os.close(fd)
     except OSError as error:
         raise unavailable(error, target, "append to") from error
     return offset
@@ -318,15 +364,15 @@ def append_open(fd: int, path: PathArg, data: bytes, *, size: int) -> None:
             done = True
         finally:
             if not done:
-                _cut_back(fd, size, os.fspath(path), new=False)
+                _cut_back(fd, size)
     except OSError as error:
         raise unavailable(error, path, "append to") from error
 
 
-def truncate(path: PathArg, length: int) -> None:
+def truncate(path: PathArg, length: int, *, private: bool = True) -> None:
     """Cut ``path`` to its first ``length`` bytes, durably. Raises: Unavailable."""
     try:
-        fd = os.open(path, os.O_WRONLY | _NOFOLLOW | _BINARY)
+        fd = safeopen.open_fd(path, os.O_WRONLY, private=private)
         try:
             os.ftruncate(fd, length)
             _flush(fd)
@@ -336,28 +382,30 @@ def truncate(path: PathArg, length: int) -> None:
         raise unavailable(error, path, "cut") from error
 
 
-def sync(path: PathArg) -> None:
+def sync(path: PathArg, *, private: bool = True) -> None:
     """Make durable what another process, perhaps a killed one, wrote to ``path``. Raises: Unavailable."""
     try:
-        fd = os.open(path, (os.O_RDWR if sys.platform == "win32" else os.O_RDONLY) | _NOFOLLOW | _BINARY)
+        fd = safeopen.open_fd(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY, private=private)
         try:
             _flush(fd)
         finally:
             os.close(fd)
     except OSError as error:
         raise unavailable(error, path, "flush") from error
-    fsync_dir(os.path.dirname(os.fspath(path)))
+    fsync_dir(os.path.dirname(os.path.abspath(path)))
 
 
 def remove(path: PathArg) -> None:
-    """Remove ``path`` durably; one that is missing is fine. Raises: Unavailable."""
+    """Remove ``path`` durably; a missing file is not an error. Raises: Unavailable."""
+    target = os.path.abspath(path)
     try:
-        os.unlink(path)
+        with Folder(os.path.dirname(target), syncable=True) as folder:
+            folder.unlink(os.path.basename(target))
+            _sync_names(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         raise unavailable(error, path, "remove") from error
-    fsync_dir(os.path.dirname(os.fspath(path)))
 
 
 def retire(path: PathArg) -> None:
@@ -368,37 +416,58 @@ def retire(path: PathArg) -> None:
 
 
 def make_private_dir(path: PathArg) -> None:
-    """Make the folder ``path`` and its missing parents, mode 0700, durably. Raises: Unavailable."""
+    """Make the folder ``path`` and its missing parents, mode 0700 whatever the umask, durably. Raises: Unavailable.
+
+    A folder of ours has the sticky bit until its name is durable, so that the next process finishes the work of one
+    that was killed in between.
+    """
     target = os.path.abspath(path)
-    missing: list[str] = []
-    while not os.path.isdir(target):
-        missing.append(target)
-        target = os.path.dirname(target)
-    for folder in reversed(missing):
-        try:
-            os.mkdir(folder, 0o700)
-        except FileExistsError as error:
-            if not os.path.isdir(folder):  # it may just have been made by another process
-                raise unavailable(error, folder, "make the folder") from error
-        except OSError as error:
-            raise unavailable(error, folder, "make the folder") from error
-        fsync_dir(os.path.dirname(folder))
+    try:
+        found = safeopen.stat(target)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        above = os.path.dirname(target)
+        if above == target:
+            raise unavailable(error, target, "make the folder") from error
+        make_private_dir(above)
+    except OSError as error:
+        raise unavailable(error, target, "make the folder") from error
+    else:
+        if S_ISLNK(found.st_mode):
+            raise unavailable(OSError(errno.ELOOP, os.strerror(errno.ELOOP)), target, "make the folder")
+        if not S_ISDIR(found.st_mode):
+            raise unavailable(OSError(errno.EEXIST, os.strerror(errno.EEXIST)), target, "make the folder")
+        if S_IMODE(found.st_mode) != _UNSETTLED:
+            return
+    try:
+        with Folder(os.path.dirname(target), syncable=True) as parent:
+            try:
+                parent.make(os.path.basename(target), _UNSETTLED)
+            except FileExistsError:  # by another process, perhaps a killed one
+                if not S_ISDIR(parent.stat(os.path.basename(target)).st_mode):
+                    raise
+            _sync_names(parent)
+            parent.chmod(os.path.basename(target), 0o700)
+    except OSError as error:
+        raise unavailable(error, target, "make the folder") from error
 
 
 def fsync_dir(path: PathArg) -> None:
     """Make names that were added to, removed from or renamed in the folder ``path`` durable. Raises: Unavailable."""
     if sys.platform == "win32":
         return  # folders cannot be opened there; NTFS journals names by itself
-    folder = os.fspath(path) or "."
     try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        with Folder(path, syncable=True) as folder:
+            _sync_names(folder)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # some network file systems cannot, and say so like this
-            raise unavailable(error, folder, "flush the folder") from error
+        raise unavailable(error, path, "flush the folder") from error
+
+
+def _sync_names(folder: Folder) -> None:
+    """Raises: Unavailable."""
+    try:
+        folder.sync()
+    except OSError as error:
+        raise unavailable(error, folder.path, "flush the folder") from error
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -419,19 +488,17 @@ def _flush(fd: int) -> None:
     os.fsync(fd)
 
 
-def _cut_back(fd: int, length: int, path: str, *, new: bool) -> None:
+def _cut_back(fd: int, length: int) -> None:
     """Undo a failed append as far as the disk lets us; the caller raises the error that led here."""
-    try:  # noqa: SIM105 - importing contextlib costs more than all of this module
+    try:  # noqa: SIM105 - as above
         os.ftruncate(fd, length)
     except OSError:
         pass
-    if new:
-        _unlink_quietly(path)
 
 
-def _unlink_quietly(path: str) -> None:
+def _unlink_quietly(folder: Folder, name: str) -> None:
     try:  # noqa: SIM105 - as above
-        os.unlink(path)
+        folder.unlink(name)
     except OSError:
         pass
 

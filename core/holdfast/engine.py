@@ -11,7 +11,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, inforce, journal, options, safety, settings
+from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
@@ -82,14 +82,16 @@ class Holdfast:
         project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
-        Nothing is written.
+        Nothing is written, except that private state that this user did not make is put aside.
         Raises: ConfigError, NotTrusted when such settings decide where memory is stored; PluginNotFound and
         PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
-        state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
+        state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
+        private.check(state)
+        tracked.check(folder, state)
         found = discovery.scan()
         dispatch = Dispatch()
         dispatch.load(
@@ -122,7 +124,7 @@ class Holdfast:
                 Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
             ),
             clock=clock or _system_clock,
-            notices=notices,
+            notices=(*notices, *filter(None, [private.notice(state)])),
         )
         return cls(services, found)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from holdfast import durable, journal, private
+from holdfast import durable, journal, private, safeopen
 from holdfast.errors import Corrupt, HoldfastError, NotFound, Unavailable
 from holdfast.serde import structure, unstructure
 
@@ -182,7 +182,7 @@ class Outbox:
 
     def _lines(self) -> list[bytes]:
         try:
-            with open(self._path, "rb") as file:
+            with safeopen.reader(self._path) as file:
                 return file.read().splitlines(keepends=True)
         except FileNotFoundError:
             return []

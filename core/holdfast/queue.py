@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, journal, private
+from holdfast import durable, journal, private, safeopen
 from holdfast.config import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.models import Turn
@@ -235,7 +235,7 @@ class Queue:
 
     def _logged(self) -> list[bytes]:
         try:
-            with open(self._log, "rb") as file:
+            with safeopen.reader(self._log) as file:
                 return [line for line in file.read().split(b"\n") if line]
         except FileNotFoundError:
             return []
@@ -257,7 +257,7 @@ class Queue:
 
     def _read(self) -> list[Waiting]:
         try:
-            with open(self._path, "rb") as file:
+            with safeopen.reader(self._path) as file:
                 lines = file.read().splitlines()
         except FileNotFoundError:
             return []

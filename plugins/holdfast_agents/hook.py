@@ -269,10 +269,11 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import inforce, settings
+        from holdfast import inforce, private, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, settings.state_folder(inforce.hot(root)))
+        self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
+        private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
