@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 from holdfast import discovery, journal, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
-from holdfast.errors import HoldfastError
+from holdfast.errors import BadValue, HoldfastError
 from holdfast.gate import Gate, clean
 from holdfast.services import Services
 from holdfast.session import Session
@@ -193,6 +193,8 @@ class Holdfast:
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
         Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged.
         """
+        if not isinstance(session_id, str):
+            raise BadValue("session_id", f"cannot be of type {type(session_id).__name__}", next_step="Give a string.")
         if not session_id.strip() or clean(session_id) != session_id:
             raise ValueError("a session needs an id without control characters")
         if not self._sessions:
@@ -476,6 +478,7 @@ class Holdfast:
         self.close()
 
     def _at_exit(self) -> None:
+        self.services.hurried = True  # who ends a program does not wait for a model
         for session in self._sessions.values():
             try:
                 if session.unflushed:

@@ -190,6 +190,7 @@ class _Call:
 
         with Holdfast.open(root) as memory:
             self.state = memory.services.state
+            memory.services.hurried = True  # a client waits for the answer: models are asked by others, later
             self._beat(event)
             if event.kind == events.START:
                 from holdfast_agents import restore

@@ -310,7 +310,7 @@ def test_handoff__two_sessions_with_open_work__both_stay(opened, payload):
         ("What changed", "Use a lock"),
         ("What changed", "**status** owner/repo#12: in review"),
         ("What is blocked", "CI is red"),
-        ("What is needed from you", "Unblock: CI is red"),
+        ("What is needed from you", "Renew the certificate"),
         ("What is needed from you", "Promised: Tell Ana"),
         ("Where the proof lives", "owner/repo#12"),
     ],
@@ -330,7 +330,7 @@ def test_report__every_claim__points_to_a_file_that_holds_it(flushed, project):
         for line in lines:
             path = project / line.pointer.split(",")[0]
             assert path.is_file()
-            text = line.text.removeprefix("Unblock: ").removeprefix("Promised: ").removeprefix("Daily note of ")
+            text = line.text.removeprefix("Promised: ").removeprefix("Daily note of ")
             assert text in path.read_text() or text in line.pointer
 
 
