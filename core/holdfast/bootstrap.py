@@ -74,7 +74,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     notes = tuple((name, _read(services, name)) for name in _newest_notes(services))
     unsafe = tuple(safety.all_unsafe(services.state))
     sections = [
-        ("", _resume(work, unsafe)),
+        ("", _resume(work, unsafe, services.notices)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
@@ -117,8 +117,10 @@ def _newest_notes(services: Services) -> list[str]:
     return [days[max(days)]] if days else []
 
 
-def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...]) -> str:
+def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...], notices: tuple[str, ...]) -> str:
     lines = ["# Where to go on"]
+    for notice in notices:
+        lines += ["", notice]
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     if not work:

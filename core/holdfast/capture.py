@@ -99,16 +99,15 @@ def capture(
 
 
 def hot_dispatch(root: str, env: Mapping[str, str] | None = None) -> tuple[Dispatch, str]:
-    """The enabled plugins and the private folder, from the settings as written.
+    """The enabled plugins and the private folder, from the settings in force.
 
     Reads the same keys as :class:`holdfast.config.Config` and checks only what it uses; a test holds the two together.
     """
-    from holdfast import discovery, settings
+    from holdfast import discovery, inforce, settings
     from holdfast.dispatch import Dispatch, PluginSettings
 
-    data, source = settings.raw(root)
-    with _as_config_error(source):
-        settings.apply_overrides(data, env)
+    data = inforce.hot(root, env)
+    with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in settings.DEFAULT_PLUGINS if name not in tables}, **tables}
         state = os.path.join(root, settings.state_folder(data))

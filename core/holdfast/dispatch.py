@@ -74,6 +74,8 @@ class Dispatch:
             try:
                 entry = choose(found, PLUGINS, plugin.name)
                 obj = import_object(entry)
+                if plugin.settings:
+                    _check_keys(obj, plugin, entry)
                 if isinstance(obj, type):
                     context = PluginContext(plugin.name, plugin.settings, root, state)
                     obj = _instantiate(obj, context, entry)
@@ -289,6 +291,15 @@ def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
             f"{entry.name!r} ({entry.distribution}) cannot be started: {type(error).__name__}: {error}.",
             next_step=f"Check `[plugins.{entry.name}]` in holdfast.toml.",
         ) from error
+
+
+def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
+    from holdfast.options import check_plugin
+
+    try:
+        check_plugin(plugin, given.name, given.settings)
+    except HoldfastError as error:
+        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
 
 
 def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:

@@ -61,7 +61,8 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     if checks[0].outcome is Outcome.FAIL:
         return checks
     checks += _guard("plugins", lambda: _plugins(root))
-    state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
+    checks += _trust(root)
+    state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
@@ -115,6 +116,13 @@ def _config(root: str) -> Check:
         return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
     except HoldfastError as error:
         return _bad("settings", error)
+
+
+def _trust(root: str) -> list[Check]:
+    from holdfast import inforce
+
+    lines = inforce.notices(inforce.resolve(root))
+    return [_warn("trust", message, next_step) for message, next_step in lines]
 
 
 def _plugins(root: str) -> Iterator[Check]:

@@ -100,7 +100,7 @@ class Documents:
         return next((w for w in entries if w.session == self.session_id and w.is_open), None)
 
     def write_curated(self, payload: Payload, last: Receipt | None) -> None:
-        """Add the decided lines to curated memory; only the missing ones when the flush of ``last`` is written again."""
+        """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones."""
         decision = payload.curated
         if decision is None or decision.is_none:
             return

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, journal, safety, settings
+from holdfast import discovery, inforce, journal, options, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import BadValue, HoldfastError
@@ -50,6 +50,14 @@ def _system_clock() -> datetime:
     return datetime.now().astimezone()
 
 
+def _settled(root: str, *, lenient: bool) -> tuple[Config, tuple[str, ...]]:
+    """The settings in force, and a sentence for each kind that is not. Raises: ConfigError, NotTrusted."""
+    found = inforce.resolve(root, lenient=lenient)
+    config = settings.structured(found, lenient=lenient)
+    inforce.require_places(found)
+    return config, tuple(" ".join(notice) for notice in inforce.notices(found, names=False))
+
+
 class Holdfast:
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
@@ -71,16 +79,21 @@ class Holdfast:
         config: Config | None = None,
         clock: Callable[[], datetime] | None = None,
         plugins: Iterable[tuple[str, object]] = (),
+        lenient: bool = False,
     ) -> Self:
         """Open the project at ``root`` (default: ``HOLDFAST_ROOT``, else found from the working directory).
 
-        ``config`` replaces what the files say; ``clock`` returns an aware time; ``plugins`` are ``(name, object)``
-        pairs registered beside the installed ones. Nothing is written.
-        Raises: ConfigError; PluginNotFound and PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
+        ``config`` replaces what the files say and is fully in force, as the caller's own word; settings of the
+        project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
+        ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
+        of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
+        Nothing is written.
+        Raises: ConfigError, NotTrusted when such settings decide where memory is stored; PluginNotFound and
+        PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled = config if config is not None else settings.load(folder)
+        settled, notices = (config, ()) if config is not None else _settled(folder, lenient=lenient)
         state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
         found = discovery.scan()
         dispatch = Dispatch()
@@ -96,7 +109,10 @@ class Holdfast:
         for name, plugin in plugins:
             dispatch.register(plugin, name)
         entry = discovery.choose(found, discovery.BACKENDS, settled.storage.backend)
-        backend = dispatch.storage_backend(discovery.import_object(entry), entry, settled.storage, Path(folder))
+        module = discovery.import_object(entry)
+        if settled.storage.options:
+            options.check_storage(module, settled.storage.options, found)
+        backend = dispatch.storage_backend(module, entry, settled.storage, Path(folder))
         services = Services(
             root=folder,
             state=state,
@@ -106,6 +122,7 @@ class Holdfast:
             gate=Gate(dispatch),
             store=Store(backend, settled.layout, state),
             clock=clock or _system_clock,
+            notices=notices,
         )
         return cls(services, found)
 

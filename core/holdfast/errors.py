@@ -34,6 +34,10 @@ class ConfigError(HoldfastError, ValueError):
     exit_code = 2
 
 
+class NotTrusted(ConfigError):
+    """What came with the project needs the user's trust first: see ``holdfast trust``."""
+
+
 class BadValue(HoldfastError, ValueError):
     """A caller's value cannot be used; ``field`` names it, and the message begins with the name."""
 

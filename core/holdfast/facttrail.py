@@ -23,7 +23,8 @@ _FILE = "facts.log.jsonl"
 
 @frozen(kw_only=True)
 class Departure:
-    """``event`` is evicted, deleted or updated, or kept after an update that did not happen. ``by`` is the id of the fact that took the place of an evicted one."""
+    """``event`` is evicted, deleted or updated, or kept after an update that did not happen. ``by`` is the id of the
+    fact that took the place of an evicted one."""
 
     at: datetime
     event: str

@@ -18,7 +18,8 @@ from holdfast.store import Store
 
 @define(kw_only=True)
 class Services:
-    """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time."""
+    """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
+    sentences on settings of the project that are not in force."""
 
     root: str
     state: str
@@ -31,6 +32,7 @@ class Services:
     #: A client waits for an answer, as it does for a hook's: then no model is asked, and what is to be extracted waits.
     hurried: bool = False
     count_tokens: Callable[[str], int] = tokens.estimate
+    notices: tuple[str, ...] = ()
 
     def now(self) -> datetime:
         """The time, in the configured zone."""

@@ -45,7 +45,8 @@ class SessionStatus:
 @frozen(kw_only=True)
 class Status:
     """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting`` is
-    what is still to be published, oldest first."""
+    what is still to be published, oldest first. ``notices`` are sentences on settings of the project that are not in
+    force."""
 
     root: str
     at: datetime
@@ -53,6 +54,7 @@ class Status:
     backend: str
     sessions: tuple[SessionStatus, ...]
     waiting: tuple[Item, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -84,6 +86,7 @@ def status(services: Services) -> Status:
         backend=services.config.storage.backend,
         sessions=tuple(sorted(found, key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(Outbox(services.state).items()),
+        notices=services.notices,
     )
 
 

@@ -178,7 +178,7 @@ class _Call:
             from holdfast import Holdfast
             from holdfast_agents import restore
 
-            with Holdfast.open(root) as memory:
+            with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
         return Reply(context=context, notice=notice)
 
@@ -188,7 +188,7 @@ class _Call:
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
 
-        with Holdfast.open(root) as memory:
+        with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
             memory.services.hurried = True  # a client waits for the answer: models are asked by others, later
             self._beat(event)
@@ -210,10 +210,10 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import settings
+        from holdfast import inforce, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
+        self.state = os.path.join(root, settings.state_folder(inforce.hot(root)))
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:

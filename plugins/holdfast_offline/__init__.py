@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: It reads the turns and nothing else, so a flush may wait for it.
 EXTRACTS_AT_ONCE = True
+#: It has no settings.
+known_settings = ()
 
 
 @hookimpl

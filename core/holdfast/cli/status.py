@@ -41,10 +41,13 @@ def run(args: Namespace) -> int:
                 "sessions": [state.session_table(s) for s in now.sessions],
                 "unsafe": [s.id for s in now.unsafe],
                 "pending": len(now.waiting),
+                "notices": list(now.notices),
             }
         )
         return 0 if now.ok else 1
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
+    for notice in now.notices:
+        out.say(out.wrapped(notice, first=f"{out.mark('warn')} ", rest="  "))
     if not now.sessions:
         waiting.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")

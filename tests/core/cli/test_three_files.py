@@ -265,6 +265,7 @@ import os, sys
 from holdfast.cli import main
 root = os.path.realpath(os.getcwd())
 inside = os.path.join(root, ".opencode") + os.sep
+own = os.path.expanduser("~/.config") + os.sep  # the user's trust in projects is outside of every project
 touched = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -281,7 +282,7 @@ def hook(event, args):
     for path in paths:
         if isinstance(path, (str, bytes)):
             real = os.path.abspath(os.fsdecode(path))
-            if not (real + os.sep).startswith(inside) and real != os.devnull:
+            if not (real + os.sep).startswith((inside, own)) and real != os.devnull:
                 touched.append((event, real))
 
 sys.addaudithook(hook)
