@@ -38,17 +38,18 @@ class Documents:
         """Append the block that ``render`` makes for an id; returns that id. It gets a suffix when a block of the same
         id has other text (a user edited it): what is to be saved is then written next to it, never skipped."""
         name = self.services.layout.name(Surface.DAILY, at.date())
-        services = self.services
-        note = services.store.read(name)
-        self._warn_of_clock(note, at)
+        self._warn_of_clock(self.services.store.read(name), at)
+        return self._append(Surface.DAILY, name, notes.header(at.date()), flush_id, render)
+
+    def _append(self, surface: Surface, name: str, header: str, base: str, render: Callable[[str], str]) -> str:
+        stored = self.services.store.read(name)
         for attempt in range(100):
-            block_id = flush_id if attempt == 0 else f"{flush_id}-{attempt + 1}"
-            block = services.gate.admit(render(block_id), surface=Surface.DAILY, name=name)
-            if note is None or block_marker(block_id) not in note.text or block.strip("\n") in note.text:
-                header = notes.header(at.date())
-                self.written.append(services.store.append(Surface.DAILY, name, block, header, block_id))
+            block_id = base if attempt == 0 else f"{base}-{attempt + 1}"
+            block = self.services.gate.admit(render(block_id), surface=surface, name=name)
+            if stored is None or block_marker(block_id) not in stored.text or block.strip("\n") in stored.text:
+                self.written.append(self.services.store.append(surface, name, block, header, block_id))
                 return block_id
-        raise Corrupt(f"{name} holds a hundred edited copies of {flush_id}.", next_step="Clean up the note.")
+        raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
 
     def write_trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
         """Append the state mutations to the operator's daily summary."""
@@ -59,9 +60,13 @@ class Documents:
             self.written.append(there)
             return
         name = self.services.layout.name(Surface.TRAIL, at.date())
-        block = trail_block(payload, flush_id=flush_id, note=note_name, session=self.session_id, at=at)
-        block = self.services.gate.admit(block, surface=Surface.TRAIL, name=name)
-        self.written.append(self.services.store.append(Surface.TRAIL, name, block, trail_header(at.date()), flush_id))
+
+        def render(block_id: str) -> str:
+            return trail_block(
+                payload, block_id=block_id, flush_id=flush_id, note=note_name, session=self.session_id, at=at
+            )
+
+        self._append(Surface.TRAIL, name, trail_header(at.date()), flush_id.partition("-")[0], render)
 
     def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str) -> None:
         """Put the session's entry into the handoff; a closed marker when work is not open."""

@@ -126,7 +126,7 @@ class _Flush:
     documents: Documents
     warnings: list[str] = field(factory=list)
     step: str = "collect"
-    gathered: extract.Gathered | None = None  # None: a process that died had asked the extractors
+    gathered: extract.Gathered | None = None  # None: a process that died had asked, or there was nothing to ask
     before: list[str] = field(factory=list)  # what refused payloads said beyond this one
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     overrides: tuple[str, ...] = ()

@@ -179,7 +179,10 @@ class BySession(Edit):
         if surface is Surface.HANDOFF:
             return edit_handoff(text, lambda work: None if work.session == self._id else work) or text
         if surface in (Surface.DAILY, Surface.TRAIL):
-            return without_blocks(text, lambda block: block.id in self._flushes or self._said(block))
+            return without_blocks(
+                text,
+                lambda block: not self._flushes.isdisjoint({block.id, block.id.partition("-")[0]}) or self._said(block),
+            )
         return text
 
     def fact(self, fact: Fact) -> Fact | None:

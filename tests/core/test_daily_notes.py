@@ -228,6 +228,7 @@ def test_note__a_flush__has_the_four_parts_and_the_resume_point(opened, payload,
         "What happened",
         "What changed",
         "What is blocked",
+        "What is needed from the operator",
         "What should happen next",
         "Where the proof lives",
     ]

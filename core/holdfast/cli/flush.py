@@ -15,6 +15,7 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.models import Payload
     from holdfast.session import Session
     from holdfast.transcripts import Transcript
 
