@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from holdfast import Holdfast, Payload, durable
 from holdfast.config import Config, PluginConfig
@@ -39,6 +41,10 @@ class Validator:
         return []
 
 
+WAYS = st.sampled_from(["flush", "end", "compact"])
+TROUBLES = st.sampled_from(["none", "none", "none", "plugin missing", "validator raises", "store broken"])
+
+
 class StatedMachine(RuleBasedStateMachine):
     """Flushes with and without a payload while plugins and store break and are repaired, across restarts.
 
@@ -52,21 +58,27 @@ class StatedMachine(RuleBasedStateMachine):
         self.now = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
         self.memory: Holdfast | None = None
         self.validator = Validator()
-        self.ghost = self.store_broken = self.override = False
+        self.override = False
+        self.settled: set[str] = set()
         self.count = 0
         self.open: dict[str, bool] = {}  # stated and refused; true when the gate could not admit it
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(said=st.booleans())
+    def begin(self, said: bool) -> None:
         self.reopen()
+        if said:
+            self.add()
 
     @rule()
-    def reopen(self) -> None:
+    def restart(self) -> None:
+        self.reopen()
+
+    def reopen(self, plugins: dict[str, PluginConfig] = OFF) -> None:
         if self.memory:
             self.memory.close()
-        config = Config(zone="UTC", plugins=GHOST if self.ghost else OFF)
-        plugins = [("validator", self.validator)]
-        self.memory = Holdfast.open(self.root, config=config, clock=lambda: self.now, plugins=plugins)
+        config = Config(zone="UTC", plugins=plugins)
+        mine = [("validator", self.validator)]
+        self.memory = Holdfast.open(self.root, config=config, clock=lambda: self.now, plugins=mine)
         self.session = self.memory.session("s")
 
     @rule()
@@ -74,46 +86,40 @@ class StatedMachine(RuleBasedStateMachine):
         self.now += timedelta(minutes=1)
 
     @rule()
-    def toggle_validator(self) -> None:
-        self.validator.broken = not self.validator.broken
-
-    @rule()
-    def toggle_missing_plugin(self) -> None:
-        self.ghost = not self.ghost
-        self.reopen()
-
-    @rule()
-    def toggle_store(self) -> None:
-        path, aside = self.root / ".holdfast" / "memory", self.root / "aside"
-        if self.store_broken:
-            path.unlink()
-            if aside.exists():
-                aside.rename(path)
-        else:
-            path.parent.mkdir(exist_ok=True)
-            if path.exists():
-                path.rename(aside)
-            path.write_text("in the way")
-        self.store_broken = not self.store_broken
-
-    @precondition(lambda self: not self.gate_broken)
-    @rule()
     def add(self) -> None:
         self.count += 1
         self.session.add("user", f"m{self.count}")
 
-    @precondition(lambda self: not self.gate_broken)
     @rule()
     def override_(self) -> None:
         self.session.override("an operator said so")
         self.override = True
 
-    @property
-    def gate_broken(self) -> bool:
-        return self.validator.broken or self.ghost
+    @contextmanager
+    def in_trouble(self, trouble: str) -> Iterator[None]:
+        """Something is broken for one step."""
+        path, aside = self.root / ".holdfast" / "memory", self.root / "aside"
+        if trouble == "plugin missing":
+            self.reopen(GHOST)
+        self.validator.broken = trouble == "validator raises"
+        if trouble == "store broken":
+            path.parent.mkdir(exist_ok=True)
+            if path.exists():
+                path.rename(aside)
+            path.write_text("in the way")
+        try:
+            yield
+        finally:
+            self.validator.broken = False
+            if trouble == "store broken":
+                path.unlink()
+                if aside.exists():
+                    aside.rename(path)
+            if trouble == "plugin missing":
+                self.reopen()
 
-    @rule(whole=st.booleans(), way=st.sampled_from(["flush", "end", "compact"]))
-    def state(self, whole: bool, way: str) -> None:
+    @rule(whole=st.booleans(), way=WAYS, trouble=TROUBLES)
+    def state(self, whole: bool, way: str, trouble: str) -> None:
         self.count += 1
         name = f"decision{self.count}."
         payload = Payload(
@@ -127,14 +133,19 @@ class StatedMachine(RuleBasedStateMachine):
             state_mutations=[],
             curated="none" if whole else None,
         )
-        withheld = self.gate_broken
-        self._attempt(way, payload, (name, withheld))
+        withheld = trouble in ("plugin missing", "validator raises")
+        with self.in_trouble(trouble):
+            self._attempt(way, payload, (name, withheld))
+        self._law()
 
-    @rule(way=st.sampled_from(["flush", "end", "compact"]))
-    def plain(self, way: str) -> None:
+    @rule(way=WAYS, trouble=TROUBLES)
+    def plain(self, way: str, trouble: str) -> None:
         stands = any(self.open.values()) and not self.override
-        if self._attempt(way, None, None):
+        with self.in_trouble(trouble):
+            saved = self._attempt(way, None, None)
+        if saved:
             assert not stands, "a payload that could not be kept was passed over"
+        self._law()
 
     def _attempt(self, way: str, payload: Payload | None, stated: tuple[str, bool] | None) -> bool:
         """Whether the session was saved by it."""
@@ -157,18 +168,18 @@ class StatedMachine(RuleBasedStateMachine):
             self.override = False
             return False
         if self.override:
-            self.open = {
-                name: withheld for name, withheld in self.open.items() if not withheld and name in self._notes()
-            }
+            self.open.clear()
         elif stated:  # it replaces those that could not be kept
             self.open = {name: withheld for name, withheld in self.open.items() if not withheld}
-        for name in list(self.open):
-            assert name in self._notes(), "SAFE, and what was stated is in no note"
-        if stated:
-            assert f"- Decision: {stated[0]}" in self._notes()
+        self.settled |= {*self.open, *([stated[0]] if stated else [])}
         self.open.clear()
         self.override = bool(self.session.override_reason)
         return True
+
+    def _law(self) -> None:
+        """Whatever was stated and is not open any more is in a note."""
+        for name in self.settled:
+            assert f"- Decision: {name}\n" in self._notes(), "SAFE, and what was stated is in no note"
 
     @invariant()
     def safe_means_that_nothing_stated_is_open(self) -> None:
@@ -177,7 +188,7 @@ class StatedMachine(RuleBasedStateMachine):
             assert [m.session for m in self.memory.unsafe()] == ["s"]
 
     def _notes(self) -> str:
-        folder = self.root / "aside" if self.store_broken else self.root / ".holdfast" / "memory"
+        folder = self.root / ".holdfast" / "memory"
         return "".join(p.read_text() for p in sorted(folder.glob("*.md"))) if folder.is_dir() else ""
 
     def teardown(self) -> None:
@@ -188,8 +199,8 @@ class StatedMachine(RuleBasedStateMachine):
 
 TestStatedMachine = pytest.mark.req("R127", "R166", "R167")(StatedMachine.TestCase)
 TestStatedMachine.settings = settings(
-    max_examples=30,
-    stateful_step_count=15,
+    max_examples=60,
+    stateful_step_count=10,
     deadline=None,
     derandomize=True,
     report_multiple_bugs=False,
