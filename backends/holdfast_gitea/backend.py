@@ -58,7 +58,7 @@ class GiteaBackend(StorageBackend):
     """
 
     name: ClassVar[str] = "gitea"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS})
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS, Capability.REMOTE})
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.facts import duplicate_key
+from holdfast.markdown import BOM
 from holdfast.models import CuratedEntry
 
 TITLES = {"memory": "# Memory", "user": "# User"}
@@ -12,7 +13,7 @@ TITLES = {"memory": "# Memory", "user": "# User"}
 
 def bullets(text: str) -> list[str]:
     """The items of a curated document, without their dashes."""
-    return [line.strip()[2:].strip() for line in text.splitlines() if line.strip().startswith("- ")]
+    return [line.strip()[2:].strip() for line in text.removeprefix(BOM).splitlines() if line.strip().startswith("- ")]
 
 
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
@@ -30,12 +31,14 @@ def _bullet(text: str) -> str:
 
 
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:
-    """``text`` with the decided entries. Everything else stays byte for byte.
+    """``text`` with the decided entries. Everything else stays byte for byte, an editor's byte-order mark too.
 
     An entry that is there already adds nothing. One that ``replaces`` a line takes its place; when that line is not
     there it is added, so a correction is never lost and applying it twice changes nothing.
     """
-    lines = (text if text and text.strip() else TITLES[surface] + "\n").splitlines()
+    mark = BOM if text and text.startswith(BOM) else ""
+    text = text.removeprefix(BOM) if text else ""
+    lines = (text if text.strip() else TITLES[surface] + "\n").splitlines()
     for entry in entries:
         wanted = "- " + _bullet(entry.text)
         keys = [duplicate_key(line.strip()[2:]) if line.strip().startswith("- ") else None for line in lines]
@@ -48,4 +51,4 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
             if lines and not lines[-1].strip().startswith("- ") and lines[-1].strip():
                 lines.append("")
             lines.append(wanted)
-    return "\n".join(lines) + "\n"
+    return mark + "\n".join(lines) + "\n"

@@ -142,10 +142,11 @@ class Dispatch:
         """Names of the plugins that judge texts, sorted."""
         return tuple(sorted(impl.plugin_name for impl in self._manager.hook.on_validate.get_hookimpls()))
 
-    def require_all(self) -> None:
-        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no."""
+    def require_all(self, *, installed: bool = False) -> None:
+        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no.
+        With ``installed`` a plugin that is not installed at all is left out."""
         for status in self.statuses:
-            if status.status != "loaded":
+            if status.status != "loaded" and not (installed and status.status == "missing"):
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
                 raise kind(
                     f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
@@ -172,9 +173,13 @@ class Dispatch:
             )
         return answer.value
 
-    def on_validate(self, subject: Subject) -> list[Finding]:
-        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal."""
-        self.require_all()
+    def on_validate(self, subject: Subject, *, outgoing: bool = False) -> list[Finding]:
+        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal.
+
+        ``outgoing``: what is stored is about to be shown. A plugin that was never installed does not hold that up, so
+        that memory can be read on another machine; a plugin that is installed and broken does.
+        """
+        self.require_all(installed=outgoing)
         findings: list[Finding] = []
         for answer in self._manager.hook.on_validate(subject=subject):
             got = self._value(answer)

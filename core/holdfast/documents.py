@@ -100,6 +100,8 @@ class Documents:
         if not missing:
             return None
         name = self.services.layout.name(Surface.HANDOFF)
+        if self.services.store.is_withheld(name):  # what a clone says must not become our own note
+            return None
         stored = self.services.store.read(name)
         entries = handoff.parse(stored.text, name) if stored else ()
         return next((w for w in entries if w.session == self.session_id and w.is_open), None)

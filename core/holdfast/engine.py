@@ -15,8 +15,10 @@ from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.gate import Gate, clean
+from holdfast.provenance import Provenance
 from holdfast.services import Services
 from holdfast.session import Session
+from holdfast.storage import Capability
 from holdfast.store import Store
 
 if TYPE_CHECKING:
@@ -48,14 +50,6 @@ logging.getLogger("holdfast").addHandler(logging.NullHandler())  # what is logge
 
 def _system_clock() -> datetime:
     return datetime.now().astimezone()
-
-
-def _settled(root: str, *, lenient: bool) -> tuple[Config, tuple[str, ...]]:
-    """The settings in force, and a sentence for each kind that is not. Raises: ConfigError, NotTrusted."""
-    found = inforce.resolve(root, lenient=lenient)
-    config = settings.structured(found, lenient=lenient)
-    inforce.require_places(found)
-    return config, tuple(" ".join(notice) for notice in inforce.notices(found, names=False))
 
 
 class Holdfast:
@@ -93,7 +87,7 @@ class Holdfast:
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled, notices = (config, ()) if config is not None else _settled(folder, lenient=lenient)
+        settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
         state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
         found = discovery.scan()
         dispatch = Dispatch()
@@ -120,7 +114,12 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(backend, settled.layout, state),
+            store=Store(
+                backend,
+                settled.layout,
+                state,
+                Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
+            ),
             clock=clock or _system_clock,
             notices=notices,
         )
@@ -208,12 +207,15 @@ class Holdfast:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
-        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged.
+        A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
+        Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
+        journal is damaged; Refused and PluginError from the gate.
         """
         if not isinstance(session_id, str):
             raise BadValue("session_id", f"cannot be of type {type(session_id).__name__}", next_step="Give a string.")
-        if not session_id.strip() or clean(session_id) != session_id:
+        if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
+        session_id = self.services.gate.identifier(session_id)
         if not self._sessions:
             import atexit
 
@@ -258,10 +260,10 @@ class Holdfast:
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
-        """Journal what a client's transcript holds and the session does not; returns the session."""
+        """Journal ``transcript.kept`` as far as the session does not hold it; returns the session."""
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
-        session.extend(m for m in transcript.messages if m.id not in known)
+        session.extend(m for m in transcript.kept if m.id not in known)
         session.branch = transcript.branch or session.branch
         return session
 
@@ -300,8 +302,9 @@ class Holdfast:
 
         Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
         fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
-        what is in context, as dicts of the Chat Completions or the Messages interface or as an SDK's own objects: what
-        the session does not hold yet is journalled before. Without it the loop calls ``session.add`` itself.
+        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
+        own objects: what the session does not hold yet is journalled before. Without it they are the call's first
+        argument that is a list of such rows; when there is none, the loop calls ``session.add`` itself.
         Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
         list, else what ``messages`` returns then.
         Raises: TypeError for a generator function.
@@ -391,6 +394,8 @@ class Holdfast:
         """
         from holdfast.purge import What, purge
 
+        if session is not None and session not in self.sessions():
+            session = self.services.gate.identifier(session)
         what = What(subject=subject, session=session, before=before, everything=everything)
         try:
             return purge(self.services, what, dry_run=dry_run)

@@ -19,7 +19,7 @@ from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Me
 from holdfast.queue import GivenUp, Queue, Waiting
 
 if TYPE_CHECKING:
-    from typing import TypeAlias, TypeGuard
+    from typing import TypeAlias
 
     from holdfast.errors import HookFailed
     from holdfast.services import Services
@@ -334,17 +334,15 @@ def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
             loose = []
         elif isinstance(item, Message):
             loose.append(item)
-        elif _is_row(item) and plain.take({**item, "id": None}, number, reading):  # equal ids would make two one
+        elif isinstance(item, Mapping) and plain.take(
+            {**item, "id": None}, number, reading
+        ):  # equal ids would make two one
             loose += reading.messages
             reading.messages.clear()
         else:
             what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
             raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
     return (*turns, *turns_of(loose))
-
-
-def _is_row(item: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(item, Mapping) and isinstance(item.get("content"), str | list | None)
 
 
 def _redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:

@@ -147,6 +147,7 @@ class BySession(Edit):
         if not session_id.strip():
             raise BadValue("session", "is blank", next_step="`holdfast sessions` lists them.")
         self._id = session_id
+        self._stamp = f" session={notes.comment(session_id)} "  # of its blocks; most notes have none
         self._flushes: set[str] = set()
         self._sources: set[str] = {session_id}
 
@@ -166,7 +167,9 @@ class BySession(Edit):
                     document = services.store.read(name)
                 except HoldfastError:
                     continue  # told when its turn comes
-                self._flushes |= {b.id for b in notes.blocks(document.text if document else "") if self._said(b)}
+                text = document.text if document else ""
+                if self._stamp in text:
+                    self._flushes |= {b.id for b in notes.blocks(text) if self._said(b)}
         self._flushes.discard("")
 
     def traces(self) -> tuple[Needle, ...]:
@@ -179,10 +182,9 @@ class BySession(Edit):
         if surface is Surface.HANDOFF:
             return edit_handoff(text, lambda work: None if work.session == self._id else work) or text
         if surface in (Surface.DAILY, Surface.TRAIL):
-            return without_blocks(
-                text,
-                lambda block: not self._flushes.isdisjoint({block.id, block.id.partition("-")[0]}) or self._said(block),
-            )
+            if self._stamp not in text and not any(map(self._is_of_flush, notes.block_ids(text))):
+                return text
+            return without_blocks(text, lambda block: self._is_of_flush(block.id) or self._said(block))
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
@@ -195,6 +197,10 @@ class BySession(Edit):
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         return None if table.get("session") == self._id else table
+
+    def _is_of_flush(self, block_id: str) -> bool:
+        """Whether a block is of one of the flushes; a suffix counts copies."""
+        return block_id in self._flushes or block_id.partition("-")[0] in self._flushes
 
     def _said(self, block: Block) -> bool:
         return block.session == notes.comment(self._id)

@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from holdfast import harmless, settings, trust
-from holdfast.errors import ConfigError, HoldfastError, NotTrusted
+from holdfast.errors import HoldfastError, NotTrusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from holdfast.config import Config
 
 _PLUGINS = "plugins"
 #: Sections that are read at every agent event.
@@ -58,7 +60,7 @@ def resolve(
     parted = part(written, outside)
     withheld, project = parted.asked, parted.harmless
     trusted: dict[str, object] = {}
-    if withheld and trust.are_trusted(root, withheld, part(written, {}).asked, env):
+    if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
         withheld, trusted = trusted, withheld
         project = _merged(project, parted.asking)
     strange = tuple(key for key, _ in leaves(parted.strange))
@@ -68,19 +70,12 @@ def resolve(
     return InForce(data, source, user, written, project, withheld, trusted, strange, foreign)
 
 
-def hot(root: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
+def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
     """The settings in force for hooks that journal; of the tables only ``layout`` and ``plugins`` are complete.
 
-    A project's file that cannot be read counts as empty, because messages must be journalled all the same. A project
-    whose settings the user trusts is not journalled without them. Raises: ConfigError.
+    ``alone`` leaves the project's file out. Raises: ConfigError.
     """
-    try:
-        written = settings.raw(root, env)[0]
-    except ConfigError:
-        found = trust.record_of(root, env)
-        if found is not None and found.settings:
-            raise
-        written = {}
+    written = {} if alone else settings.raw(root, env)[0]
     outside, user = _outside(env)
     parted = part({key: written[key] for key in _HOT if key in written}, outside)
     if parted.asking:  # now the others matter too, because trust is for all of them together
@@ -88,6 +83,17 @@ def hot(root: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
     data = _merged(user, parted.harmless)
     settings.apply_overrides(data, env)
     return data
+
+
+def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
+    """The configuration with which a store may be opened, and a sentence for each kind of setting that is not in force.
+
+    Raises: ConfigError, NotTrusted.
+    """
+    found = resolve(root, lenient=lenient)
+    config = settings.structured(found, lenient=lenient)
+    require_places(found)
+    return config, tuple(" ".join(notice) for notice in notices(found, names=False))
 
 
 def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, object]:

@@ -205,6 +205,11 @@ def blocks(text: str) -> Iterator[Block]:
         )
 
 
+def block_ids(text: str) -> list[str]:
+    """The ids of the blocks of a note or a trail, in order, without reading the blocks."""
+    return _MARK.findall(text)
+
+
 def _after(text: str, label: str) -> str:
     return next((line.removeprefix(label) for line in text.splitlines() if line.startswith(label)), "")
 

@@ -41,6 +41,17 @@ def check_storage(backend: object, given: Collection[str], found: Iterable[disco
             raise _unknown(f"storage.{key}", key, (*STORAGE, *declared))
 
 
+def check_named(backend: str, given: Collection[str]) -> None:
+    """:func:`check_storage` for a backend that the user has not chosen: only one of this distribution is imported.
+
+    Raises: ConfigError.
+    """
+    found = discovery.scan()
+    for one in found:
+        if (one.group, one.name, one.distribution) == (discovery.BACKENDS, backend, "holdfast"):
+            check_storage(discovery.import_object(one), given, found)
+
+
 def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
     """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
     declared = getattr(plugin, "known_settings", None)
@@ -55,4 +66,4 @@ def _unknown(path: str, key: str, known: Iterable[str]) -> ConfigError:
     shown = "".join(c if c.isprintable() else "?" for c in path)
     near = nearest(key, known)
     step = f"Did you mean `{near}`?" if near else f"Known here are: {', '.join(known)}."
-    return ConfigError(f"{shown} is an unknown key.", next_step=step)
+    return ConfigError(f"{shown} is not known.", next_step=step)

@@ -97,12 +97,17 @@ def report(services: Services, *, days: int = 1) -> Report:
     return Report(
         first_day=window[0],
         last_day=today,
-        sections={name: tuple(dict.fromkeys(lines)) for name, lines in found.items()},
+        sections={name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in found.items()},
     )
 
 
+def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
+    texts = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
+    return [Line(text=text, pointer=line.pointer) for text, line in zip(texts, lines, strict=True)]
+
+
 def _from_note(services: Services, name: str, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
@@ -122,7 +127,7 @@ def _from_note(services: Services, name: str, found: dict[str, list[Line]], need
 
 
 def _from_trail(services: Services, name: str, found: dict[str, list[Line]]) -> None:
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
@@ -137,7 +142,7 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
         prefix = services.layout.prefix(surface)
         for name in services.store.backend.names(prefix):
             if any(day in name for day in days):
-                document = services.store.read(name)
+                document = services.recalled(name)
                 first = next(
                     (line.strip("# ") for line in (document.text if document else "").splitlines() if line.strip()), ""
                 )
@@ -160,7 +165,7 @@ def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
 
 def _from_handoff(services: Services, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
     name = services.layout.name(Surface.HANDOFF)
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)

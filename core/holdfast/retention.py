@@ -20,6 +20,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.forgetting import day_of
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
+from holdfast.losses import note_forgotten
 from holdfast.places import Walk, last_said
 from holdfast.safety import State
 from holdfast.serde import moment
@@ -163,6 +164,7 @@ class _Job:
             self.kept.append(Left(name=name, why=why))
             return
         if not self.dry_run:
+            note_forgotten(services, name)
             try:
                 services.store.backend.delete(name)
             except NotFound:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shlex
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
@@ -79,6 +80,14 @@ class Marker:
     key: str = ""
     pending: dict[str, Any] | None = field(default=None, repr=False)
     stated: tuple[Stated, ...] = field(default=(), converter=_all_stated)
+
+    @property
+    def way_out(self) -> str:
+        """The next step, and how to look again: the reason is that of the last flush, and may be gone by now."""
+        if "holdfast flush" in self.next_step:
+            return self.next_step
+        again = f"`holdfast flush --session {shlex.quote(self.session)}` tries again, and shows what is wrong by then."
+        return f"{self.next_step} {again}".lstrip()
 
 
 def path_of(state: str, session_id: str) -> str:

@@ -43,18 +43,20 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     named = start or env.get("HOLDFAST_ROOT")
     if named:
         root = os.path.realpath(os.path.expanduser(named))
+        if os.path.exists(root) and not os.path.isdir(root):
+            raise ConfigError(f"The project folder {named!r} is a file.", next_step="Name the folder that it is in.")
         if not os.path.isdir(root):
             raise ConfigError(f"The project folder {named!r} does not exist.", next_step="Create it, or name another.")
         return root
     here = os.path.realpath(os.getcwd())
     for folder in _upwards(here):
-        if any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS):
+        if is_marked(folder, env):
             return folder
         if os.path.lexists(os.path.join(folder, ".git")):
             if not _obeyed(os.path.join(folder, ".git"), folder, env):
                 return here
             main = _main_checkout(folder)
-            return main if main and any(_obeyed(os.path.join(main, mark), main, env) for mark in _MARKS) else folder
+            return main if main and is_marked(main, env) else folder
     return here
 
 
@@ -72,8 +74,23 @@ def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
                 if path.endswith("pyproject.toml") and not _has_table(root):
                     continue
                 return path
-        if os.path.lexists(os.path.join(folder, ".git")):
-            break
+        if os.path.lexists(os.path.join(folder, ".git")) or is_marked(folder, env):
+            break  # nothing above it counts
+    return ""
+
+
+def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
+    """Whether settings or a private folder that are obeyed make ``folder`` a project."""
+    return any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS)
+
+
+def repository(start: str, env: Mapping[str, str] | None = None) -> str:
+    """The top of the git repository or worktree that holds ``start``; empty when there is none, or when its ``.git``
+    belongs to another user."""
+    for folder in _upwards(start):
+        git = os.path.join(folder, ".git")
+        if os.path.lexists(git):
+            return folder if _obeyed(git, folder, env) else ""
     return ""
 
 
@@ -114,15 +131,14 @@ def _main_checkout(folder: str) -> str:
         git = os.path.realpath(os.path.join(folder, _one_line(os.path.join(folder, ".git")).removeprefix("gitdir: ")))
         common = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "commondir"))))
         back = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "gitdir"))))
-    except (OSError, ValueError):
+    except (OSError, ValueError, ConfigError):
         return ""
     known = os.path.dirname(git) == os.path.join(common, "worktrees") and back == os.path.join(folder, ".git")
     return os.path.dirname(common) if known and os.path.basename(common) == ".git" else ""
 
 
 def _one_line(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read(4096).strip()
+    return _regular(path, os.path.basename(path), 4096)[0].decode("utf-8").strip()
 
 
 def config_file(root: str) -> str | None:
@@ -149,6 +165,17 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
         path, inside = os.path.realpath(path), os.path.realpath(root)
         if os.path.commonpath((path, inside)) != inside:
             raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it by a file.")
+    data, owner = _regular(path, name, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
+    return data, owner
+
+
+def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
+    """The first ``most`` bytes of a regular file, and the id of its owner. Never waits, as a named pipe would make one.
+
+    Raises: OSError, also for a link; ConfigError for anything but a regular file.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     fd = os.open(path, flags)
     try:
@@ -158,12 +185,9 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
                 f"{name} cannot be read: it is not a regular file.", next_step="Move it away, or replace it by a file."
             )
         with open(fd, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1)
+            return file.read(most), status.st_uid
     finally:
         os.close(fd)
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
-    return data, status.st_uid
 
 
 def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -195,7 +219,11 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
     if found.user:
         config_from(found.user, user_file_shown(env))
     if found.withheld and not lenient:
-        config_from(found.written, found.source)
+        made = config_from(found.written, found.source)
+        if made.storage.options:
+            from holdfast import options
+
+            options.check_named(made.storage.backend, made.storage.options)
     source = found.source
     for path in overrides(env):
         source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"

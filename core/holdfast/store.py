@@ -8,13 +8,19 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 from holdfast import durable, private
 from holdfast.errors import Conflict, Unavailable
 from holdfast.journal import file_stem
 from holdfast.layout import Layout
 from holdfast.models import Written
+from holdfast.provenance import FACTS
 from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+
+if TYPE_CHECKING:
+    from holdfast.models import AddResult, Fact
+    from holdfast.provenance import Provenance
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +36,15 @@ _TRIES = 10
 
 
 class Store:
-    """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder."""
+    """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
 
-    def __init__(self, backend: StorageBackend, layout: Layout, state: str) -> None:
+    Documents that it creates are registered in ``provenance``; without one everything counts as written here."""
+
+    def __init__(
+        self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance | None = None
+    ) -> None:
         self.backend = backend
+        self.provenance = provenance
         self._layout = layout
         self._state = state
 
@@ -45,11 +56,31 @@ class Store:
         """All documents of the layout's folders, sorted."""
         return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
 
+    def is_withheld(self, name: str) -> bool:
+        """Whether agents may not be given the document (or the facts, ``provenance.FACTS``), because it came with a
+        clone that the user does not trust. It may not exist. Raises: Unavailable."""
+        return self.provenance is not None and self.provenance.is_withheld(name)
+
+    def withheld(self) -> tuple[list[str], bool]:
+        """All documents that agents may not be given, and whether that holds for stored facts too. Lists the store.
+        Raises: Corrupt, Unavailable."""
+        if self.provenance is None or not self.provenance.withholds():
+            return [], False
+        names = [name for name in self.names() if not self.provenance.is_ours(name)]
+        return names, not self.provenance.is_ours(FACTS) and self.backend.count_facts() > 0
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: as that does."""
+        if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
+            self.provenance.register([FACTS])
+        return self.backend.add_fact(fact, limit)
+
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when what was read does not hold the whole block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        self.backend.append(check_name(name), block, header, block_id)
+        self._begin(check_name(name))
+        self.backend.append(name, block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
             raise _silent(name)
@@ -98,7 +129,10 @@ class Store:
     def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
         """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
         back. Raises: Conflict when somebody else wrote; Unavailable when what is stored is not what was written."""
-        revision = self.backend.write(check_name(name), text, expected=expected)
+        check_name(name)
+        if expected == ABSENT:
+            self._begin(name)
+        revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:
             return _written(surface, after, text)
@@ -107,6 +141,11 @@ class Store:
         raise Conflict(
             f"{name} was changed by somebody else right after it was written.", next_step="Look at it, then try again."
         )
+
+    def _begin(self, name: str) -> None:
+        """Register a document that does not exist yet, since it is about to be created."""
+        if self.provenance is not None and not self.provenance.is_ours(name) and self.backend.read(name) is None:
+            self.provenance.register([name])
 
 
 def _silent(name: str) -> Unavailable:

@@ -15,7 +15,7 @@ from holdfast import userdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 #: The environment variable that holds the digest of one project's settings: trust where there is no user, as in CI.
@@ -41,10 +41,8 @@ class Record(NamedTuple):
 def digest(settings: Mapping[str, object]) -> str:
     """SHA-256 of the settings as canonical JSON, 64 hexadecimal digits. Order of keys does not matter."""
     import hashlib
-    import json
 
-    text = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_canonical(settings).encode()).hexdigest()
 
 
 def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
@@ -67,22 +65,29 @@ def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
 def are_trusted(
     root: str,
     settings: Mapping[str, object],
-    portable: Mapping[str, object] | None = None,
+    portable: Callable[[], Mapping[str, object]] = dict,
     env: Mapping[str, str] | None = None,
 ) -> bool:
     """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
 
-    ``portable`` are the settings that need trust where the user has set nothing. Their digest is the same on every
+    ``portable`` returns the settings that need trust where the user has set nothing. Their digest is the same on every
     machine, so ``HOLDFAST_TRUST`` may hold it as long as it covers all of ``settings``.
     """
     named = (os.environ if env is None else env).get(VARIABLE, "").strip()
     if named:
         if named == digest(settings):
             return True
-        if portable is not None and named == digest(portable) and all(key in portable for key in settings):
+        everywhere = portable()
+        if named == digest(everywhere) and all(key in everywhere for key in settings):
             return True
     found = record_of(root, env)
-    return found is not None and found.digest == digest(settings)
+    return found is not None and _canonical(found.settings) == _canonical(settings)
+
+
+def _canonical(settings: Mapping[str, object]) -> str:
+    import json
+
+    return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
 
 
 def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:

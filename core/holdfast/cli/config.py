@@ -96,7 +96,7 @@ def _set(out: Term, root: str, args: Namespace) -> int:
         table = {"key": args.key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}
         out.json({"ok": True, **table})
         return 0
-    out.say(f"{out.mark('ok')} {args.key} = {_text(value)}  {out.dim('in ' + name)}")
+    out.say(f"{out.mark('ok')} {out.plain(args.key)} = {out.plain(_text(value))}  {out.dim('in ' + name)}")
     if now is not None and now.source.startswith("HOLDFAST_"):
         out.say(out.wrapped(f"{now.source} overrides it: {_text(now.value)} is in force", first=f"{out.mark('warn')} "))
     for warning in warnings:

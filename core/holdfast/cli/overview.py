@@ -45,11 +45,14 @@ def overview(root: str | None) -> int:
     about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet; the defaults apply"
     out.say(f"  {out.dim('project ')}  {home_short(folder)}  {out.dim('(' + about + ')')}")
     out.say(f"  {out.dim('sessions')}  {state.counts(now)}")
+    for notice in now.notices:
+        out.say(out.wrapped(notice, first=f"\n{out.mark('warn')} ", rest="  "))
     broken = [p for p in plugins if p.status in ("failed", "missing")]
     for plugin in broken:
         told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` tells more."
         out.say(out.wrapped(told, first=f"\n{out.mark('fail')} ", rest="  "))
     state.say_unsafe(out, now)
+    state.say_lost(out, now)
     if brief is not None and brief.work:
         _say_work(out, brief)
     if problem is not None:

@@ -71,7 +71,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
         trust.record(root, settings={**found.withheld, **found.trusted}, memory=True)
     if args.json:
         table = _table(root, found, is_trusted=given or not needed)
-        out.json(table if given or not needed else {**table, "ok": False, "next_step": _NEXT})
+        out.json(table if given or not needed else {**table, "ok": False, "error": _error(root)})
     elif given:
         out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
     elif needed and not args.json and not (sys.stdin is not None and sys.stdin.isatty()):
@@ -90,9 +90,9 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
     rows = {**found.withheld, **found.trusted}
     if rows:
         head = ("setting", "value", "it")
-        out.say(
-            f"{count(len(rows), 'setting')} in {out.plain(found.source)} " + ("need trust:" if needed else "count:")
-        )
+        verb = "is" if len(rows) == 1 else "are"
+        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
         out.say(out.table([(k, _value(k, v), harmless.reason(k)) for k, v in rows.items()], head=head))
     elif needed:
         out.say(f"No setting of {shown} needs trust.")
@@ -113,6 +113,10 @@ def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
         "foreign": found.foreign,
         "settings": [{"key": k, "value": _shown(k, v), "it": harmless.reason(k)} for k, v in rows.items()],
     }
+
+
+def _error(root: str) -> dict[str, object]:
+    return {"kind": "NotTrusted", "message": f"{root} is not trusted.", "next_step": _NEXT, "exit_code": 1}
 
 
 def _list(out: Term, *, as_json: bool) -> int:

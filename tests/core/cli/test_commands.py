@@ -36,6 +36,7 @@ CALLS = {
     "uninstall": ["uninstall", "claude-code"],
     "doctor": ["doctor"],
     "config": ["config"],
+    "trust": ["trust", "--yes"],
     "plugins": ["plugins"],
     "layers": ["layers"],
     "route": ["route", "--horizon", "unsure"],
