@@ -212,7 +212,7 @@ class Holdfast:
         journal is damaged; Refused and PluginError from the gate.
         """
         if not isinstance(session_id, str):
-            raise BadValue("session_id", f"cannot be of type {type(session_id).__name__}", next_step="Give a string.")
+            raise BadValue("session_id", f"must be a str, not {type(session_id).__name__}", next_step="Give a string.")
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
         session_id = self.services.gate.identifier(session_id)

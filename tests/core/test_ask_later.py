@@ -173,5 +173,5 @@ def test_update__superseding_and_refused_as_a_duplicate__is_not_logged_as_an_upd
 
 
 def test_session__id_is_no_string__is_a_value_error(opened):
-    with pytest.raises(ValueError, match="session_id cannot be of type int"):
+    with pytest.raises(ValueError, match="session_id must be a str, not int"):
         opened().session(5)
