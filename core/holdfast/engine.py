@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
-from holdfast.errors import HoldfastError
+from holdfast.errors import BadValue, HoldfastError
 from holdfast.gate import Gate, clean
 from holdfast.provenance import Provenance
 from holdfast.services import Services
@@ -215,7 +215,7 @@ class Holdfast:
         journal is damaged; Refused and PluginError from the gate.
         """
         if not isinstance(session_id, str):
-            raise ValueError(f"a session id must be a str, not {type(session_id).__name__}")  # noqa: TRY004
+            raise BadValue("session_id", f"must be a str, not {type(session_id).__name__}", next_step="Give a string.")
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
         session_id = self.services.gate.identifier(session_id)
@@ -519,6 +519,7 @@ class Holdfast:
         self.close()
 
     def _at_exit(self) -> None:
+        self.services.hurried = True  # who ends a program does not wait for a model
         for session in self._sessions.values():
             try:
                 if session.unflushed:

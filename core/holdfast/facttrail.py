@@ -23,7 +23,8 @@ _FILE = "facts.log.jsonl"
 
 @frozen(kw_only=True)
 class Departure:
-    """``event`` is evicted, deleted or updated. ``by`` is the id of the fact that took the place of an evicted one."""
+    """``event`` is evicted, deleted or updated, or kept after an update that did not happen. ``by`` is the id of the
+    fact that took the place of an evicted one."""
 
     at: datetime
     event: str
@@ -61,6 +62,11 @@ class FactTrail:
         why = f"{' and '.join(fields) or 'nothing'} changed by hand"
         row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
         self._write([row], durably=keep)
+
+    def unchanged(self, old: Fact, at: datetime) -> None:
+        """The change that was just written down did not happen."""
+        row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
+        self._write([row], durably=False)
 
     def deleted(self, fact: Fact, at: datetime) -> None:
         """Somebody wanted it gone."""

@@ -144,7 +144,7 @@ class Queue:
         """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
         once more. None that waits for a plugin in ``but``. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
-        if not os.path.exists(self._path):
+        if not os.path.exists(self._path) or (limit < 1 and not first):
             return []
         taken: list[Waiting] = []
         with self._locked():

@@ -244,6 +244,7 @@ class _Call:
             event = subagents.owner(event)
         with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
+            memory.services.hurried = True  # a client waits for the answer: models are asked by others, later
             if event.kind == events.START:
                 from holdfast_agents import restore
 
