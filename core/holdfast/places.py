@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, safeopen, safety, settings, statemark, traces
+from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces
 from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
@@ -348,7 +348,7 @@ class Walk:
 
     def _edited_line(self, line: bytes) -> tuple[bytes, int]:
         """A line of JSON keeps its form, also the checksum where it has one."""
-        record = journal.decode(line.rstrip(b"\n"))
+        record = records.decode(line.rstrip(b"\n"))
         row = _object(line) if record is None else record
         if row is None:
             kept = self.edit.other("", line) or b""
@@ -358,7 +358,7 @@ class Walk:
             return line, 0
         if new is None:
             return b"", 1
-        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else journal.encode(new)), 1
+        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
 
     def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
         self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, journal, private, safeopen
+from holdfast import durable, private, records, safeopen
 from holdfast.config import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.models import Turn
@@ -267,7 +267,7 @@ class Queue:
         self._damaged = []
         for line in lines:
             try:
-                items.append(structure(journal.decode(line), Waiting, what="A waiting turn", error=Corrupt))
+                items.append(structure(records.decode(line), Waiting, what="A waiting turn", error=Corrupt))
             except Corrupt:
                 self._damaged.append(line)
                 logger.warning("a line of state/%s cannot be read; it is kept and passed over", _FILE)
@@ -276,7 +276,7 @@ class Queue:
     def _write(self, items: Sequence[Waiting]) -> None:
         """``items``, and behind them what :meth:`_read` could not read: it is damaged, not gone."""
         if items or self._damaged:
-            lines = [journal.encode(unstructure(item)) for item in items]
+            lines = [records.encode(unstructure(item)) for item in items]
             durable.replace(self._path, b"".join([*lines, *(line + b"\n" for line in self._damaged)]))
         else:
             durable.remove(self._path)
