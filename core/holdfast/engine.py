@@ -82,8 +82,7 @@ class Holdfast:
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
         Nothing is written, except that private state that this user did not make is put aside.
-        Raises: ConfigError; NotTrusted when such settings decide where memory is stored; PluginNotFound,
-        PluginLoadFailed.
+        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)

@@ -38,7 +38,8 @@ def is_free(path: Path) -> bool:
 def running(code: str, path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that runs ``code`` with a lock ``kept`` on the path, until the block ends."""
     head = (
-        f"import os, sys, threading, time; from holdfast import durable, errors; kept = durable.KeptLock({str(path)!r}, 0.05)\n"
+        "import os, sys, threading, time; from holdfast import durable, errors; "
+        f"kept = durable.KeptLock({str(path)!r}, 0.05)\n"
     )
     command = [sys.executable, "-c", head + code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
