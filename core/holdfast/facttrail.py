@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast import durable, private, safeopen
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.models import Fact
 from holdfast.serde import moment, stamp
 
@@ -79,7 +79,7 @@ class FactTrail:
             with safeopen.reader(self._path) as file:
                 for line in file:
                     try:
-                        row = json.loads(line)
+                        row = untrusted.from_json(line)
                         yield Departure(**{**row, "at": moment(row["at"])})
                     except (ValueError, TypeError, KeyError):
                         continue

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces
+from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces, untrusted
 from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
@@ -422,7 +422,7 @@ def last_said(one: Journal) -> datetime | None:
 
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(data)
+        value = untrusted.from_json(data)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

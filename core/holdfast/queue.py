@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private, records, safeopen
+from holdfast import durable, private, records, safeopen, untrusted
 from holdfast.config import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.models import Turn
@@ -187,7 +187,7 @@ class Queue:
         found = []
         for line in self._logged():
             try:
-                found.append(structure(json.loads(line), GivenUp, what="A line of the log", error=Corrupt))
+                found.append(structure(untrusted.from_json(line), GivenUp, what="A line of the log", error=Corrupt))
             except (ValueError, RecursionError, Corrupt):
                 logger.warning("a line of state/%s cannot be read and is passed over", _LOG)
         return found
