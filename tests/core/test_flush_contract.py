@@ -53,6 +53,57 @@ def test_strict_policy__one_field_dropped__compaction_is_blocked_and_context_kep
     assert note() == ""
 
 
+@pytest.mark.req("R127", "R166")
+@pytest.mark.parametrize(
+    ("field", "derived", "line"),
+    [
+        pytest.param("objective", None, "**Objective:** hello", marks=pytest.mark.req("R144")),
+        pytest.param("objective", "Refresh once", "**Objective:** Refresh once", marks=pytest.mark.req("R144")),
+        pytest.param("facts", None, "- Facts: none", marks=pytest.mark.req("R145")),
+        pytest.param("facts", ["It is cached"], "- Fact: It is cached", marks=pytest.mark.req("R145")),
+        pytest.param("blockers", None, "- Blockers: none", marks=pytest.mark.req("R146")),
+        pytest.param("blockers", ["No staging"], "- Blocker: No staging", marks=pytest.mark.req("R146")),
+        pytest.param("follow_ups", None, "- Promised follow-ups: none", marks=pytest.mark.req("R147")),
+        pytest.param("follow_ups", ["Send Bo the log"], "- Promised: Send Bo the log", marks=pytest.mark.req("R147")),
+        pytest.param("artifacts", None, "- Artifacts: none", marks=pytest.mark.req("R148")),
+        pytest.param("artifacts", ["docs/tokens.md"], "- Artifact: docs/tokens.md", marks=pytest.mark.req("R148")),
+        pytest.param("state_mutations", None, "- State changes: none", marks=pytest.mark.req("R149")),
+        pytest.param(
+            "state_mutations",
+            [{"kind": "merge", "target": "owner/repo#9", "summary": "merged"}],
+            "- State: merge of owner/repo#9: merged",
+            marks=pytest.mark.req("R149"),
+        ),
+    ],
+)
+def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_one_is_durable(
+    opened, payload, project, note, field, derived, line
+):
+    class Knows:
+        EXTRACTS_AT_ONCE = True
+
+        @hookimpl
+        def on_extract(self, turns):
+            return Extraction(draft=Payload(**{field: derived})) if derived else None
+
+    session = opened(Knows()).session("s")
+    session.add("user", "hello")
+    given = payload(**{field: None})
+    (project / ".holdfast" / "memory").write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.compact(0, given)
+    assert [m.text for m in session.messages] == ["hello"]
+    assert session.state is State.UNSAFE
+    (project / ".holdfast" / "memory").unlink()
+
+    session.compact(0, given)
+
+    assert session.last_receipt.derived == (field,)
+    assert f"\n{line}\n" in note()
+    assert f"_Derived from the session, not stated by it: {field}._" in note()
+    assert not session.messages
+
+
 @pytest.mark.req("R128", "R132", "R135", "R136", "R137", "R138")
 @pytest.mark.parametrize(
     "field",
