@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ import pytest
 
 from holdfast import Payload
 from holdfast.config import FlushConfig
-from holdfast.contract import REQUIRED, missing
+from holdfast.contract import REQUIRED, digest, missing
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
 from holdfast.hooks import hookimpl
-from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields
+from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields, Message
 from holdfast.safety import State
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
@@ -251,6 +252,41 @@ def test_strict_policy__no_payload__blocks_so_often_and_then_derives(opened, not
     session.add("user", "again")
     with pytest.raises(FlushRefused):
         session.compact(0)
+
+
+@pytest.mark.req("R166")
+def test_strict_policy__store_broken_many_times__uses_up_none_of_the_times_that_it_blocks(opened, payload, project):
+    strict = FlushConfig(policy="strict", strict_blocks=1)
+    session = opened(flush=strict).session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            session.compact(0, payload())
+    (project / ".holdfast" / "memory").unlink()
+    session.compact(0)
+    session.add("user", "again")
+    (project / ".holdfast" / "MEMORY.md").mkdir()
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            session.compact(0, payload(objective="again", curated={"memory": ["Python 3.11 is the minimum"]}))
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload(objective=None))
+    assert refused.value.missing == ("objective",)
+
+
+def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_counts_the_rest():
+    def message(role: str, text: str) -> Message:
+        return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m")
+
+    said = [message(("user", "assistant")[n % 2], f"  line {n}\nmore") for n in range(50)]
+    noise = [message("user", " \n"), message("tool", "output"), message("system", "rules")]
+    lines = digest([*noise, *said, *noise]).splitlines()
+    assert lines[:2] == ["_Not summarised. What was said, shortened:_", ""]
+    listed = [f"- {('user', 'assistant')[n % 2]}: line {n}" for n in range(50)]
+    assert lines[2:] == [*listed[:20], "- … 10 more in the journal", *listed[-20:]]
+    assert digest([*said[:40]]).splitlines()[2:] == listed[:40]
+    assert digest(noise) == digest([]) == ""
 
 
 # order

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config import Config, PluginConfig
-from holdfast.errors import BadValue, FlushRefused
-from holdfast.handoff import parse
+from holdfast.errors import BadValue, Corrupt, FlushRefused
+from holdfast.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
 from holdfast.settings import DEFAULT_PLUGINS
 
 #: Written out: the doctrine names them, not the code.
@@ -95,3 +95,60 @@ def test_handoff__document_of_an_earlier_holdfast__every_value_is_read(opened, p
 
     [work] = opened().load().work
     assert {n: getattr(work, n) for n in NAMES} == STATED
+
+
+@pytest.mark.req("R134")
+def test_handoff__open_then_closed__people_read_the_next_action_and_then_that_nothing_is_left(opened, payload, project):
+    path = project / ".holdfast" / "continuity" / "active.md"
+    opened().session("s").flush(payload(handoff=STATED, needs_operator=["Approve the release"]))
+    for line in (
+        f"## Open: {STATED['active_task']}",
+        f"- **Next action:** {STATED['next_action']}",
+        f"- **Branch or review:** {STATED['branch']}",
+        f"- **Blocker:** {STATED['blocker']}",
+    ):
+        assert f"\n{line}\n" in path.read_text()
+    assert "Approve the release" in path.read_text()
+
+    opened().session("s").flush(payload(work_open=False, next_step="none", handoff=None))
+
+    assert "\nNothing is left to do here. Flush " in path.read_text()
+    assert "Open:" not in path.read_text()
+    [closed] = parse(path.read_text())
+    assert (closed.blocker, closed.next_action, closed.blockers, closed.follow_ups) == ("", "", (), ())
+    assert closed.needs_operator == ()
+
+
+@pytest.mark.parametrize("work", ['"none"', "3", "[1]", "{}"])
+def test_parse__work_is_not_a_list_of_tables__is_corrupt_and_never_empty(work):
+    with pytest.raises(Corrupt):
+        parse(f"+++\nversion = 1\nwork = {work}\n+++\n")
+
+
+def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named():
+    entries: tuple[Work, ...] = ()
+    for n in range(MAX_ENTRIES + 2):
+        entries = put(entries, Work(session=f"s{n}", flush="f", objective="o " * 500, facts=("a",)))
+    assert [work.session for work in entries if work.short] == ["s1", "s0"]
+    assert all(work.is_open for work in entries)
+    assert shortened(entries[-1]) == entries[-1]
+    assert "s1, s0" in crowded(entries)
+    assert crowded(entries[:MAX_ENTRIES]) == ""
+    assert parse(render(entries)) == entries
+
+
+@pytest.mark.req("R135")
+def test_hand_over__store_broken_and_then_repaired__the_agent_named_first_has_the_work(opened, payload, project):
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast" / "continuity").write_text("in the way")
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.hand_over("bob", payload(handoff=STATED))
+    assert refused.value.target == "handoff"
+    (project / ".holdfast" / "continuity").unlink()
+
+    opened().session("s").flush()
+
+    [work] = opened().load().work
+    assert (work.agent, work.active_task) == ("bob", STATED["active_task"])
