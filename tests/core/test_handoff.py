@@ -110,7 +110,8 @@ def test_handoff__open_then_closed__people_read_the_next_action_and_then_that_no
         assert f"\n{line}\n" in path.read_text()
     assert "Approve the release" in path.read_text()
 
-    opened().session("s").flush(payload(work_open=False, next_step="none", handoff=None))
+    done = payload(work_open=False, next_step="none", handoff=None, needs_operator=["Approve the release"])
+    opened().session("s").flush(done)
 
     assert "\nNothing is left to do here. Flush " in path.read_text()
     assert "Open:" not in path.read_text()
