@@ -390,12 +390,11 @@ def test_report__automation_output__is_read_when_there_and_never_rewritten(flush
     ("name", "text", "bad"),
     [
         ("2026-11-21.md", "# FAILED: the backup of 01:00\n\nThe disk is full.\n", "FAILED: the backup of 01:00"),
+        ("2026-11-21.jsonl", '{"at": "01:00", "status": "ok"}\n{"at": "09:00", "status": "FAILED"}\n', '"FAILED"'),
         ("2026-11-21.jsonl", '{"at": "01:00", "status": "FAILED"}\n{"at": "09:00", "status": "ok"}\n', '"FAILED"'),
     ],
 )
-def test_report__automation_failed_and_went_on__the_failure_is_not_hidden_by_the_last_line(
-    flushed, project, name, text, bad
-):
+def test_report__automation_failed_and_went_on__the_failure_is_not_hidden(flushed, project, name, text, bad):
     folder = project / ".holdfast" / "heartbeat"
     folder.mkdir()
     (folder / name).write_text(text)
