@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast import nested
 from holdfast.errors import HoldfastError
 from holdfast_agents import events
 from holdfast_agents.events import SILENCE, Event, Reply
@@ -48,11 +49,18 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    if nested.inside():
+        return 0
     _hook(args.client, args.event, args.root, args.deadline)
 
 
 def quick(words: list[str], root: str | None) -> int | None:
-    """The plain form, parsed by hand. None for anything else, help and mistakes too: that is argparse's to answer."""
+    """The plain form, parsed by hand. None for anything else, help and mistakes too: that is argparse's to answer.
+
+    Inside a model that holdfast runs every hook is answered by nothing, or each flush would cause another.
+    """
+    if nested.inside():
+        return 0
     plain: list[str] = []
     limit_s: float | None = None
     rest = iter(words)
