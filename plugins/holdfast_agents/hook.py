@@ -49,18 +49,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    if nested.inside():
-        return 0
     _hook(args.client, args.event, args.root, args.deadline)
 
 
 def quick(words: list[str], root: str | None) -> int | None:
-    """The plain form, parsed by hand. None for anything else, help and mistakes too: that is argparse's to answer.
-
-    Inside a model that holdfast runs every hook is answered by nothing, or each flush would cause another.
-    """
-    if nested.inside():
-        return 0
+    """The plain form, parsed by hand. None for anything else, help and mistakes too: that is argparse's to answer."""
     plain: list[str] = []
     limit_s: float | None = None
     rest = iter(words)
@@ -86,6 +79,8 @@ def quick(words: list[str], root: str | None) -> int | None:
 def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> NoReturn:
     from holdfast_agents.watchdog import Watchdog
 
+    if nested.inside():
+        raise SystemExit(0)  # an agent that holdfast runs as a model: its session is not one to remember
     if sys.stdin is not None and sys.stdin.isatty():
         from holdfast.cli.problem import UsageError
 

@@ -86,7 +86,8 @@ def run(args: Namespace) -> int:
     out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
     say_files(out, done, [(name, "made", "") for name in made])
     if model:
-        said = f"{name} is the model for facts and dreams in all your projects: `{model['key']} = true` in {model['file']}."
+        setting = f"`{model['key']} = true` in {model['file']}"
+        said = f"{name} is the model for facts and dreams in all your projects: {setting}."
         out.say(out.wrapped(f"{said} It uses your login and its quota.", first=f"{out.mark('ok')} ", rest="  "))
     for message, step in notices:
         out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))

@@ -98,9 +98,9 @@ class CodexCli(CliModel):
             said = " ".join(string(row, "error", "message") or string(row, "message") for row in failures[-1:])
             raise troubles.failed(self.program, self._name, said or ended.stderr, code=ended.code)
         items = [row.get("item") for row in found if row.get("type") == "item.completed"]
-        said = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
+        texts = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
         return Completion(
-            text=said[-1] if said else "",
+            text=texts[-1] if texts else "",
             input_tokens=number(done[-1], "usage", "input_tokens"),
             output_tokens=number(done[-1], "usage", "output_tokens"),
         )

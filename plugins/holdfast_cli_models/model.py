@@ -98,7 +98,9 @@ class CliModel(ModelPlugin):
         program = finding.find(
             self.program, self._name, finding.users_program(self._name, os.environ), self._root, os.environ
         )
-        folder = tempfile.mkdtemp(prefix="holdfast-model-", dir=self._outside())
+        # Letters and digits only, because programs name folders of their own after it.
+        folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
+        os.mkdir(folder, 0o700)
         env = self._environment(folder)
         try:
             with open(os.path.join(folder, SYSTEM_FILE), "w", encoding="utf-8") as file:
@@ -117,7 +119,7 @@ class CliModel(ModelPlugin):
         if ended.too_long:
             raise troubles.too_long(self.program)
         if ended.late:
-            raise troubles.late(self.program, timeout_s)
+            raise troubles.late(self.program, timeout_s, ended.stderr)
         completion = self.parse(ended)
         if completion.stop in CUT_OFF:
             raise ModelFailed(

@@ -55,7 +55,9 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
     )
     _running.add(process)
     try:
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
         out, err = _Reader(process.stdout, MAX_OUTPUT_BYTES), _Reader(process.stderr, MAX_ERROR_BYTES)
         threads = [out.thread, err.thread, _thread(_write, process.stdin, text.encode("utf-8", "replace"))]
         end = time.monotonic() + timeout_s

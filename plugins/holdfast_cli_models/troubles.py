@@ -9,22 +9,22 @@ from typing import Final
 from holdfast.modelcalls import ModelFailed
 
 _QUOTA = re.compile(
-    r"\b429\b|usage limit|rate.?limit|quota|hit your .{0,20}limit|limit reached|resource.?exhausted|credit balance|insufficient.?"
-    r"(credit|fund|balance)|too many requests",
-    re.I,
+    r"\b429\b|usage limit|rate.?limit|quota|hit your .{0,20}limit|limit reached|resource.?exhausted|credit balance|"
+    r"insufficient.?(credit|fund|balance)|too many requests",
+    re.IGNORECASE,
 )
 _LOGIN = re.compile(
     r"\b40[13]\b|not logged in|log ?in\b|/login|sign in|api.?key|unauthori[sz]ed|authenticat|credential|auth method|"
     r"missing environment variable|forbidden",
-    re.I,
+    re.IGNORECASE,
 )
 _MODEL = re.compile(
-    r"\b404\b|selected model|model.{0,60}(not found|not exist|not supported|unknown)|ModelNotFound", re.I
+    r"\b404\b|selected model|model.{0,60}(not found|not exist|not supported|unknown)|ModelNotFound", re.IGNORECASE
 )
 _PASSING = re.compile(
     r"\b(408|409|5\d\d)\b|overloaded|high demand|temporar|timed? ?out|network|connection|disconnected|ENOTFOUND|"
     r"ECONN|unavailable|empty response",
-    re.I,
+    re.IGNORECASE,
 )
 _PATTERNS: Final = ((429, _QUOTA), (401, _LOGIN), (404, _MODEL), (503, _PASSING))
 
@@ -68,8 +68,10 @@ def failed(program: str, plugin: str, said: str, status: int | None = None, *, c
     )
 
 
-def late(program: str, timeout_s: float) -> ModelFailed:
-    """The error for a program that was killed at its time limit."""
+def late(program: str, timeout_s: float, said: str = "") -> ModelFailed:
+    """The error for a program that was killed at its time limit. ``said`` shows whether it waited for its quota."""
+    if _QUOTA.search(said):
+        return failed(program, "", said, 429)
     return ModelFailed(
         f"`{program}` did not answer within {timeout_s:.0f} seconds and was ended.",
         next_step="It will be tried again; `timeout_s` sets the limit.",
