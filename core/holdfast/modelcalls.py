@@ -215,6 +215,8 @@ def _record(state: str, fields: dict[str, object]) -> None:
     row = {"at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), **fields}
     try:
         private.make(state)
-        durable.append(os.path.join(state, USAGE_FILE), (json.dumps(row) + "\n").encode(), flush=False)
+        path = os.path.join(state, USAGE_FILE)
+        with private.lock(path):
+            durable.append(path, (json.dumps(row) + "\n").encode(), flush=False)
     except HoldfastError as error:
         logger.warning("the use of tokens could not be recorded: %s", error)

@@ -9,6 +9,8 @@ import json
 import zlib
 from typing import Any
 
+from holdfast import untrusted
+
 _CRC_BYTES = len(',"crc":"00000000"}')
 
 
@@ -24,7 +26,7 @@ def decode(line: bytes) -> dict[str, Any] | None:
     if checksum != b',"crc":"%08x"}' % zlib.crc32(body):
         return None
     try:
-        record = json.loads(line.decode("utf-8"))  # given bytes it looks for other encodings first
+        record = untrusted.from_json(line.decode("utf-8"))  # given bytes it looks for other encodings first
     except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast import safeopen
+from holdfast import safeopen, untrusted
 from holdfast.cli.words import ago, count
 from holdfast.doctor import Check, Outcome
 from holdfast.errors import ConfigError
@@ -73,8 +72,8 @@ def _rows(state: str) -> Iterator[dict[str, object]]:
         text = file.read().decode("utf-8", "replace")
     for line in text.splitlines():
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+            row = untrusted.from_json(line)
+        except ValueError:
             continue
         if isinstance(row, dict) and row.get("plugin"):
             yield row

@@ -108,12 +108,12 @@ class CodexCli(CliModel):
 
 def _servers(env: Mapping[str, str]) -> list[str]:
     """The names of the MCP servers in the user's settings; none when those cannot be read, as codex then fails too."""
-    import tomllib
+    from holdfast import untrusted
 
     home = env.get("CODEX_HOME") or os.path.join(os.path.expanduser("~"), ".codex")
     try:
-        with open(os.path.join(home, "config.toml"), "rb") as file:
-            servers = tomllib.load(file).get("mcp_servers")
+        with open(os.path.join(home, "config.toml"), encoding="utf-8") as file:
+            servers = untrusted.from_toml(file.read()).get("mcp_servers")
     except (OSError, ValueError):
         return []
     return list(servers) if isinstance(servers, dict) else []
