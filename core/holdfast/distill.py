@@ -23,7 +23,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import ConfigError
+from holdfast.errors import ConfigError, HoldfastError
 from holdfast.hooks import hookimpl
 
 # Plugins are loaded at every agent event, mostly to be asked nothing: what costs is imported when a model is asked.
@@ -271,14 +271,18 @@ class ModelPlugin(ABC):
         settings = self.settings
         start = time.monotonic()
         max_tokens = settings.dream_max_tokens if dream else settings.max_tokens
-        completion = modelcalls.persist(
-            lambda timeout_s: self.complete(system, user, max_tokens=max_tokens, timeout_s=timeout_s),
-            modelcalls.Patience(
-                timeout_s=settings.dream_timeout_s if dream else settings.timeout_s,
-                max_retries=settings.max_retries,
-                budget_s=settings.dream_budget_s if dream else settings.budget_s,
-            ),
+        patience = modelcalls.Patience(
+            timeout_s=settings.dream_timeout_s if dream else settings.timeout_s,
+            max_retries=settings.max_retries,
+            budget_s=settings.dream_budget_s if dream else settings.budget_s,
         )
+        try:
+            completion = modelcalls.persist(
+                lambda timeout_s: self.complete(system, user, max_tokens=max_tokens, timeout_s=timeout_s), patience
+            )
+        except modelcalls.ModelFailed as error:
+            self._record_failure(error, start)
+            raise
         modelcalls.record_usage(
             self._state,
             plugin=self._name,
@@ -287,6 +291,17 @@ class ModelPlugin(ABC):
             took_s=time.monotonic() - start,
         )
         return completion
+
+    def _record_failure(self, error: HoldfastError, start: float) -> None:
+        from holdfast import modelcalls
+
+        modelcalls.record_failure(
+            self._state,
+            plugin=self._name,
+            model=self.settings.model,
+            error=error,
+            took_s=time.monotonic() - start,
+        )
 
     @hookimpl
     def on_extract(self, turns: Sequence[Turn]) -> Extraction:
@@ -299,16 +314,27 @@ class ModelPlugin(ABC):
             return Empty()
         from holdfast import answers
 
-        return answers.extraction(self.ask(SYSTEM, text).text)
+        start = time.monotonic()
+        answer = self.ask(SYSTEM, text)
+        try:
+            return answers.extraction(answer.text)
+        except answers.AnswerUnusable as error:
+            self._record_failure(error, start)
+            raise
 
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:
         """One question with all the sources. Raises: ModelFailed; AnswerUnusable: then nothing changes."""
         from holdfast import answers, dreamtext
 
+        start = time.monotonic()
         answer = self.ask(dreamtext.SYSTEM, dreamtext.question(sources), dream=True)
         if answer.stop in CUT_OFF:
             raise answers.AnswerUnusable(
                 "The model's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] dream_max_tokens`."
             )
-        return dreamtext.parse(answer.text)
+        try:
+            return dreamtext.parse(answer.text)
+        except answers.AnswerUnusable as error:
+            self._record_failure(error, start)
+            raise
