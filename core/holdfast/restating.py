@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final
 
 from attrs import frozen
@@ -56,6 +56,7 @@ _AUXILIARY: Final = _BE | words("has have had can must may will should does do d
 _FILLERS: Final = words("current currently latest newest now present longer anymore since finally official our")
 #: Verbs that say nothing of their own: "runs on" and "is on" are one statement.
 _WEAK: Final = _roots("use used go have make do be get")
+_USE: Final = _roots("use used")
 _VERBS: Final = _roots(
     """
     listen live reside use own lead maintain keep need require move sit send deploy expire time take cost store build
@@ -134,6 +135,13 @@ class Statement:
     def everything(self) -> frozenset[str]:
         """Roots and the keys of values."""
         return self.bare.union(*(value.keys for value in self.values))
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it says that something moved, or was mended."""
+        return any(t.kind == "word" and (t.root in _MOVING or t.root in _MENDED) for t in self.tokens) or (
+            "again" in self.text.lower()
+        )
 
     @property
     def form(self) -> str:
@@ -274,6 +282,11 @@ def _is_newer_value(new: Statement, old: Statement) -> bool:
     pairs = [(a, b) for a, b in zip(new.values, old.values, strict=True) if not a.is_same(b)]
     if not pairs or any(a.kind != b.kind for a, b in pairs) or any(_is_label(a) for a, _ in pairs):
         return False
+    purpose = _after(new, ("for", "as"))
+    if all(a.kind == "name" for a, _ in pairs) and len(new.values) == 1 and purpose & new.bare:
+        uses = all(_USE & {t.root for t in one.tokens} for one in (new, old))
+        if uses and purpose == _after(old, ("for", "as")):
+            return True
     late = {value.late for pair in pairs for value in pair}
     if len(late) != 1:
         return False
@@ -285,7 +298,6 @@ def _is_newer_value(new: Statement, old: Statement) -> bool:
         return bool(new.subject) or bool(new.bare - _VERBS)
     if new.tokens[new.split].text.lower() in _AUXILIARY and new.verb not in _roots("have need"):
         return bool(new.subject)
-    purpose = _after(new, ("for", "as"))
     return bool(purpose & new.bare) and purpose == _after(old, ("for", "as"))
 
 
@@ -401,48 +413,74 @@ def _is_mended(new: Statement, old: Statement) -> bool:
 
 
 class Known:
-    """Statements by the words in them, to find the few that a new one can be related to. Each has a key."""
+    """Statements by their form, to find the few that a new one can be related to. Each has a key."""
 
     def __init__(self) -> None:
         self._by_form: dict[frozenset[str], dict[str, None]] = {}
+        self._by_subject: dict[frozenset[str], dict[str, None]] = {}
         self._by_word: dict[str, dict[str, None]] = {}
+        self._changes: dict[str, dict[str, None]] = {}
         self._all: dict[str, Statement] = {}
 
     def add(self, key: str, statement: Statement) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
         self._all[key] = statement
-        self._by_form.setdefault(statement.bare, {})[key] = None
-        for word in _said(statement.tokens):
-            self._by_word.setdefault(word, {})[key] = None
+        for place in self._places(statement):
+            place[key] = None
 
     def remove(self, key: str) -> None:
         """Remove a statement; one that is not there is fine."""
         statement = self._all.pop(key, None)
         if statement is not None:
-            del self._by_form[statement.bare][key]
-            for word in _said(statement.tokens):
-                del self._by_word[word][key]
+            for place in self._places(statement):
+                del place[key]
+
+    def _places(self, statement: Statement) -> Iterator[dict[str, None]]:
+        yield self._by_form.setdefault(statement.bare, {})
+        yield self._by_subject.setdefault(statement.subject, {})
+        words = _said(statement.tokens)
+        for table in (self._by_word, self._changes) if statement.is_change else (self._by_word,):
+            for word in words:
+                yield table.setdefault(word, {})
+
+    def alike(self, new: Statement) -> Iterator[tuple[str, Relation]]:
+        """The statements of the same form or subject that ``new`` repeats or replaces, newest first."""
+        near = dict.fromkeys(_newest(self._by_form.get(new.bare, {})))
+        near |= dict.fromkeys(_newest(self._by_subject.get(new.subject, {})))
+        yield from self._related(new, near)
 
     def related(self, new: Statement) -> Iterator[tuple[str, Relation]]:
-        """The statements that ``new`` repeats or replaces, newest first. Compares a bounded number."""
-        near: dict[str, None] = {}
-        for key in _newest(self._by_form.get(new.bare, {})):
-            near[key] = None
-        rare = sorted((w for w in _said(new.tokens) if w in self._by_word), key=lambda w: len(self._by_word[w]))
-        for word in rare[:6]:
-            for key in _newest(self._by_word[word]):
-                near[key] = None
-        for key in near:
+        """All statements that ``new`` repeats or replaces. Compares a bounded number."""
+        near = dict.fromkeys(_newest(self._by_form.get(new.bare, {})))
+        near |= dict.fromkeys(_newest(self._by_subject.get(new.subject, {})))
+        if new.is_change:
+            near |= _sharing(new, self._by_word)
+        yield from self._related(new, near)
+
+    def _related(self, new: Statement, near: Iterable[str]) -> Iterator[tuple[str, Relation]]:
+        for key in list(near):
             found = relation(new, self._all[key])
             if found is not Relation.OTHER:
                 yield key, found
 
+    def replacing(self, old: Statement) -> Iterator[str]:
+        """The statements that would replace ``old``, were they newer."""
+        near = dict.fromkeys(_newest(self._by_form.get(old.bare, {})))
+        near |= dict.fromkeys(_newest(self._by_subject.get(old.subject, {})))
+        near |= _sharing(old, self._changes)
+        for key in near:
+            if relation(self._all[key], old) is Relation.REPLACES:
+                yield key
+
+
+def _sharing(statement: Statement, table: dict[str, dict[str, None]]) -> dict[str, None]:
+    found: dict[str, None] = {}
+    shared = [table[word] for word in _said(statement.tokens) if table.get(word)]
+    for keys in sorted(shared, key=len)[:6]:
+        found |= dict.fromkeys(_newest(keys))
+    return found
+
 
 def _newest(keys: dict[str, None]) -> list[str]:
-    found = []
-    for key in reversed(keys):
-        found.append(key)
-        if len(found) == _COMPARED:
-            break
-    return found
+    return list(islice(reversed(keys), _COMPARED))
