@@ -154,9 +154,8 @@ def days(topics: list[Topic], crowd: int) -> list[list[str]]:
     for day in range(NIGHTS):
         for number in range(crowd):
             word = "".join(chance.choices("bcdfghklmnprstvw", k=3)) + chance.choice(["ara", "ino", "oki"])
-            said[day].append(
-                f"The {word} {chance.choice(['table', 'job', 'view', 'queue', 'page'])} belongs to part {day * 20 + number}"
-            )
+            kind = chance.choice(["table", "job", "view", "queue", "page"])
+            said[day].append(f"The {word} {kind} belongs to part {day * 20 + number}")
     for lines in said:
         chance.shuffle(lines)
     for day in (9, 10, 11, 12, 30):  # nights without facts

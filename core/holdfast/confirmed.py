@@ -101,7 +101,7 @@ def updated(
         exact = key_of(text)
         keys = [exact] if exact in texts else [k for k, r in known.alike(read(text)) if r is Relation.SAME]
         for key in keys:
-            mine = found.get(key)
+            heard = found.get(key)
             if mine is None:
                 found[key] = Confirmation(first=at, last=at, by=document)
             elif at > mine.last:
