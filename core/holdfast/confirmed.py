@@ -19,7 +19,6 @@ from attrs import evolve, frozen
 from holdfast import durable, private
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.facts import duplicate_key
-from holdfast.restating import Known, Relation, read
 from holdfast.serde import structure, unstructure
 
 NAME: Final = "dream.confirmed.json"
@@ -78,6 +77,8 @@ def updated(
 
     ``heirs`` maps items that are gone to the item that says the same now, which takes their confirmations over.
     """
+    from holdfast.restating import Known, read
+
     known = Known()
     found: dict[str, Confirmation] = {}
     texts: dict[str, str] = {}
@@ -99,15 +100,16 @@ def updated(
             )
     for text, at, document in said:
         exact = key_of(text)
-        keys = [exact] if exact in texts else [k for k, r in known.alike(read(text)) if r is Relation.SAME]
+        keys = [exact] if exact in texts else list(known.same(read(text)))
         for key in keys:
             heard = found.get(key)
-            if mine is None:
+            if heard is None:
                 found[key] = Confirmation(first=at, last=at, by=document)
-            elif at > mine.last:
-                another = at.date() > mine.last.date()
-                found[key] = evolve(mine, last=at, count=mine.count + another, by=document)
-    return {key: found.get(key) or Confirmation(first=now, last=now) for key in texts}
+            elif at > heard.last:
+                another = at.date() > heard.last.date()
+                found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
+    since = now if record else now - WORTH  # items from before the record are older than what notes say now
+    return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}
 
 
 def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[int]:

@@ -23,7 +23,7 @@ from holdfast import confirmed, consolidate, dreamlog, dreamtext, paths, provena
 from holdfast.confirmed import Confirmation
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
 from holdfast.dreamnotes import Note, content, digest_of, window
-from holdfast.dreamwrite import apply, diff, lock, new_id, told
+from holdfast.dreamwrite import apply, diff, lock, new_id, told, told_all
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
@@ -44,6 +44,8 @@ GUARDED_ITEMS: Final = 10
 WAIT_S: Final = 2.0
 #: After a failed run the next automatic one waits so long.
 RETRY_AFTER: Final = timedelta(hours=1)
+#: An edit that the last dream did not see was made after it.
+_AFTER: Final = timedelta(seconds=1)
 #: From this score of :func:`holdfast.grounding.ground` on, an old item counts as merged into the new one.
 _SAYS_THE_SAME = 0.5
 
@@ -260,7 +262,7 @@ class _Run:
         last = dreamlog.mark(self.services.state).at
         if last is not None and record:
             for text in items:
-                record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last))
+                record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))
         return record
 
     @staticmethod
@@ -419,4 +421,5 @@ class _Run:
 
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
         """Refused texts as they may be written down: what was refused may be a secret."""
-        return [Gone(text=told(self.services, g.text), reason=told(self.services, g.reason)) for g in gone]
+        said = told_all(self.services, [text for one in gone for text in (one.text, one.reason)])
+        return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]

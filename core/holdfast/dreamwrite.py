@@ -50,6 +50,15 @@ def told(services: Services, text: str) -> str:
         return "Withheld: it may not be stored."
 
 
+def told_all(services: Services, texts: list[str]) -> list[str]:
+    """:func:`told` for many texts, with few questions to the validators."""
+    rewritten = [paths.rewrite(text, services.root) for text in texts]
+    if all(rewritten):
+        with contextlib.suppress(HoldfastError):
+            return services.gate.admit_all(rewritten, surface=Surface.DIARY)
+    return [told(services, text) for text in texts]
+
+
 def apply(services: Services, proposal: Proposal) -> DreamResult:
     """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from functools import lru_cache
 from itertools import groupby, islice
 from typing import Final
 
@@ -34,7 +35,7 @@ from holdfast.wording import (
 )
 
 #: Statements with one word in common that are compared; older ones are left alone, so that time stays linear.
-_COMPARED: Final = 60
+_COMPARED: Final = 24
 #: Longer statements are compared by their words only.
 _MAX_WORDS: Final = 40
 
@@ -126,15 +127,7 @@ class Statement:
     verb: str
     turned: bool
     split: int
-
-    @property
-    def bare(self) -> frozenset[str]:
-        return frozenset(self.roots)
-
-    @property
-    def everything(self) -> frozenset[str]:
-        """Roots and the keys of values."""
-        return self.bare.union(*(value.keys for value in self.values))
+    bare: frozenset[str]
 
     @property
     def is_change(self) -> bool:
@@ -153,6 +146,7 @@ class Statement:
         return "active"
 
 
+@lru_cache(maxsize=16_384)
 def read(text: str) -> Statement:
     """A statement. Never raises; linear in the length of ``text``."""
     body = plain(text).strip()
@@ -198,7 +192,9 @@ def read(text: str) -> Statement:
                     if at < split:
                         subject.add(root)
     verb = tokens[split].root if 0 <= split < len(tokens) else ""
-    return Statement(text, tokens, tuple(roots), tuple(values), frozenset(subject), verb, turned, split)
+    return Statement(
+        text, tokens, tuple(roots), tuple(values), frozenset(subject), verb, turned, split, frozenset(roots)
+    )
 
 
 def _split(body: str, tokens: Sequence[Token]) -> int:
@@ -240,7 +236,7 @@ def _is_name(tokens: Sequence[Token], at: int, *, german: bool) -> bool:
 
 def relation(new: Statement, old: Statement) -> Relation:
     """What ``new`` is to ``old``. A question, quotation or list of many values is always ``OTHER``."""
-    if not new.everything or not old.everything:
+    if not (new.roots or new.values) or not (old.roots or old.values):
         return Relation.OTHER
     if new.bare == old.bare and (new.bare or new.values) and _in_order(new, old):
         same = _same_values(new, old)
@@ -444,11 +440,11 @@ class Known:
             for word in words:
                 yield table.setdefault(word, {})
 
-    def alike(self, new: Statement) -> Iterator[tuple[str, Relation]]:
-        """The statements of the same form or subject that ``new`` repeats or replaces, newest first."""
-        near = dict.fromkeys(_newest(self._by_form.get(new.bare, {})))
-        near |= dict.fromkeys(_newest(self._by_subject.get(new.subject, {})))
-        yield from self._related(new, near)
+    def same(self, new: Statement) -> Iterator[str]:
+        """The statements that ``new`` repeats in other words, newest first."""
+        for key in _newest(self._by_form.get(new.bare, {})):
+            if relation(new, self._all[key]) is Relation.SAME:
+                yield key
 
     def related(self, new: Statement) -> Iterator[tuple[str, Relation]]:
         """All statements that ``new`` repeats or replaces. Compares a bounded number."""

@@ -69,7 +69,7 @@ class _Growing:
     def keep(self, item: Item) -> None:
         """Take over an item of the old memory, unless it repeats one before it."""
         key = duplicate_key(item.text)
-        if key in self._items or any(found is Relation.SAME for _, found in self._known.alike(read(item.text))):
+        if key in self._items or any(self._known.same(read(item.text))):
             self.repeated += 1
         else:
             self._put(key, item, len(self._ranks))
