@@ -98,17 +98,9 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     )
     resume = _resume(services, work, unsafe, withheld, lost)
     others = (user, torn, *(text for _, text in (*files, *notes)))
+    memory_shown = memory
     if max_chars is not None and len(memory) > max_chars // 4:
-        memory_shown = _shortened(
-            services,
-            names[Surface.MEMORY],
-            memory,
-            max_chars,
-            resume,
-            [user, torn, *(text for _, text in (*files, *notes))],
-        )
-    else:
-        memory_shown = memory
+        memory_shown = _shortened(services, names[Surface.MEMORY], memory, max_chars, resume, others)
     sections = [
         ("", resume),
         (handoff_name, torn),
