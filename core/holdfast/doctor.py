@@ -63,6 +63,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
     state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
+    checks += _guard("private state", lambda: _private_state(state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
@@ -144,6 +145,16 @@ def _plugins(root: str) -> Iterator[Check]:
     if not broken:
         loaded = [s.name for s in rows if s.status == "loaded"]
         yield _good("plugins", f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
+
+
+def _private_state(state: str) -> Iterator[Check]:
+    private.check(state)
+    told = private.notice(state)
+    if told:
+        message, _, step = told.partition("; ")
+        yield _warn("private state", f"{message}.", f"{step[:1].upper()}{step[1:]}")
+    elif os.path.isdir(state):
+        yield _good("private state", "it was made by this user on this machine")
 
 
 def _folders(root: str, state: str) -> Iterator[Check]:
@@ -358,7 +369,8 @@ def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
     """Temporary files of writes that a crash cut off. Nothing ever reads them."""
     base = os.path.dirname(state)
     found = []
-    for folder, _, names in os.walk(base):
+    for folder, folders, names in os.walk(base):
+        folders[:] = [name for name in folders if private.ASIDE not in name]
         for name in names:
             path = os.path.join(folder, name)
             unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)

@@ -191,9 +191,9 @@ class BySession(Edit):
         if surface is Surface.REPORT:  # made of the notes of its day; it can be made again
             return None if any(day in name for day in self._days) else text
         if surface in (Surface.DAILY, Surface.TRAIL):
-            if self._stamp not in text and self._flushes.isdisjoint(notes.block_ids(text)):
+            if self._stamp not in text and not any(map(self._is_of_flush, notes.block_ids(text))):
                 return text
-            return without_blocks(text, lambda block: block.id in self._flushes or self._said(block))
+            return without_blocks(text, lambda block: self._is_of_flush(block.id) or self._said(block))
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
@@ -206,6 +206,10 @@ class BySession(Edit):
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         return None if table.get("session") == self._id else table
+
+    def _is_of_flush(self, block_id: str) -> bool:
+        """Whether a block is of one of the flushes; a suffix counts copies."""
+        return block_id in self._flushes or block_id.partition("-")[0] in self._flushes
 
     def _said(self, block: Block) -> bool:
         return block.session == notes.comment(self._id)

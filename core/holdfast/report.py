@@ -32,12 +32,12 @@ def trail_header(day: date) -> str:
     return f"# Daily Summary: {day.isoformat()}\n"
 
 
-def trail_block(payload: Payload, *, flush_id: str, note: str, session: str, at: datetime) -> str:
+def trail_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
     """The state mutations of one flush, for the operator, with a pointer to the note that tells the story."""
     lines = [
         "",
         f"## State changes ({at:%H:%M})",
-        block_marker(flush_id),
+        block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",
     ]

@@ -113,7 +113,8 @@ def _problem(name: str) -> str:
             return "a part of it begins or ends with a space or ends with a dot"
         if part.split(".", 1)[0].casefold() in _RESERVED:
             return f"{part!r} is reserved on Windows"
-    if name.split("/", 1)[0].casefold() == "state":
+    first = name.split("/", 1)[0].casefold()
+    if first == "state" or first.startswith("state.foreign-"):
         return "`state/` is private"
     if name.casefold().endswith(_OF_DATABASES):
         return "such names are kept for databases"

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast import private
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
@@ -146,6 +147,7 @@ def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_wa
 
 
 def test_journal__a_directory_in_its_place__is_corrupt(journal):
+    private.make(os.path.dirname(journal.folder))
     os.makedirs(journal.path)
     with pytest.raises(Corrupt, match="is a directory"):
         texts(journal)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from datetime import date, timedelta
 
 import pytest
 from tests.core.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
 
+from holdfast import durable, private
 from holdfast.errors import BadValue
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
@@ -106,6 +109,7 @@ def test_purge__log_and_repr__never_hold_the_subject(full, caplog):
 
 @pytest.mark.req("R245")
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.usefixtures("shared_key")
 def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, payload, project, tmp_path, backend):
     memory = opened(storage=storage(backend))
     fill(memory, payload, project)
@@ -222,7 +226,7 @@ def test_purge__everything__nothing_is_left_and_the_store_can_be_used(full, open
     report = full.purge(everything=True)
     assert report.clean, report.left
     full.close()
-    kept = {".gitignore", "tombstones.jsonl", "tombstones.key", "holdfast.db"}
+    kept = {".gitignore", "owner", "tombstones.jsonl", "tombstones.key", "holdfast.db"}
     lying = [n for n, data in snapshot(project).items() if data and n.rsplit("/", 1)[-1] not in kept]
     assert lying == []
     assert holding(project, SUBJECT, "Prefers tabs", "release", "Python 3.11") == []
@@ -323,3 +327,37 @@ def test_purge__at_the_time_of_another__refused(opened, project):
     memory.session("s").add("user", "x")
     with durable.lock(project / ".holdfast/state/purge.lock"), pytest.raises(Unavailable):
         memory.purge(subject="anybody")
+
+
+APPENDER = """
+import sys
+from datetime import UTC, datetime
+from holdfast.facttrail import FactTrail
+from holdfast.models import Fact
+from holdfast.modelcalls import Completion, record_usage
+state, count = sys.argv[1], int(sys.argv[2])
+trail = FactTrail(state)
+print("ready", flush=True)
+for number in range(count):
+    trail.evicted([f"fact_{number:08x}"], by="fact_ffffffff", at=datetime.now(UTC))
+    record_usage(state, plugin="p", model=str(number), completion=Completion(text=""), took_s=0.0)
+"""
+
+
+@pytest.mark.req("R244")
+def test_purge__logs_are_appended_to_meanwhile__no_line_of_another_process_is_lost(full, project):
+    state, count = project / ".holdfast" / "state", 400
+    command = [sys.executable, "-c", APPENDER, str(state), str(count)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as appender:
+        assert appender.stdout.readline() == "ready\n"
+        while appender.poll() is None:
+            row = f'{{"event": "updated", "id": "fact_0", "content": "{SUBJECT}"}}\n'
+            rows = row * 5_000
+            for name in ("facts.log.jsonl", "usage.jsonl"):
+                with private.lock(str(state / name)):
+                    durable.append(state / name, rows.encode(), flush=False)
+            full.purge(subject=SUBJECT)
+    assert appender.returncode == 0
+    log = (state / "facts.log.jsonl").read_text()
+    assert [n for n in range(count) if f"fact_{n:08x}" not in log] == []
+    assert len((state / "usage.jsonl").read_text().splitlines()) >= count

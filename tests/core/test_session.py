@@ -380,6 +380,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
 
 class Plugin:
+    EXTRACTS_AT_ONCE = True
     @hookimpl
     def on_validate(self, subject):
         return []

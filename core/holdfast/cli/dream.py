@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from holdfast.dreamlog import Proposal
     from holdfast.engine import Holdfast
 
+#: This many pieces of conversation that wait for a model are extracted before a dream: the nightly run is the only
+#: command of those who work through a client's hooks alone.
+_PIECES = 20
 _REVIEWS = ("", "accept", "reject", "edit")
 
 
@@ -53,6 +56,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
+    from holdfast.extract import work_off
 
     out = Term()
     if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):
@@ -73,6 +77,8 @@ def run(args: Namespace) -> int:
             result = memory.undo_dream(force=args.force)
         else:
             days = ... if args.lookback_days is None else _days(args.lookback_days)
+            if not args.dry_run:
+                work_off(memory.services, limit=_PIECES)
             result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
             if args.if_due and not args.dry_run:
                 _report(memory)
