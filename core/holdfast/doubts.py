@@ -23,7 +23,7 @@ _HEDGES: Final = words(
     """
 )
 _NOT_SURE: Final = re.compile(r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b", re.IGNORECASE)
-_LIMIT: Final = re.compile(r"\b(?:at most|up to|no more than|only|not)\b", re.IGNORECASE)
+_LIMIT: Final = re.compile(r"\b(?:at most|up to|no more than|only)\b", re.IGNORECASE)
 _ALL: Final = words("always all everyone everybody everything entirely completely invariably")
 _SOME: Final = words("always all every each everyone everybody everything entirely completely never only any")
 _CAUSE: Final = frozenset(map(canonical, ("cause", "caused", "causes", "causing")))
@@ -39,8 +39,8 @@ def doubts(
     if not matches:
         return
     best = [match for match in matches[:6] if match.score >= 0.8 * matches[0].score]
-    low = {token.text.lower() for token in tokens}
-    said = [{token.text.lower() for token in match.unit.tokens} for match in best]
+    low = _lower(tokens)
+    said = [_lower(match.unit.tokens) for match in best]
     if not _is_hedged(body, low) and all(
         _is_hedged(match.unit.text, there) for match, there in zip(best, said, strict=True)
     ):
@@ -55,6 +55,11 @@ def doubts(
     if found := _opposite(tokens, best):
         yield "opposite", found
     yield from (("clause", clause) for clause in _added(body, has_word))
+
+
+def _lower(tokens: Sequence[Token]) -> set[str]:
+    """The words in lower case, without the month of May."""
+    return {token.text.lower() for token in tokens if token.kind == "word"}
 
 
 def _is_hedged(text: str, low: set[str]) -> bool:
