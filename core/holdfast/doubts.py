@@ -45,6 +45,7 @@ def doubts(
         _is_hedged(match.unit.text, there) for match, there in zip(best, said, strict=True)
     ):
         yield "hedge", next(iter(sorted(said[0] & _HEDGES)), "not confirmed")
+        return
     everything = low & _ALL
     if everything and not any(there & _SOME for there in said):
         yield "always", min(everything)

@@ -208,12 +208,12 @@ class _Run:
         services = self.services
         services.dispatch.require_all()  # what goes to a model is judged by every validator that is enabled
         name = services.layout.name(Surface.MEMORY)
-        if services.store.is_withheld(name):
+        document = services.store.read(name)
+        if document is not None and services.store.is_withheld(name):
             raise NotApplied(
                 f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
-        document = services.store.read(name)
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
         sources = self._sources(name, old, notes)
         items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
