@@ -8,7 +8,7 @@ and must not become the source of what they were derived from.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
 #: Fewer characters than these of a document say nothing.
 _LEAST = 80
+#: Characters of a brief for its frame and headings.
+_FRAME = 300
 #: The newest so many journals are searched for turns that no flush has written.
 _JOURNALS = 20
 #: Limit of losses that the brief names.
@@ -94,11 +96,16 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *losses.newest(services, reading.stored),
     )
+    resume = _resume(services, work, unsafe, withheld, lost)
+    others = (user, torn, *(text for _, text in (*files, *notes)))
+    memory_shown = memory
+    if max_chars is not None and len(memory) > max_chars // 4:
+        memory_shown = _shortened(services, names[Surface.MEMORY], memory, max_chars, resume, others)
     sections = [
-        ("", _resume(services, work, unsafe, withheld, lost)),
+        ("", resume),
         (handoff_name, torn),
         (names[Surface.USER], user),
-        (names[Surface.MEMORY], memory),
+        (names[Surface.MEMORY], memory_shown),
         *files,
         *((name, text) for name, text in reversed(notes)),
     ]
@@ -116,6 +123,15 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         withheld=withheld,
         lost=lost,
     )
+
+
+def _shortened(services: Services, name: str, memory: str, max_chars: int, resume: str, others: Iterable[str]) -> str:
+    """MEMORY.md in the room that the resume point and the newest notes leave it."""
+    from holdfast.shortened import room, shortened
+
+    spent = len(resume) + _FRAME
+    wanted = sum(len(text) + len(_CUT) for text in others if text)
+    return shortened(memory, name, room(max_chars, before=spent, others=wanted), services.state)
 
 
 def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:

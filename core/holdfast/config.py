@@ -136,7 +136,8 @@ class DreamConfig:
     the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
     ``plugin`` names who dreams; by default a plugin that a table enables (a model) before those that are on anyway.
     Notes with fewer characters than ``min_chars`` are not worth a dream; of more than ``max_chars`` together with
-    MEMORY.md the oldest notes are left out. A memory longer than ``max_memory_chars`` is refused. ``backups`` are kept.
+    MEMORY.md the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the
+    least confirmed and oldest first. ``backups`` are kept.
     """
 
     lookback_days: int = field(default=3, validator=validators.ge(0))
@@ -147,6 +148,7 @@ class DreamConfig:
     min_chars: int = field(default=1, validator=validators.ge(1))
     max_chars: int = field(default=200_000, validator=validators.ge(1))
     max_memory_chars: int = field(default=50_000, validator=validators.ge(1))
+    max_items: int = field(default=200, validator=validators.ge(1))
     backups: int = field(default=30, validator=validators.ge(1))
 
 

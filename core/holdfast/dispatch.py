@@ -250,6 +250,10 @@ class Dispatch:
         )
         return tuple(sorted(implementing, key=lambda name: (name in DEFAULT_PLUGINS, name)))
 
+    def dreams_of_everything(self, name: str) -> bool:
+        """Whether a plugin's dream costs so little that ``[dream] max_chars`` does not concern it."""
+        return getattr(self._manager.get_plugin(name), "dreams_of_everything", False) is True
+
     def on_dream(self, sources: DreamSources, *, only: str = "") -> DreamDraft | None:
         """The first draft, or None when no plugin dreams. ``only`` asks the plugin of that name. Raises: HookFailed."""
         from holdfast.models import DreamDraft as Kind

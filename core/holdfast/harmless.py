@@ -153,6 +153,7 @@ CORE: Mapping[str, Check] = {
     "dream.min_chars": _between(1, 10_000),
     "dream.max_chars": _between(1_000, 200_000),
     "dream.max_memory_chars": _between(10_000, 200_000),
+    "dream.max_items": _between(50, 1_000),
     "dream.backups": _at_least_in_force("dream.backups", 30, 1_000),
     "retention.daily": _users,
     "retention.diary": _users,

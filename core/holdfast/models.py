@@ -455,10 +455,14 @@ class Finding:
 
 @frozen(kw_only=True)
 class DreamSources:
-    """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text)."""
+    """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text).
+
+    ``confirmed`` says when items of the memory were last confirmed, as (item, time); an item may be missing.
+    """
 
     memory: str
     notes: tuple[tuple[str, str], ...]
+    confirmed: tuple[tuple[str, datetime], ...] = ()
 
 
 @frozen(kw_only=True)

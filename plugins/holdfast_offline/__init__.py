@@ -29,6 +29,10 @@ def on_extract(turns: Sequence[Turn]) -> Extraction:
     return extract(turns)
 
 
+#: No model reads the notes, so that all of them can be read in one run.
+dreams_of_everything = True
+
+
 @hookimpl
 def on_dream(sources: DreamSources) -> DreamDraft:
     """The memory with the facts and decisions that the notes recorded, each word for word, none twice."""
