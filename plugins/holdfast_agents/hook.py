@@ -231,6 +231,10 @@ class _Call:
 
             with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
+        elif event.kind == events.PROMPT:
+            from holdfast_agents import asking
+
+            context = asking.sentence(event, root, self.state)
         return Reply(context=context, notice=notice)
 
     def _with_store(self, event: Event, root: str) -> Reply:
