@@ -20,9 +20,8 @@ from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Me
 from holdfast.queue import GivenUp, Queue, Waiting
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from datetime import datetime
+    from typing import TypeAlias
 
     from holdfast.errors import HookFailed
     from holdfast.models import Fact, Payload

@@ -36,8 +36,8 @@ _VERB: Final = re.compile(
     re.IGNORECASE,
 )
 _CHANGED: Final = re.compile(
-    r"(?P<subject>.{2,120}?) (?:has |have |was |were |is |are |been )*(?:now )?(?:moved|migrated|switched|changed|upgraded"
-    r"|downgraded|renamed|went) from (?P<old>.{1,80}?) to (?P<new>.{1,120})",
+    r"(?P<subject>.{2,120}?) (?:has |have |was |were |is |are |been )*(?:now )?(?:moved|migrated|switched|changed"
+    r"|upgraded|downgraded|renamed|went) from (?P<old>.{1,80}?) to (?P<new>.{1,120})",
     re.IGNORECASE,
 )
 _MOVED: Final = re.compile(r"(?P<subject>.{2,120}?) (?:has |have )?(?:now )?moved to (?P<new>.{1,120})", re.IGNORECASE)
@@ -48,19 +48,25 @@ _VALUE: Final = re.compile(
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
     re.IGNORECASE,
 )
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 #: Attributes that have one value at a time.
-_HEADS: Final = frozenset(
+_HEADS: Final = _set(
     "address branch column deadline endpoint key licence license limit name owner password path port region release"
-    " timeout url version".split()
+    " timeout url version"
 )
-_BROKEN: Final = frozenset("broken down failing fails flaky red blocked open failed".split())
-_WHOLE: Final = frozenset("fixed repaired green passing passes up resolved done closed unblocked merged".split())
+_BROKEN: Final = _set("broken down failing fails flaky red blocked open failed")
+_WHOLE: Final = _set("fixed repaired green passing passes up resolved done closed unblocked merged")
 _NEGATION: Final = re.compile(r"\b(?:not|never|no longer|cannot|none)\b|n['’]t\b", re.IGNORECASE)
 #: Words that limit a value to a case: another case may have another value.
-_QUALIFIERS: Final = frozenset("during for if in on per under unless until when while with".split())
+_QUALIFIERS: Final = _set("during for if in on per under unless until when while with")
 #: Subjects that another sentence explains.
-_POINTING: Final = frozenset("it this that there they he she what which who these those we you i one".split())
-_LEADING: Final = frozenset("the a an our my your its their".split())
+_POINTING: Final = _set("it this that there they he she what which who these those we you i one")
+_LEADING: Final = _set("the a an our my your its their")
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'._/][^\W_]+)*")
 
 

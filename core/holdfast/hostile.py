@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
     from typing import Any
 
     from holdfast.models import Payload, Turn
@@ -20,31 +19,38 @@ if TYPE_CHECKING:
 #: Put before a line in a brief. The document's name is in the heading before it.
 MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruction] "
 
-_SECRET: Final = (
+_KEYS: Final = (
     r"\$\{?\w*(?:key|token|secret|passw(?:or)?d|credentials?)\w*|(?<!\w)\.env\b|\.ssh\b|id_rsa|id_ed25519"
     r"|\b(?:api[ _-]?keys?|access tokens?|passwords?|credentials|private keys?|secrets|environment variables)\b"
 )
 _FORMS: Final = (
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|all|any|your"
-    r"|system|safety)\b.{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints|messages)\b",
-    r"\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b.{0,160}authorized_keys",
-    r"authorized_keys.{0,40}\b(?:append|write|add)\b",
-    rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b.{{0,200}}(?:{_SECRET})",
-    rf"(?:{_SECRET}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b",
-    rf"\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_SECRET})"
-    r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\bserver\b|\burl\b|\bendpoint\b|\bwebhook\b|\bissue\b)|\bnow\b)",
-    r"\b(?:do not|don['’]?t|never|without)\s+(?:tell|telling|inform|informing|mention|notify|notifying|alert|asking|ask)"
-    r"\w*\b.{0,30}\b(?:users?|operators?|humans?|owner)\b",
-    r"\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted|admin"
-    r"|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b",
-    r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*(?::|for (?:the |all )?"
-    r"(?:ai|llm|assistant|agent|model))",
-    r"\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}\b(?:ai|llm|language model"
-    r"|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:",
-    r"\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b",
-    r"<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
+    # put the instructions aside
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
+    r"\b(?:previous|prior|earlier|above|preceding|all|any|your|system|safety)\b.{0,30}"
+    r"\b(?:instructions?|prompts?|rules|guidelines|directives|constraints|messages)\b"
+    # let a key in
+    r"|\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b.{0,160}authorized_keys"
+    r"|authorized_keys.{0,40}\b(?:append|write|add)\b"
+    # hand a secret out
+    rf"|\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b.{{0,200}}(?:{_KEYS})"
+    rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
+    rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
+    r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)"
+    # keep it from the user
+    r"|\b(?:do not|don['’]?t|never|without)\s+"
+    r"(?:tell|inform|mention|notify|alert|ask)\w*\b.{0,30}\b(?:users?|operators?|humans?|owner)\b"
+    # be somebody else
+    r"|\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
+    r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b"
+    # address the model
+    r"|\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
+    r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
+    r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
+    r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
+    r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
+    r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]"
 )
-_ANY: Final = re.compile("|".join(_FORMS), re.DOTALL)
+_ANY: Final = re.compile(_FORMS, re.DOTALL)
 #: One of these is in every sentence that has one of the forms. Looking for them is far quicker.
 _HINTS: Final = (
     "ignore", "disregard", "forget", "override", "bypass", "authorized_keys", "curl", "wget", "nc ", "ncat",

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 _CUES: Final = (
     (re.compile(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
-    (re.compile(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.I),
+    (re.compile(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
      Category.PREFERENCE),
     (re.compile(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
 )  # fmt: skip

@@ -52,8 +52,8 @@ def sentence(event: Event, root: str, state: str) -> str:
     except Exception:  # noqa: BLE001 - a prompt must not fail for this
         return ""
     return (
-        f"holdfast: about {min(99, share * 100):.0f} % of the context window is used, so it may be compacted soon. Now, "
-        "while you still know it, state what must outlive it with holdfast's MCP tool `flush` (objective, facts, "
+        f"holdfast: about {min(99, share * 100):.0f} % of the context window is used, so it may be compacted soon. "
+        "Now, while you still know it, state what must outlive it with holdfast's MCP tool `flush` (objective, facts, "
         f"decisions, blockers, next step; session `{event.session}`), or with `/memory-update`; then go on."
     )
 
