@@ -35,17 +35,14 @@ def sentence(event: Event, root: str, state: str) -> str:
     try:
         used, window = _use(event)
         if not window or used < LEAST_AT * window:
-            _unmark(state, event.session)
+            forget(state, event.session)
             return ""
         path = mark(state, event.session)
-        share, asked = used / window, os.path.exists(path)
-        at, own_window = _settings(root)
-        if own_window:
-            share = used / own_window
-        if not at or share < at:
-            _unmark(state, event.session)
+        if os.path.exists(path):
             return ""
-        if asked:
+        at, own_window = _settings(root)
+        share = used / (own_window or window)
+        if not at or share < at:
             return ""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -63,7 +60,8 @@ def mark(state: str, session: str) -> str:
     return os.path.join(state, "agents", f"{file_stem(session)}.asked")
 
 
-def _unmark(state: str, session: str) -> None:
+def forget(state: str, session: str) -> None:
+    """The context was compacted: ask again when it is full again."""
     try:
         os.unlink(mark(state, session))
     except OSError:

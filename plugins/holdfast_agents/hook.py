@@ -268,6 +268,9 @@ class _Call:
                 gated.told(memory, event)
                 return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
+                from holdfast_agents import asking
+
+                asking.forget(self.state, event.session)
                 gated.compacted(memory, event)
             else:
                 gated.ending(memory, event)

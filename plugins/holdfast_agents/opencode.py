@@ -8,7 +8,7 @@ know:
 | EVENT | sent from | more keys |
 |---|---|---|
 | ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
-| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of text parts; ``tokens``, ``window`` |
+| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of texts; ``tokens``, ``window`` |
 | ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` (true or false) |
 | ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
 | ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
@@ -25,7 +25,7 @@ and when that holds nothing either, compaction is blocked.
 |---|---|
 | exit 0 | allowed, or noted |
 | any other exit, a signal, no process, no answer in time | at ``compacting``: **blocked**; elsewhere: ignore it |
-| stdout | text for the system prompt (``start``: the brief; ``message``: a summary's losses, or a request), else empty |
+| stdout | text for the system prompt (``start``: the brief; ``message``: a summary's losses, a request), else empty |
 | stderr | at ``compacting`` the reason, for a toast and the error; elsewhere a notice for a toast, else empty |
 
 The plugin's own time-out should be 60 s at ``compacting``; the process answers by itself after 50 s at the latest. The

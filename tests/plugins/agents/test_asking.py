@@ -62,6 +62,17 @@ def test_prompt__compacted_and_full_again__agent_is_asked_again(project: Path) -
     assert ask(client)
 
 
+def test_post_compact__agent_was_asked_before__it_is_asked_again_above_the_threshold(project: Path) -> None:
+    client = Client(project)
+    client.say("hello", "hi")
+    client.write(answered(150_000))
+    assert ask(client)
+    client.compact()
+    client.hook("PostCompact", trigger="auto", compact_summary="We said hello.")
+    client.write(answered(145_000))
+    assert ask(client)
+
+
 @pytest.mark.parametrize(
     "rows",
     [
