@@ -12,7 +12,7 @@ import json
 import os
 from typing import NamedTuple
 
-from holdfast import durable, safeopen
+from holdfast import durable, safeopen, untrusted
 from holdfast_file.place import read_bytes
 
 
@@ -52,7 +52,7 @@ def pending(path: str) -> Intent | None:
         return None
     line, _, data = noted.partition(b"\n")
     try:
-        head = json.loads(line)
+        head = untrusted.from_json(line)
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
     except (ValueError, KeyError, TypeError):
         return None

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from holdfast import untrusted
 from holdfast.plain import one_line
 
 MAX_CHARS: Final = 300
@@ -79,14 +80,14 @@ def summary(found: Sequence[Entry]) -> list[str]:
 
 def _of_json(text: str) -> Iterator[Entry]:
     try:
-        yield from _of_value(json.loads(text))
+        yield from _of_value(untrusted.from_json(text))
         return
     except (ValueError, RecursionError):
         pass  # then it is one value a line
     for line in text.splitlines():
         if line.strip():
             try:
-                yield from _of_value(json.loads(line))
+                yield from _of_value(untrusted.from_json(line))
             except (ValueError, RecursionError):
                 yield _of_text(f"{line} (not JSON)", least=Level.DOUBTFUL)
 

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import evolve, field, fields, frozen
 
-from holdfast import durable, private, safeopen
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.errors import Corrupt
 from holdfast.serde import structure, unstructure
 
@@ -152,7 +152,7 @@ def record(state: str, result: DreamResult) -> None:
     path = os.path.join(state, LOG)
     defaults = {a.name: a.default for a in fields(DreamResult)}
     row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
-    with durable.lock(os.path.join(state, "dreams.lock")):
+    with private.lock(path):
         try:
             if safeopen.stat(path).st_size > MAX_BYTES:
                 _cut(path)
@@ -193,7 +193,7 @@ def _rows(path: str) -> Iterable[Any]:
         with safeopen.reader(path) as file:
             for line in file:
                 try:
-                    yield json.loads(line)
+                    yield untrusted.from_json(line)
                 except (ValueError, RecursionError):
                     continue
     except FileNotFoundError:
@@ -270,7 +270,7 @@ def _load(path: str, cls: type[T]) -> T | None:
         raise durable.unavailable(error, path, "read") from error
     step = f"Move {name} out of the private folder, then try again."
     try:
-        return structure(json.loads(data), cls, what=name, error=Corrupt, next_step=step)
+        return structure(untrusted.from_json(data), cls, what=name, error=Corrupt, next_step=step)
     except ValueError as error:
         raise Corrupt(f"{name} is not valid JSON: {error}.", next_step=step) from error
 

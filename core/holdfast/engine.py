@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
@@ -83,8 +82,7 @@ class Holdfast:
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
         Nothing is written, except that private state that this user did not make is put aside.
-        Raises: ConfigError, NotTrusted when such settings decide where memory is stored; PluginNotFound and
-        PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
+        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
@@ -110,6 +108,7 @@ class Holdfast:
         if settled.storage.options:
             options.check_storage(module, settled.storage.options, found)
         backend = dispatch.storage_backend(module, entry, settled.storage, Path(folder))
+        provenance = Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities)
         services = Services(
             root=folder,
             state=state,
@@ -117,12 +116,7 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(
-                backend,
-                settled.layout,
-                state,
-                Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
-            ),
+            store=Store(backend, settled.layout, state, provenance),
             clock=clock or _system_clock,
             notices=(*notices, *filter(None, [private.notice(state)])),
         )
@@ -246,33 +240,11 @@ class Holdfast:
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.
 
-        A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further one is begun.
+        A session that cannot be ended is left UNSAFE and logged. No further one is tried after ``limit_s`` seconds.
         """
-        from holdfast.status import ended_session
+        from holdfast.idle import end_idle
 
-        limit = timedelta(minutes=self.config.session.idle_minutes).total_seconds()
-        ended = []
-        until = time.monotonic() + limit_s
-        for path in journal.session_files(self.services.state):
-            if time.monotonic() > until:
-                break
-            try:
-                if self.services.clock().timestamp() - os.stat(path).st_mtime < limit:
-                    continue
-                if ended_session(path) is not None:
-                    continue
-                session_id = journal.session_id_of(path)
-                if session_id is None or session_id in (but, *self._sessions):
-                    continue
-                session = Session(self.services, session_id)
-                if session.unflushed and not session.ended:
-                    session.end()
-                    ended.append(session_id)
-            except HoldfastError as error:
-                logger.warning("an idle session could not be ended: %s", error.message)
-            except OSError as error:
-                logger.warning("an idle session could not be read: %s", error.strerror)
-        return ended
+        return end_idle(self.services, but={but, *self._sessions}, limit_s=limit_s)
 
     def unsafe(self) -> list[Marker]:
         """The sessions whose last flush did not succeed, with why and what to do."""

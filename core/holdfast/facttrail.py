@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast import durable, private, safeopen
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.models import Fact
 from holdfast.serde import moment, stamp
 
@@ -86,7 +86,7 @@ class FactTrail:
             with safeopen.reader(self._path) as file:
                 for line in file:
                     try:
-                        row = json.loads(line)
+                        row = untrusted.from_json(line)
                         yield Departure(**{**row, "at": moment(row["at"])})
                     except (ValueError, TypeError, KeyError):
                         continue
@@ -100,7 +100,8 @@ class FactTrail:
         private.make(self._state)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
-        durable.append(self._path, data, flush=durably)
+        with private.lock(self._path):
+            durable.append(self._path, data, flush=durably)
 
 
 def _utc(at: datetime) -> str:

@@ -15,7 +15,6 @@ the running summary is read from these, so that no checkpoint repeats it).
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,11 +22,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 from holdfast import durable, private, safeopen
 from holdfast.errors import Conflict, Corrupt
+from holdfast.records import decode, encode
 from holdfast.torn import may_be_torn
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
-_CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
 _MESSAGE = b'{"kind":"message",'
@@ -55,27 +54,6 @@ def file_stem(session_id: str) -> str:
     # No plain id has a tilde, so none can be the name of another id's file.
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
     return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
-
-
-def encode(record: dict[str, Any]) -> bytes:
-    """One line: the JSON of ``record`` with a CRC-32 of what stands before it as the last key."""
-    body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1].encode("utf-8")
-    return body + b',"crc":"%08x"}\n' % zlib.crc32(body)
-
-
-def decode(line: bytes) -> dict[str, Any] | None:
-    """The record of a line without its newline, or None when it is not whole."""
-    body, checksum = line[:-_CRC_BYTES], line[-_CRC_BYTES:]
-    if checksum != b',"crc":"%08x"}' % zlib.crc32(body):
-        return None
-    try:
-        record = json.loads(line.decode("utf-8"))  # given bytes it looks for other encodings first
-    except ValueError:
-        return None
-    if not isinstance(record, dict):
-        return None
-    del record["crc"]
-    return record
 
 
 class Hint(NamedTuple):

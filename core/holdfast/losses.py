@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import durable, notes, private, safeopen
+from holdfast import durable, notes, private, safeopen, untrusted
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.journal import Journal, session_files, session_id_of
 from holdfast.layout import Surface
@@ -101,7 +101,7 @@ def note_forgotten(services: Services, name: str) -> None:
 def _forgotten(services: Services) -> dict[str, str]:
     try:
         with safeopen.reader(services.private(FORGOTTEN)) as file:
-            table = json.load(file)
+            table = untrusted.from_json(file.read())
         return {str(key): str(at) for key, at in table.items()}
     except (OSError, ValueError, AttributeError):
         return {}

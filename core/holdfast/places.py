@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, safeopen, safety, settings, statemark, traces
+from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces, untrusted
 from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
@@ -303,11 +303,10 @@ class Walk:
         if self.dry_run:
             self._edit_file(path)
             return
-        beside = os.path.join(os.path.dirname(path), os.path.basename(path).split(".")[0] + ".lock")
-        if beside != self.held and os.path.exists(
-            beside
-        ):  # whoever writes such a file holds the lock that bears its name
-            with durable.lock(beside, timeout_s=_WAIT_S):
+        lock = os.path.splitext(path)[0] + ".lock"
+        appended = path.endswith((".jsonl", ".log"))  # by other processes, perhaps for the first time just now
+        if lock != self.held and (appended or os.path.exists(lock)):
+            with private.lock(path, timeout_s=_WAIT_S):
                 self._edit_file(path)
         else:
             self._edit_file(path)
@@ -348,7 +347,7 @@ class Walk:
 
     def _edited_line(self, line: bytes) -> tuple[bytes, int]:
         """A line of JSON keeps its form, also the checksum where it has one."""
-        record = journal.decode(line.rstrip(b"\n"))
+        record = records.decode(line.rstrip(b"\n"))
         row = _object(line) if record is None else record
         if row is None:
             kept = self.edit.other("", line) or b""
@@ -358,7 +357,7 @@ class Walk:
             return line, 0
         if new is None:
             return b"", 1
-        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else journal.encode(new)), 1
+        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
 
     def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
         self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
@@ -422,7 +421,7 @@ def last_said(one: Journal) -> datetime | None:
 
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(data)
+        value = untrusted.from_json(data)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, safeopen
+from holdfast import durable, journal, private, safeopen, untrusted
 from holdfast.edits import Changed, Edit, Left, counted
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.forgetting import Before, BySession, BySubject, Everything
@@ -222,7 +222,7 @@ class _Register:
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
             with safeopen.reader(self._services.private(UNFINISHED)) as file:
-                table = json.loads(file.read())
+                table = untrusted.from_json(file.read())
         except (OSError, ValueError):
             return {}
         return {k: v for k, v in table.items() if isinstance(v, dict)} if isinstance(table, dict) else {}

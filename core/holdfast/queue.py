@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, journal, private, safeopen
+from holdfast import durable, private, records, safeopen, untrusted
 from holdfast.config import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.models import Turn
@@ -187,7 +187,7 @@ class Queue:
         found = []
         for line in self._logged():
             try:
-                found.append(structure(json.loads(line), GivenUp, what="A line of the log", error=Corrupt))
+                found.append(structure(untrusted.from_json(line), GivenUp, what="A line of the log", error=Corrupt))
             except (ValueError, RecursionError, Corrupt):
                 logger.warning("a line of state/%s cannot be read and is passed over", _LOG)
         return found
@@ -225,11 +225,12 @@ class Queue:
             for item in items
         ]
         rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
-        old = self._logged()
-        if sum(map(len, old)) > _MAX_LOG_BYTES:
-            durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
-        else:
-            durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
+        with private.lock(self._log):
+            old = self._logged()
+            if sum(map(len, old)) > _MAX_LOG_BYTES:
+                durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
+            else:
+                durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
         self.given_up += gone
         logger.warning("turns of %d pieces were given up: %s", len(gone), why)
 
@@ -253,7 +254,7 @@ class Queue:
 
     def _locked(self) -> durable.Lock:
         private.make(self._state)
-        return durable.lock(os.path.join(self._state, "extract.lock"))
+        return private.lock(self._path)
 
     def _read(self) -> list[Waiting]:
         try:
@@ -267,7 +268,7 @@ class Queue:
         self._damaged = []
         for line in lines:
             try:
-                items.append(structure(journal.decode(line), Waiting, what="A waiting turn", error=Corrupt))
+                items.append(structure(records.decode(line), Waiting, what="A waiting turn", error=Corrupt))
             except Corrupt:
                 self._damaged.append(line)
                 logger.warning("a line of state/%s cannot be read; it is kept and passed over", _FILE)
@@ -276,7 +277,7 @@ class Queue:
     def _write(self, items: Sequence[Waiting]) -> None:
         """``items``, and behind them what :meth:`_read` could not read: it is damaged, not gone."""
         if items or self._damaged:
-            lines = [journal.encode(unstructure(item)) for item in items]
+            lines = [records.encode(unstructure(item)) for item in items]
             durable.replace(self._path, b"".join([*lines, *(line + b"\n" for line in self._damaged)]))
         else:
             durable.remove(self._path)

@@ -31,7 +31,7 @@ from typing import Any
 
 from attrs import asdict, evolve, field, fields, frozen
 
-from holdfast import durable, private, safeopen
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.journal import file_stem
 
@@ -193,7 +193,7 @@ def _load(path: str, session_id: str) -> Marker | None:
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
     try:
-        return structure(json.loads(data), Marker, what="An UNSAFE marker", error=Corrupt)
+        return structure(untrusted.from_json(data), Marker, what="An UNSAFE marker", error=Corrupt)
     except (ValueError, Corrupt):
         return Marker(
             session=session_id,

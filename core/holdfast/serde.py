@@ -20,7 +20,7 @@ from cattrs.errors import (
     IterableValidationError,
 )
 
-from holdfast import keyless
+from holdfast import keyless, untrusted
 from holdfast.config import Config, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
@@ -242,7 +242,7 @@ def payload_from(data: object, source: str = "The payload") -> Payload:
 def payload_from_json(text: str, source: str = "The payload") -> Payload:
     """A payload from JSON text. Raises: ConfigError with line and column when it is not JSON."""
     try:
-        data = json.loads(text)
+        data = untrusted.from_json(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
     return payload_from(data, source)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private, safeopen, sections, update
+from holdfast import durable, private, safeopen, sections, untrusted, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
@@ -214,7 +214,7 @@ def _forget(book: _Book) -> _Book:
 
 def _lock(services: Services) -> durable.Lock:
     private.make(services.state)
-    return durable.lock(services.private("sightings.lock"), timeout_s=60.0)
+    return private.lock(services.private(_FILE), timeout_s=60.0)
 
 
 def _load(services: Services) -> _Book:
@@ -227,7 +227,7 @@ def _load(services: Services) -> _Book:
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
     try:
-        return structure(json.loads(data), _Book, what=_FILE, error=Corrupt)
+        return structure(untrusted.from_json(data), _Book, what=_FILE, error=Corrupt)
     except ValueError as error:
         raise Corrupt(
             f"{_FILE} is not valid JSON: {error}.", next_step=f"Move {_FILE} out of the private folder."

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, provenance, recall, safeopen, sightings, update
+from holdfast import durable, private, provenance, recall, safeopen, sightings, untrusted, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
@@ -156,7 +156,7 @@ class Workflow:
 
     def _lock(self) -> durable.Lock:
         private.make(self._services.state, _FOLDER)
-        return durable.lock(self._services.private(_FOLDER, f"{self.name}.lock"), timeout_s=60.0)
+        return private.lock(self._path, timeout_s=60.0)
 
     def _note(self, record: Record) -> None:
         private.make(self._services.state, _FOLDER)
@@ -178,7 +178,7 @@ def current(services: Services) -> str:
 def _read(path: str, name: str) -> Record | None:
     try:
         with safeopen.reader(path) as file:
-            data = json.loads(file.read())
+            data = untrusted.from_json(file.read())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

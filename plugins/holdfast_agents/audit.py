@@ -15,7 +15,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from holdfast import durable, private, safeopen
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.journal import file_stem
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def keep(state: str, session: str, names: Iterable[str]) -> None:
 def kept(state: str, session: str) -> tuple[str, ...]:
     """What :func:`keep` remembered; empty when that is nothing."""
     try:
-        names = json.loads(safeopen.read(path_of(state, session), _MOST))
+        names = untrusted.from_json(safeopen.read(path_of(state, session), _MOST))
     except (OSError, ValueError):
         return ()
     return tuple(n for n in names if n in LABELS) if isinstance(names, list) else ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast import untrusted
 from holdfast.errors import HoldfastError
 from holdfast_agents import events
 from holdfast_agents.events import SILENCE, Event, Reply
@@ -140,13 +141,12 @@ class _Call:
 
     def _event(self) -> Event:
         """The event on stdin. What cannot be read counts as a compaction if anything says so, else as nothing."""
-        import json
 
         raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1) if sys.stdin is not None else b""
         payload: object = None
         try:
             if len(raw) <= _MAX_STDIN_BYTES:
-                payload = json.loads(raw)
+                payload = untrusted.from_json(raw)
         except (ValueError, RecursionError):
             payload = None
         while len(raw) > _MAX_STDIN_BYTES and sys.stdin.buffer.read(1 << 20):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, field, fields, frozen
 
-from holdfast import durable, private, safeopen
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.journal import file_stem
 from holdfast.safeopen import Folder
 
@@ -81,7 +81,7 @@ def newest(state: str) -> Iterator[Memo]:
 
 def _read(path: str) -> Memo | None:
     try:
-        told = json.loads(safeopen.read(path, _MOST))
+        told = untrusted.from_json(safeopen.read(path, _MOST))
         memo = Memo(**{a.name: told[a.name] for a in fields(Memo) if a.name in told})
     except (OSError, ValueError, TypeError):
         return None

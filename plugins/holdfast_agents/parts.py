@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
+from holdfast import untrusted
 from holdfast.errors import ConfigError
 from holdfast_agents import jsontext
 
@@ -167,7 +168,7 @@ class Values(_Merged):
     def left_alone(self, text: str) -> tuple[str, ...]:
         """The members that are somebody else's, so that :meth:`put` and :meth:`take` leave them: ``a.b``."""
         try:
-            settings = json.loads(text) if text.strip() else {}
+            settings = untrusted.from_json(text) if text.strip() else {}
         except (ValueError, RecursionError):
             return ()
         return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
@@ -303,12 +304,12 @@ def no_other_table(*path: str) -> Callable[[str, str, str], None]:
     def check(old: str, new: str, name: str) -> None:
         shown = f"[{'.'.join(path)}]"
         try:
-            tomllib.loads(old)  # by itself first: a line number of the new text would mislead
+            untrusted.from_toml(old)  # by itself first: a line number of the new text would mislead
         except tomllib.TOMLDecodeError as error:
             problem = f"{name} is not valid TOML: {error}; it was left as it is."
             raise ConfigError(problem, next_step="Correct the file, then try again.") from error
         try:
-            tomllib.loads(new)
+            untrusted.from_toml(new)
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(
                 f"{name} cannot take the table {shown}, because it has one already; it was left as it is.",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 from datetime import UTC, datetime
 from typing import Any
 
+from holdfast import untrusted
 from holdfast_agents import codex_files
 from holdfast_agents.clients import folder
 
@@ -76,7 +76,7 @@ def _folders(path: str) -> list[str]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = [file.readline(1_000_000) for _ in range(_FIRST)]
-        rows = [json.loads(line) for line in lines if line]
+        rows = [untrusted.from_json(line) for line in lines if line]
     except (OSError, ValueError, RecursionError):
         return []
     named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in _tables(row)]
