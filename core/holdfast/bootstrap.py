@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import conflicts, handoff, journal, losses, provenance, recall, safety
+from holdfast import conflicts, handoff, hostile, journal, losses, provenance, recall, safety
 from holdfast.layout import Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
@@ -265,7 +265,7 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last:
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
     for name, text in sections:
-        body = recall.defuse(text.strip())
+        body = recall.defuse(hostile.marked(text.strip(), name or "the handoff"))
         if not body:
             continue
         head = recall.heading(name) if name else ""

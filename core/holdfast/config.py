@@ -45,12 +45,23 @@ class FlushConfig:
     strict_blocks: int = field(default=3, validator=validators.ge(1))
 
 
+def _check_share(_: object, __: Attribute[float], value: float) -> None:
+    if value != 0 and not 0.3 <= value <= 1:
+        raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
+
+
 @frozen(kw_only=True)
 class SessionConfig:
-    """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end."""
+    """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
+
+    Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
+    ``context_window`` is the window in tokens where the client does not name it; 0 takes the client's usual one.
+    """
 
     keep_last: int = field(default=4, validator=validators.ge(0))
     idle_minutes: float = field(default=120.0, validator=validators.gt(0))
+    ask_at: float = field(default=0.7, validator=_check_share)
+    context_window: int = field(default=0, validator=validators.ge(0))
 
 
 @frozen(kw_only=True)

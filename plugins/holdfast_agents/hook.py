@@ -233,6 +233,10 @@ class _Call:
 
             with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
+        elif event.kind == events.PROMPT:
+            from holdfast_agents import asking
+
+            context = asking.sentence(event, root, self.state)
         return Reply(context=context, notice=notice)
 
     def _with_store(self, event: Event, root: str) -> Reply:
@@ -266,6 +270,9 @@ class _Call:
                 gated.told(memory, event)
                 return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
+                from holdfast_agents import asking
+
+                asking.forget(self.state, event.session)
                 gated.compacted(memory, event)
             else:
                 gated.ending(memory, event)
