@@ -8,6 +8,7 @@ and must not become the source of what they were derived from.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -28,6 +29,12 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
 #: Fewer characters than these of a document say nothing.
 _LEAST = 80
+#: Lines of a note that a brief can do without, and lines that belong to no heading.
+_SAYS_NOTHING = re.compile(
+    r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
+    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )|_(?:Derived from the session|Nothing was stated about)"
+)
+_OUTSIDE = frozenset({"Work is open.", "Work is closed."})
 #: The newest so many journals are searched for turns that no flush has written.
 _JOURNALS = 20
 #: Limit of losses that the brief names.
@@ -79,7 +86,9 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     reading = _Reading(services)
     handoff_name = layout.name(Surface.HANDOFF)
     handoff_text = reading.text(handoff_name)
-    work = tuple(w for w in (handoff.parse(handoff_text, handoff_name) if handoff_text else ()) if w.is_open)
+    entries = handoff.parse(handoff_text, handoff_name) if handoff_text else ()
+    work = tuple(w for w in entries if w.is_open)
+    closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
@@ -89,11 +98,11 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     withheld = provenance.sentence(reading.withheld, facts=facts)
     lost = tuple(losses.newest(services, reading.stored))
     sections = [
-        ("", _resume(services, work, unsafe, withheld, lost)),
+        ("", _resume(services, work, closed, unsafe, withheld, lost)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
-        *((name, text) for name, text in reversed(notes)),
+        *((name, _brief_note(text)) for name, text in reversed(notes)),
     ]
     curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
     read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *notes) if text]
@@ -157,6 +166,7 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
 def _resume(
     services: Services,
     work: tuple[handoff.Work, ...],
+    closed: handoff.Work | None,
     unsafe: tuple[Marker, ...],
     withheld: str,
     lost: tuple[Loss, ...],
@@ -174,8 +184,15 @@ def _resume(
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
         lines += ["", _nothing_open(services)]
+    if not work and closed is not None:
+        lines += ["", f"## {_line(closed.active_task or closed.objective)}", "", "- Work is closed."]
+        if closed.objective and closed.objective != closed.active_task:
+            lines.append(f"- Objective: {_line(closed.objective)}")
+        if closed.artifacts:
+            lines.append("- Artifacts: " + "; ".join(_line(v) for v in closed.artifacts))
+        lines.append(f"- Whole story: {closed.note}, block {closed.flush}")
     for entry in work:
-        lines += ["", f"## {_line(entry.active_task or entry.objective)}", ""]
+        lines += ["", f"## {_line(entry.active_task or entry.objective)}", "", "- Work is open."]
         for label, value in (
             ("Next action", entry.next_action),
             ("Objective", entry.objective),
@@ -250,10 +267,27 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last:
 
 
 def _newest(note: str, room: int) -> str:
-    """The end of a note, from where a block begins, else a line; in at most ``room`` characters."""
+    """The end of a note, from where a block begins; of one block that is longer the beginning, where the quotations of
+    its session start. At most ``room`` characters."""
     tail = note[-room:]
-    for start in ("\n## ", "\n"):
-        at = tail.find(start)
-        if 0 <= at < len(tail) - _LEAST:
-            return tail[at + 1 :]
-    return tail
+    at = tail.find("\n## ")
+    if 0 <= at < len(tail) - _LEAST:
+        return tail[at + 1 :]
+    block = note.rfind("\n## ") + 1
+    mark = "\n…"
+    head = note[block : block + room - len(mark)].rpartition("\n")[0]
+    return head + mark if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]
+
+
+def _brief_note(text: str) -> str:
+    """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty."""
+    lines = [line for line in text.splitlines() if not _SAYS_NOTHING.match(line)]
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        if line.startswith("### "):
+            following = next((one for one in lines[number + 1 :] if one.strip()), "### ")
+            if following.startswith(("### ", "## ")) or following in _OUTSIDE:
+                continue
+        if line.strip() or (kept and kept[-1].strip()):
+            kept.append(line)
+    return "\n".join(kept)
