@@ -86,6 +86,8 @@ class Kind(Enum):
     """Lets the agent go on with what it proposed, without saying anything new."""
     COURTESY = "courtesy"
     """A greeting or thanks."""
+    STATEMENT = "statement"
+    """Says something to be kept under a label, like "remember: ...", and asks for nothing."""
     NOTHING = "nothing"
     """Nobody said it."""
 
@@ -289,6 +291,18 @@ _POLITE: Final = frozenset(
         "adios",
     ]
 )
+_PARTS: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+_LABELLED: Final = re.compile(
+    r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
+    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
+    re.IGNORECASE,
+)
+#: Questions after the state of things.
+_STATUS: Final = re.compile(
+    r"\W*(?:so,? )?(?:where (?:do|are) we(?: stand)?(?: now)?|what(?:['’]s| is) (?:the )?(?:status|state|next|left)(?: now)?"
+    r"|how(?:['’]s| is) it going|status|are you (?:done|finished|still there)|what(?:['’]s| is) going on)\W*$",
+    re.IGNORECASE,
+)
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 _LEADING: Final = re.compile(
     r"^(?:(?:hi|hello|hey|thanks|thank you|thx|great|good|nice|cool|perfect|awesome|excellent|ok|okay|yes|yeah|alright)"
@@ -328,17 +342,25 @@ def kind_of_words(own: str) -> Kind:
     """The same of a text that :func:`own_words` returned."""
     if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
-    if len(own) > 120:
+    if len(own) > 600:
         return Kind.REQUEST
-    words = [word.lower() for word in _WORD.findall(own)]
+    kinds = {_part_kind(part) for part in _PARTS.split(own) if part.strip()}
+    return next(
+        (one for one in (Kind.REQUEST, Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING
+    )
+
+
+def _part_kind(part: str) -> Kind:
+    words = [word.lower() for word in _WORD.findall(part)]
     if not words:
         return Kind.NOTHING
-    if all(w in _COURTESY or w in _ASSENT for w in words):
-        polite = any(w in _POLITE for w in words) or words[0] in ("no", "nope")
-        if polite and all(w in _COURTESY or w in ("ok", "okay", "yes", "yeah", "and", "then") for w in words):
-            return Kind.COURTESY
-        return Kind.ASSENT if all(w in _ASSENT or w in _COURTESY for w in words) else Kind.REQUEST
-    return Kind.REQUEST
+    if _LABELLED.match(part):
+        return Kind.STATEMENT
+    if _STATUS.match(part):
+        return Kind.ASSENT
+    if all(w in _COURTESY for w in words) and (words[0] in ("no", "nope", "that's", "thats") or _POLITE & set(words)):
+        return Kind.COURTESY
+    return Kind.ASSENT if all(w in _ASSENT or w in _COURTESY for w in words) else Kind.REQUEST
 
 
 def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

@@ -29,12 +29,16 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
 #: Fewer characters than these of a document say nothing.
 _LEAST = 80
-#: Lines of a note that a brief can do without, and lines that belong to no heading.
+#: Lines of a note that a brief can do without.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
     r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )|_(?:Derived from the session|Nothing was stated about)"
 )
-_OUTSIDE = frozenset({"Work is open.", "Work is closed."})
+#: Lines of a block that the resume point repeats.
+_IN_RESUME = re.compile(
+    r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+)
+_BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 #: The newest so many journals are searched for turns that no flush has written.
 _JOURNALS = 20
 #: Limit of losses that the brief names.
@@ -92,28 +96,29 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
-    notes = _newest_notes(services, reading)
+    days = _newest_notes(services, reading)
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
     lost = tuple(losses.newest(services, reading.stored))
+    shown = {w.flush for w in (*work, *([closed] if closed and not work else []))}
     sections = [
         ("", _resume(services, work, closed, unsafe, withheld, lost)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
-        *((name, _brief_note(text)) for name, text in reversed(notes)),
+        *((name, _brief_note(text, shown)) for name, text in reversed(days)),
     ]
     curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
-    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *notes) if text]
+    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
     return Brief(
         work=work,
         memory=memory,
         user=user,
-        notes=notes,
+        notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
-        text=_fit(sections, max_chars, newest_last={name for name, _ in notes}),
+        text=_fit(sections, max_chars, newest_last={name for name, _ in days}),
         files=files,
         withheld=withheld,
         lost=lost,
@@ -185,12 +190,7 @@ def _resume(
     if not work:
         lines += ["", _nothing_open(services)]
     if not work and closed is not None:
-        lines += ["", f"## {_line(closed.active_task or closed.objective)}", "", "- Work is closed."]
-        if closed.objective and closed.objective != closed.active_task:
-            lines.append(f"- Objective: {_line(closed.objective)}")
-        if closed.artifacts:
-            lines.append("- Artifacts: " + "; ".join(_line(v) for v in closed.artifacts))
-        lines.append(f"- Whole story: {closed.note}, block {closed.flush}")
+        lines += _finished(closed)
     for entry in work:
         lines += ["", f"## {_line(entry.active_task or entry.objective)}", "", "- Work is open."]
         for label, value in (
@@ -213,6 +213,16 @@ def _resume(
                 lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
         lines.append(f"- Whole story: {entry.note}, block {entry.flush}")
     return "\n".join(lines)
+
+
+def _finished(work: handoff.Work) -> list[str]:
+    """The lines of the work that was finished last."""
+    lines = ["", f"## {_line(work.active_task or work.objective)}", "", "- Work is closed."]
+    if work.objective and work.objective != work.active_task:
+        lines.append(f"- Objective: {_line(work.objective)}")
+    if work.artifacts:
+        lines.append("- Artifacts: " + "; ".join(_line(v) for v in work.artifacts))
+    return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
 
 
 def _nothing_open(services: Services) -> str:
@@ -279,15 +289,24 @@ def _newest(note: str, room: int) -> str:
     return head + mark if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]
 
 
-def _brief_note(text: str) -> str:
-    """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty."""
-    lines = [line for line in text.splitlines() if not _SAYS_NOTHING.match(line)]
+def _brief_note(text: str, shown: Collection[str]) -> str:
+    """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty. Of a
+    block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
     kept: list[str] = []
-    for number, line in enumerate(lines):
+    repeated = heading = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            repeated = heading = ""
+        elif mark := _BLOCK.match(line):
+            repeated = mark[1] if mark[1] in shown else ""
+        if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
+            continue
         if line.startswith("### "):
-            following = next((one for one in lines[number + 1 :] if one.strip()), "### ")
-            if following.startswith(("### ", "## ")) or following in _OUTSIDE:
-                continue
+            heading = line
+            continue
+        if heading and line.strip():
+            kept += ["", heading, ""]
+            heading = ""
         if line.strip() or (kept and kept[-1].strip()):
             kept.append(line)
     return "\n".join(kept)

@@ -8,6 +8,7 @@ also ...?") leaves it finished.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -78,6 +79,7 @@ _SUBMITS: Final = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?:])[\"')\]*_`]*\s+(?=[A-Z0-9\"'`*(¿¡«]|I['’])|\n+")
+_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
 _QUESTION: Final = re.compile(r"[?？]\W*$")
 _ENDINGS: Final = re.compile(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
 
@@ -99,7 +101,7 @@ def of(messages: Sequence[Message]) -> Ending:
     while said and said[-1].role == "user" and asked.kind(said[-1].text) is Kind.NOTHING:
         said.pop()
     courtesy = False
-    while said and said[-1].role == "user" and asked.kind(said[-1].text) is Kind.COURTESY:
+    while said and said[-1].role == "user" and asked.kind(said[-1].text) in _CLOSING:
         said.pop()
         courtesy = True
     if not said:
@@ -136,10 +138,7 @@ def evolve_open(request: tuple[Message, str], why: str) -> Ending:
 
 
 def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
-    found = None
-    for found in asked.requests(said):
-        pass
-    return found
+    return next(iter(deque(asked.requests(said), maxlen=1)), None)
 
 
 def _interrupted(said: Sequence[Message]) -> Ending:

@@ -6,8 +6,11 @@ under the name of whoever said it, so that nothing is called a decision on suspi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
+
+from attrs import evolve
 
 from holdfast import asked, ending, tasks
 from holdfast.facts import duplicate_key
@@ -25,13 +28,16 @@ __all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 MAX_FILES: Final = 60
 #: Length of the summary, in characters, and what its parts may take of it. A part that needs less leaves the rest to
 #: the next ones.
-MAX_SUMMARY_CHARS: Final = 4_300
+MAX_SUMMARY_CHARS: Final = 5_000
+_LEAST_SUMMARY_CHARS: Final = 3_000
 _LAST_ANSWER_CHARS: Final = 1_700
 _SAID_CHARS: Final = 900
 _ANSWERS_CHARS: Final = 1_500
-_COMPACTION_CHARS: Final = 2_500
+_COMPACTION_CHARS: Final = 2_000
 _HEADLINE_CHARS: Final = 300
 _MAX_LISTED: Final = 8
+_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+_SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Messages of the user beyond this length were pasted; only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
 
@@ -80,7 +86,8 @@ def _summary(
     requests = list(asked.requests(said))
     known = {duplicate_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
-    room = MAX_SUMMARY_CHARS
+    files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
+    room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
 
     def add(title: str, found: Sequence[Quote], *, source: str = "") -> None:
         nonlocal room
@@ -99,7 +106,7 @@ def _summary(
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
-    add("Asked", _asked(requests, known))
+    add("Asked before", _asked(requests, known))
     last = answers[-1] if answers else None
     final = last is not None and ending.of(said).why != "cut off"
     if last is not None:
@@ -116,7 +123,8 @@ def _summary(
     if not parts:
         return ""
     turns = sum(1 for m in said if m.role == "user")
-    head = f"_{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}. Quoted; (id) begins the lines of a message._"
+    counts = f"{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}"
+    head = f"_{counts}. Quoted; (id) begins the lines of a message._"
     return "\n\n".join([head, *parts])
 
 
@@ -130,20 +138,26 @@ def _compaction(messages: Sequence[Message]) -> Message | None:
 
 
 def _summary_lines(message: Message) -> Iterator[Quote]:
-    for quote in quotes.lines(message):
-        yield quote
+    """The lines of a client's summary, of each of its sections by turns, so that all of them are heard."""
+    text = _ANALYSIS.sub("", message.text)
+    sections = [evolve(message, text=part) for part in _SECTION.split(text) if part.strip()]
+    waiting = [quotes.lines(section) for section in sections]
+    for position in range(max(map(len, waiting), default=0)):
+        yield from (found[position] for found in waiting if position < len(found))
 
 
 def _asked(requests: Sequence[tuple[Message, str]], known: set[str]) -> list[Quote]:
     """The first request and those before the last one, which is the objective."""
     if not requests:
         return []
-    picked = [requests[0], *requests[1:][-3:]]
+    earlier = requests[:-1]
+    picked = [*earlier[:1], *earlier[1:][-3:]]
     found = [Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)) for message, own in picked]
-    for message, own in picked:
+    kept = quotes.fit(found, 4 * _HEADLINE_CHARS, known)
+    for message, own in [*picked, requests[-1]]:
         if len(" ".join(own.split())) <= _HEADLINE_CHARS:
             known.update(duplicate_key(quote.text) for quote in quotes.lines(message, user=True))
-    return quotes.fit(found, 4 * _HEADLINE_CHARS, known)
+    return kept
 
 
 def _user_said(requests: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
