@@ -11,7 +11,6 @@ write. ``crc`` is the CRC-32 of the line up to it; a line without one, typed by 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
+from holdfast import untrusted
 from holdfast.errors import Refused
 from holdfast.facts import CATEGORIES
 from holdfast.models import Fact
@@ -118,7 +118,7 @@ def _plain(lines: Sequence[bytes]) -> list[Operation] | None:
             return None
     try:
         # A line break stands in no JSON text, so no line can reach into the next one.
-        records = json.loads("[" + b",\n".join(lines).decode("utf-8") + "]")
+        records = untrusted.from_json("[" + b",\n".join(lines).decode("utf-8") + "]")
         return [_operation(record) for record in records] if len(records) == len(lines) else None
     except (ValueError, RecursionError, OverflowError):
         return None
@@ -131,7 +131,7 @@ def decode(line: bytes) -> Operation:
     if crc and crc32(line[: crc.start()]) != int(crc[1], 16):
         raise ValueError('its "crc" does not fit; if it was edited on purpose, remove "crc" from the line')
     try:
-        record = json.loads(line)
+        record = untrusted.from_json(line)
     except UnicodeDecodeError as error:
         raise ValueError("it is not UTF-8 text") from error
     except RecursionError as error:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 from attrs import define, field, frozen
 
-from holdfast import serde
+from holdfast import serde, untrusted
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, StorageError
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
@@ -146,7 +146,7 @@ def line_of_fact(fact: Fact) -> str:
 def operations_in(text: str, url: str) -> list[Operation]:
     """The operations of a record. Raises: Corrupt, naming the comment."""
     try:
-        return [_operation(json.loads(line)) for line in text.split("\n") if line]
+        return [_operation(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(url) from error
 
@@ -154,7 +154,7 @@ def operations_in(text: str, url: str) -> list[Operation]:
 def facts_in(text: str, url: str) -> list[Fact]:
     """The facts of a snapshot. Raises: Corrupt, naming the comment."""
     try:
-        return [_fact(json.loads(line)) for line in text.split("\n") if line]
+        return [_fact(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _unreadable(url) from error
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast import durable
+from holdfast import durable, safeopen, untrusted
 from holdfast.errors import Unavailable, Unsupported
 from holdfast_gitea import marker
 from holdfast_gitea.client import MARGIN, Repo
@@ -174,8 +174,7 @@ class Index:
             return
         self._loaded = True
         try:
-            with open(self._path, "rb") as file:
-                data = json.load(file)
+            data = untrusted.from_json(safeopen.read(self._path))
             if data["format"] != _FORMAT or data["repository"] != self._repo.url:
                 return
             entries = [_kept(row) for row in data["issues"]]
@@ -199,7 +198,7 @@ def _check_store(issue: Issue) -> None:
         return
     framed = marker.framed(issue.body)
     try:
-        said = json.loads(framed.text or "{}") if framed else {}
+        said = untrusted.from_json(framed.text or "{}") if framed else {}
         newer = said["schema"] > SCHEMA or said["requires"]
     except (ValueError, TypeError, KeyError):
         return  # edited by hand: it is for people, and the records say by themselves what they are

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from attrs import frozen
 
-from holdfast import origins
+from holdfast import origins, untrusted
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast_gitea import faults
 
@@ -202,7 +202,7 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
     if not body:
         return None, False
     try:
-        return json.loads(body), True
+        return untrusted.from_json(body), True
     except (ValueError, RecursionError):
         return None, False
 

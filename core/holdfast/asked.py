@@ -7,6 +7,7 @@ Applied when something is derived, never when it is journalled, so the journal k
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -76,6 +77,10 @@ _PASTED: Final = re.compile(
     r"|\$ |>>> |npm (?:ERR|WARN)|error\[|warning:|Error:|Run |/[\w.-]+/[\w./-]+\s*\Z|import |from \w+ import |def |class "
     r"|const |function |[|│├└╰╭┌])|.*[;{]\s*\Z"
 )
+
+
+#: A shorter request says little alone.
+_SHORT_CHARS: Final = 30
 
 
 class Kind(Enum):
@@ -214,9 +219,10 @@ _COURTESY: Final = frozenset(
         "today",
         "day",
         "have",
+        "week",
         "weekend",
-        "the",
         "this",
+        "the",
         "your",
         "help",
         "looks",
@@ -294,13 +300,15 @@ _POLITE: Final = frozenset(
 _PARTS: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LABELLED: Final = re.compile(
     r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
-    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
+    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
+    r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
     re.IGNORECASE,
 )
 #: Questions after the state of things.
 _STATUS: Final = re.compile(
-    r"\W*(?:so,? )?(?:where (?:do|are) we(?: stand)?(?: now)?|what(?:['’]s| is) (?:the )?(?:status|state|next|left)(?: now)?"
-    r"|how(?:['’]s| is) it going|status|are you (?:done|finished|still there)|what(?:['’]s| is) going on)\W*$",
+    r"\W*(?:so,? )?(?:where (?:do|are) we(?: stand)?(?: now)?"
+    r"|what(?:['’]s| is) (?:the )?(?:status|state|next|left)(?: now)?|how(?:['’]s| is) it going|status"
+    r"|are you (?:done|finished|still there)|what(?:['’]s| is) going on)\W*$",
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
@@ -401,6 +409,23 @@ def paragraphs(own: str) -> list[str]:
         elif kept and len(kept[0].split()) >= 3:  # a sentence, and below it what was pasted
             found.append(" ".join(kept[0].split()))
     return found
+
+
+def is_pasted(line: str) -> bool:
+    """Whether a line looks like one of a log, a listing or code."""
+    return bool(_PASTED.match(line))
+
+
+def objective(messages: Iterable[Message], limit: int) -> str:
+    """The last request in at most ``limit`` characters. One of a few words ("push") needs the request before it, which
+    follows in brackets. Empty when nothing was asked."""
+    last = deque(requests(messages), maxlen=2)
+    if not last:
+        return ""
+    text = headline(last[-1][1], limit)
+    if len(text) > _SHORT_CHARS or len(last) == 1:
+        return text
+    return f"{text} (after: {headline(last[0][1], limit - len(text) - 10)})"
 
 
 def cut(text: str, limit: int) -> str:

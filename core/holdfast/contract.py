@@ -175,11 +175,8 @@ def _objective(messages: Sequence[Message], previous: Work | None) -> str:
     known = previous.objective if previous else ""
     if previous and known and not previous.derived:
         return known
-    last = ""
-    for _, own in asked.requests(messages):
-        last = own
-    if last:
-        return asked.headline(last, _CLIP)
+    if last := asked.objective(messages, _CLIP):
+        return last
     if known:
         return known
     said = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
@@ -190,10 +187,8 @@ def _objective(messages: Sequence[Message], previous: Work | None) -> str:
 def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:
     """What the end of the conversation says comes next; a step that was stated before is kept."""
     if previous and not previous.derived and not is_none(previous.next_action):
-        last = ""
-        for _, own in asked.requests(messages):
-            last = own
-        after = f"the request: {asked.headline(last, _CLIP)}" if last else "nothing that was asked"
+        last = asked.objective(messages, _CLIP)
+        after = f"the request: {last}" if last else "nothing that was asked"
         return f"{previous.next_action} (stated before; after it came {after})"
     return end.next_step or "not stated"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast import discovery, durable, inforce, options, settings, trust
+from holdfast import discovery, durable, inforce, options, settings, trust, untrusted
 from holdfast.errors import ConfigError, NotTrusted, Refused
 from holdfast.serde import unstructure
 
@@ -77,7 +77,7 @@ def parse_value(text: str) -> object:
     import tomllib
 
     try:
-        table = tomllib.loads(f"value = {text}")
+        table = untrusted.from_toml(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
     return table["value"] if set(table) == {"value"} else text
@@ -180,11 +180,11 @@ def _edited(text: str, keys: list[str], value: object) -> str | None:
     """``text`` with the key set, or None when no way of writing it leads to exactly that."""
     import tomllib
 
-    wish = tomllib.loads(text)
+    wish = untrusted.from_toml(text)
     _put(wish, keys, value)
     for candidate in _candidates(text, keys, _toml(value)):
         try:
-            if tomllib.loads(candidate) == wish:
+            if untrusted.from_toml(candidate) == wish:
                 return candidate
         except tomllib.TOMLDecodeError:
             continue
@@ -226,7 +226,7 @@ def _comment(rest: str) -> str:
     for at, char in enumerate(rest):
         if char == "#":
             try:
-                tomllib.loads(f"v = {rest[:at]}")
+                untrusted.from_toml(f"v = {rest[:at]}")
             except tomllib.TOMLDecodeError:
                 continue
             return rest[len(rest[:at].rstrip()) :]

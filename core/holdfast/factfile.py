@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
 
-from holdfast import eviction
+from holdfast import eviction, untrusted
 from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.facts import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast.models import AddOutcome
@@ -79,7 +78,7 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith("[") or (start.startswith("{") and _is_one_document(start)):
         try:
-            data = json.loads(start)
+            data = untrusted.from_json(start)
         except (ValueError, RecursionError) as error:
             raise ConfigError(
                 f"{name} is not valid JSON: {error}.", next_step="Use a JSON array, or one JSON object a line."
@@ -92,7 +91,7 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
     for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
         if line.strip():
             try:
-                yield Row(number, json.loads(line))
+                yield Row(number, untrusted.from_json(line))
             except (ValueError, RecursionError):
                 yield Row(number, None, "it is not JSON")
 
@@ -100,7 +99,7 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
 def _is_one_document(text: str) -> bool:
     """Whether an object goes on past its first line: then the text is no JSON lines."""
     try:
-        first = json.loads(text.split("\n", 1)[0])
+        first = untrusted.from_json(text.split("\n", 1)[0])
     except (ValueError, RecursionError):
         return text.split("\n", 1)[0].strip() in ("{", '{"facts": [', '{"facts":[')
     return isinstance(first, dict) and "facts" in first and "content" not in first

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, fields, frozen
 
+from holdfast import untrusted
 from holdfast.contract import is_open
 from holdfast.errors import Corrupt
 from holdfast.plain import one_line
@@ -120,7 +121,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
     try:
-        table = tomllib.loads(parts[1])
+        table = untrusted.from_toml(parts[1])
     except tomllib.TOMLDecodeError as error:
         raise Corrupt(f"{problem}: {error}.", next_step=step) from error
     entries = table.get("work", [])

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from holdfast import untrusted
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
 
 if TYPE_CHECKING:
@@ -184,10 +185,9 @@ def _entry(name: str) -> str:
 
 
 def _stored(name: str) -> dict[str, str]:
-    import json
 
     try:
-        data = json.loads(_read(_entry(name)) or "{}")
+        data = untrusted.from_json(_read(_entry(name)) or "{}")
     except (ValueError, RecursionError):
         return {}
     keys = data.get("keys") if isinstance(data, Mapping) else None

@@ -20,7 +20,7 @@ from cattrs.errors import (
     IterableValidationError,
 )
 
-from holdfast import keyless
+from holdfast import keyless, untrusted
 from holdfast.config import Config, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
@@ -178,7 +178,7 @@ def problems(error: BaseException, path: str = "") -> list[str]:
         return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
     if isinstance(error, BadValue):
         told = error.message.removesuffix(".")
-        return [f"{path.removesuffix(error.field).removesuffix('.')}: {told}" if path and path != error.field else told]
+        return [f"{path}: {told}" if path and not error.field.startswith(path) else told]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__
@@ -242,7 +242,7 @@ def payload_from(data: object, source: str = "The payload") -> Payload:
 def payload_from_json(text: str, source: str = "The payload") -> Payload:
     """A payload from JSON text. Raises: ConfigError with line and column when it is not JSON."""
     try:
-        data = json.loads(text)
+        data = untrusted.from_json(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
     return payload_from(data, source)

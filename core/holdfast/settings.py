@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from holdfast import userdir
+from holdfast import untrusted, userdir
 from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MAX_BYTES = 1 << 20
 
 
 def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
-    """The project folder, as a real path.
+    """The project folder, absolute and without symbolic links: nothing below it may be one from here on.
 
     ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
     directory that holds holdfast.toml, ``.holdfast`` or ``.git``, else the working directory. The search stops at the
@@ -301,7 +301,7 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return untrusted.from_toml(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ConfigError(f"{name} is not valid TOML: {reason}.", next_step="Correct that line.") from error
@@ -321,7 +321,7 @@ def _value(text: str) -> object:
     import tomllib
 
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return untrusted.from_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private, sections, update
+from holdfast import durable, private, safeopen, sections, untrusted, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
@@ -220,14 +220,14 @@ def _lock(services: Services) -> durable.Lock:
 def _load(services: Services) -> _Book:
     path = services.private(_FILE)
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             data = file.read()
     except FileNotFoundError:
         return _Book()
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
     try:
-        return structure(json.loads(data), _Book, what=_FILE, error=Corrupt)
+        return structure(untrusted.from_json(data), _Book, what=_FILE, error=Corrupt)
     except ValueError as error:
         raise Corrupt(
             f"{_FILE} is not valid JSON: {error}.", next_step=f"Move {_FILE} out of the private folder."

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from holdfast import userdir
+from holdfast import untrusted, userdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,12 +198,11 @@ def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
         from holdfast.durable import unavailable
 
         raise unavailable(error, path, "read") from error
-    import json
 
     from holdfast.errors import Corrupt
 
     try:
-        table = json.loads(raw)
+        table = untrusted.from_json(raw)
     except (ValueError, RecursionError):
         table = None
     projects = table.get("projects") if isinstance(table, dict) else None

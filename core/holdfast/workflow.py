@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, provenance, recall, sightings, update
+from holdfast import durable, private, provenance, recall, safeopen, sightings, untrusted, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
@@ -177,8 +177,8 @@ def current(services: Services) -> str:
 
 def _read(path: str, name: str) -> Record | None:
     try:
-        with open(path, "rb") as file:
-            data = json.loads(file.read())
+        with safeopen.reader(path) as file:
+            data = untrusted.from_json(file.read())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

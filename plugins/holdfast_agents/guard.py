@@ -6,9 +6,9 @@ refused change is not taken.
 
 from __future__ import annotations
 
-import json
 import os
 
+from holdfast import untrusted
 from holdfast_agents.events import SILENCE, Event, Reply
 
 _PROJECT = (".claude/settings.json", ".claude/settings.local.json")
@@ -50,7 +50,7 @@ def _settings(path: str) -> dict[str, object] | None:
     """What the file says; empty when it is missing, None when it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
-            settings = json.load(file)
+            settings = untrusted.from_json(file.read())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):

@@ -13,6 +13,7 @@ from typing import NamedTuple, cast
 
 from attrs import evolve
 
+from holdfast import untrusted
 from holdfast.errors import HoldfastError
 from holdfast_agents import claude_code_files, codex_files, jsontext, opencode_files, placing, program
 from holdfast_agents.clients import Where, folder, needed
@@ -127,7 +128,7 @@ def trust_problems(where: Where) -> Iterator[Problem]:
     place = needed(codex_files.CLIENT, where).places[0]
     config = os.path.join(codex_files.home(), "config.toml")
     try:
-        settings = tomllib.loads(_bytes(config).decode("utf-8"))
+        settings = untrusted.from_toml(_bytes(config).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
         return
@@ -175,7 +176,7 @@ def opencode_problems(where: Where) -> Iterator[Problem]:
 def _json(path: str) -> dict[str, object]:
     """The object in a file; empty for anything else."""
     try:
-        value = json.loads(_bytes(path).decode("utf-8-sig"))
+        value = untrusted.from_json(_bytes(path).decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

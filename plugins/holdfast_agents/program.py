@@ -8,6 +8,8 @@ import shlex
 import shutil
 import sys
 
+from holdfast import untrusted
+
 #: What settings say that are shared in git, and where ``holdfast`` is on everybody's PATH.
 PLAIN = ("holdfast",)
 #: The command that installs holdfast, for messages that appear where it is missing.
@@ -51,11 +53,10 @@ def command(template: str, program: tuple[str, ...], platform: str = sys.platfor
 def requirement(extra: str) -> str:
     """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation: the folder or
     repository that it was installed from, else its name."""
-    import json
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        origin = json.loads(distribution(PLAIN[0]).read_text("direct_url.json") or "{}")
+        origin = untrusted.from_json(distribution(PLAIN[0]).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         origin = {}
     url, name = str(origin.get("url", "")), f"{PLAIN[0]}[{extra}]"

@@ -8,10 +8,10 @@ call of its parent, which waits for it; next to each sub-agent's transcript, ``a
 from __future__ import annotations
 
 import glob
-import json
 import os
 from typing import TYPE_CHECKING
 
+from holdfast import untrusted
 from holdfast_agents import events
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _call(path: str) -> str:
     """The id of the call that started the sub-agent; empty when the file does not name one."""
     try:
         with open(path, encoding="utf-8") as file:
-            told = json.load(file)
+            told = untrusted.from_json(file.read())
     except (OSError, ValueError):
         return ""
     call = told.get("toolUseId") if isinstance(told, dict) else None

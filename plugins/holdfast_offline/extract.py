@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import evolve
 
-from holdfast import asked, ending, tasks
+from holdfast import asked, tasks
 from holdfast.facts import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.transcripts.reading import SUMMARY
@@ -108,9 +108,8 @@ def _summary(
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
     add("Asked before", _asked(requests, known))
     last = answers[-1] if answers else None
-    final = last is not None and ending.of(said).why != "cut off"
     if last is not None:
-        kept = quotes.fit(quotes.lines(last, remark=not final), min(_LAST_ANSWER_CHARS, room), known)
+        kept = quotes.fit(quotes.lines(last), min(_LAST_ANSWER_CHARS, room), known)
         add("The agent said last", kept, source=asked.source(last))
     add("The user said", _user_said(requests, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast import asked, ending
+from holdfast import asked
 from holdfast.facts import duplicate_key
 from holdfast.models import Message
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
@@ -23,12 +23,12 @@ _MAX_LINES: Final = 5_000
 
 #: A path, a number, code, an identifier, or a name inside the sentence.
 _NAMES: Final = re.compile(
-    r"`[^`]+`|\d|[a-z][A-Z]|\w_\w|\w\.\w{1,6}\b|\w/\w|[\"“«].{2,}[\"”»]|\b[A-Z]{2,}\b|[\w,;:)] [A-Z]\w|\w::\w|\*\*.+\*\*|--\w"
-    r"|[^\x00-\x7f]{3,}|\w+\(\)"
+    r"`[^`]+`|\d|[a-z][A-Z]|\w_\w|\w\.\w{1,6}\b|\w/\w|[\"“«].{2,}[\"”»]|\b[A-Z]{2,}\b|[\w,;:)] [A-Z]\w|\w::\w"
+    r"|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}|\w+\(\)"
 )
 _EMPTY_TALK: Final = re.compile(
-    r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it|thanks?"
-    r"|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting|hmm)\s*[,!.:—–-]+\s*)+",
+    r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it"
+    r"|thanks?|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting|hmm)\s*[,!.:—–-]+\s*)+",
     re.IGNORECASE,
 )
 _OFFERS: Final = re.compile(
@@ -37,16 +37,15 @@ _OFFERS: Final = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_TO: Final = re.compile(
-    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:now |going|about|"
-    r"checking|reading|looking|running|adding|updating|applying|also|doing|starting|pulling|verifying|moving|using)"
-    r"|i am (?:now|going)|i need to|i should|now i|time to|checking|looking|reading|running|searching)\b",
+    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:now |also |about |just )?\w+ing\b"
+    r"|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to|checking|looking|reading|running|searching)\b",
     re.IGNORECASE,
 )
 #: A remark with one of these says why, or what came out.
 _REASONS: Final = re.compile(
-    r"\b(?:because|cause[ds]?|root|turns out|instead|rather than|fails?|failed|failing|does(?:n['’]t| not)|did(?:n['’]t| not)"
-    r"|can(?:['’]t|not)|no longer|only|must|never|always|bug|mismatch|missing|conflicts?|decid\w+|chose|choice|reject\w*"
-    r"|avoids?|not|without|found|confirmed|verified|passes|passed|expects?|requires?|uses?|need(?:s|ed)?|limit\w*"
+    r"\b(?:because|cause[ds]?|root|turns out|instead|rather than|fails?|failed|failing|does(?:n['’]t| not)"
+    r"|did(?:n['’]t| not)|can(?:['’]t|not)|no longer|only|must|never|always|bug|mismatch|missing|conflicts?|decid\w+"
+    r"|chose|choice|reject\w*|avoids?|not|without|found|confirmed|verified|passes|passed|expects?|requires?|uses?|need(?:s|ed)?|limit\w*"
     r"|trade-?off|drop(?:ped|s)?|keep(?:s|ing)?|revert\w*|already|issue|error|wrong|works?|since|so that|due to)\b",
     re.IGNORECASE,
 )
@@ -78,7 +77,9 @@ def lines(message: Message, *, remark: bool = False, user: bool = False) -> list
             continue
         if plain.endswith(":") and len(plain) < 120:
             continue
-        if not user and (not _NAMES.search(line) or _OFFERS.match(plain) or (remark and _said_before_acting(plain))):
+        if not user and (not _NAMES.search(line) or _OFFERS.match(plain) or _ABOUT_TO.match(plain)):
+            continue
+        if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
         rank = 2 if _REASONS.search(plain) else 0
         found.append(Quote(clip(plain, MAX_LINE_CHARS), asked.source(message), rank))
@@ -87,21 +88,23 @@ def lines(message: Message, *, remark: bool = False, user: bool = False) -> list
     return found
 
 
-def _said_before_acting(plain: str) -> bool:
-    return bool(_ABOUT_TO.match(plain)) or plain.endswith("?")
-
-
 def _units(text: str) -> Iterator[str]:
-    """List items whole and paragraphs by sentence, without headings, rules and code."""
+    """List items whole and paragraphs by sentence, without headings, rules and code. Of a table the heads are left out."""
+    row = ""
     for line in own_lines(text):
+        if row and not _TABLE_RULE.match(line):
+            yield row
+        row = ""
         if _HEADING.match(line) or _TABLE_RULE.match(line):
             continue
         if line.lstrip().startswith("|"):
-            yield " · ".join(cell.strip() for cell in line.strip().strip("|").split("|") if cell.strip())
+            row = " · ".join(cell.strip() for cell in line.strip().strip("|").split("|") if cell.strip())
         elif BULLET.match(line) and len(line) <= MAX_LINE_CHARS:
             yield line[BULLET.match(line).end() :]  # type: ignore[union-attr]
         else:
             yield from sentences(line)
+    if row:
+        yield row
 
 
 def final_answers(messages: Sequence[Message]) -> list[Message]:
@@ -139,8 +142,3 @@ def fit(quotes: Iterable[Quote], room: int, known: set[str]) -> list[Quote]:
         kept.append(quote)
         room -= cost
     return kept
-
-
-def is_announcement(text: str) -> bool:
-    """Whether a text does nothing but announce an action."""
-    return bool(ending.announced(text)) and len(text) < 200

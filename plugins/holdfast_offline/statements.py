@@ -118,7 +118,7 @@ class Statements:
             if box[1] != " ":
                 return  # done
             text = text.strip()[box.end() :]
-        text = clip(text.strip(" \t*_"), MAX_ITEM_CHARS).removesuffix(".").rstrip(" *_")
+        text = clip(text.strip(" \t*_"), MAX_ITEM_CHARS).rstrip(".;, *_")
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from holdfast import untrusted
 from holdfast.cli.args import file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_if_any, read_text
@@ -146,7 +146,7 @@ def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
 
 def _parse(text: str, source: str) -> Any:
     try:
-        return json.loads(text)
+        return untrusted.from_json(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{source} is not valid JSON: {error}.", next_step='It should begin like {"objective": "..."}.'

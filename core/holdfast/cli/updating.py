@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Action
 from typing import TYPE_CHECKING, Any
 
+from holdfast import untrusted
 from holdfast.cli.args import file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_text
@@ -109,7 +109,7 @@ def _json(source: str) -> Any:
         else:
             with open(source, "rb") as file:
                 text = decode(file.read(), what)
-        return json.loads(text)
+        return untrusted.from_json(text)
     except OSError as error:
         raise UsageError(
             f"{what} cannot be read: {error.strerror}.", next_step="Give the path of a JSON file, or `-` for stdin."

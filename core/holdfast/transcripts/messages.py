@@ -6,10 +6,10 @@ Responses interface. Source: the request formats of the Chat Completions, Messag
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
+from holdfast import untrusted
 from holdfast.excerpts import clean
 from holdfast.leaves import readable
 from holdfast.transcripts import responses
@@ -99,7 +99,7 @@ def parsed(given: object) -> object:
     """The arguments of a call, which some interfaces send as JSON in a string."""
     if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
         try:
-            return json.loads(given)
+            return untrusted.from_json(given)
         except (ValueError, RecursionError):
             return given
     return given

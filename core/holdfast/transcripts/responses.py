@@ -6,12 +6,12 @@ A loop's own list and a Codex rollout hold the same items. Source: the interface
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from holdfast import untrusted
 from holdfast.excerpts import clean
 from holdfast.leaves import STRUCTURE, has_words, readable
 from holdfast.transcripts.reading import Reading
@@ -59,7 +59,7 @@ def take(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -
 def _arguments(given: object) -> object:
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:
-            return json.loads(given)
+            return untrusted.from_json(given)
         except (ValueError, RecursionError):
             return given
     return given
