@@ -107,9 +107,10 @@ def _summary(
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
     add("Asked before", _asked(requests, known))
+    answers = [message for message in answers if quotes.lines(message, named=False)]
     last = answers[-1] if answers else None
     if last is not None:
-        kept = quotes.fit(quotes.lines(last), min(_LAST_ANSWER_CHARS, room), known)
+        kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
         add("The agent said last", kept, source=asked.source(last))
     add("The user said", _user_said(requests, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
@@ -140,7 +141,7 @@ def _summary_lines(message: Message) -> Iterator[Quote]:
     """The lines of a client's summary, of each of its sections by turns, so that all of them are heard."""
     text = _ANALYSIS.sub("", message.text)
     sections = [evolve(message, text=part) for part in _SECTION.split(text) if part.strip()]
-    waiting = [quotes.lines(section) for section in sections]
+    waiting = [quotes.lines(section, named=False) for section in sections]
     for position in range(max(map(len, waiting), default=0)):
         yield from (found[position] for found in waiting if position < len(found))
 

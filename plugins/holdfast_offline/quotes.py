@@ -19,6 +19,8 @@ MAX_LINE_CHARS: Final = 320
 #: Shorter lines say too little without their context.
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
+#: Unless it names something, in the text that matters most.
+_LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
 
 #: A path, a number, code, an identifier, or a name inside the sentence.
@@ -63,9 +65,9 @@ class Quote(NamedTuple):
     rank: int = 0
 
 
-def lines(message: Message, *, remark: bool = False, user: bool = False) -> list[Quote]:
+def lines(message: Message, *, remark: bool = False, user: bool = False, named: bool = True) -> list[Quote]:
     """The lines of a message that can be read alone, in order. ``remark``: said between tool calls, where actions are
-    announced. ``user``: lines need not name anything."""
+    announced. ``user``: said by the user. ``named``: lines of the agent that name nothing are left out."""
     text = asked.own_words(message.text) if user else message.text
     found: list[Quote] = []
     for line in _units(text):
@@ -73,11 +75,12 @@ def lines(message: Message, *, remark: bool = False, user: bool = False) -> list
         plain = line.replace("**", "").replace("__", "").strip(" *_")
         if not user:
             plain = _EMPTY_TALK.sub("", plain).strip()
-        if len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS):
+        short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
+        if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
             continue
         if plain.endswith(":") and len(plain) < 120:
             continue
-        if not user and (not _NAMES.search(line) or _OFFERS.match(plain) or _ABOUT_TO.match(plain)):
+        if not user and ((named and not _NAMES.search(line)) or _OFFERS.match(plain) or _ABOUT_TO.match(plain)):
             continue
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
