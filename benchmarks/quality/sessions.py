@@ -4,6 +4,8 @@ They have the habits of real sessions: text that clients put around requests, th
 checks that fail and are repaired, sessions cut in the middle of work.
 """
 
+# ruff: noqa: E501, ISC004 - a line is one that somebody said
+
 from __future__ import annotations
 
 from typing import Any, Final

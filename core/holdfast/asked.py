@@ -20,9 +20,9 @@ MAX_CHARS: Final = 200_000
 
 #: Blocks that hold nothing the user typed.
 _BLOCKS: Final = (
-    "ide_selection", "ide_opened_file", "ide_diagnostics", "system-reminder", "system_reminder", "task-notification",
+    "ide_selection", "ide_opened_file", "ide_diagnostics", "system_reminder", "task-notification",
     "bash-stdout", "bash-stderr", "bash-input", "local-command-stdout", "local-command-stderr",
-    "local-command-caveat", "command-message", "command-contents", "user-prompt-submit-hook", "recalled-memory",
+    "local-command-caveat", "command-message", "command-contents", "user-prompt-submit-hook",
     "environment_context", "environment_details", "user_instructions", "permissions", "skill", "skills_instructions",
     "turn_aborted", "subagent_notification", "collaboration_mode", "INSTRUCTIONS", "uploaded_files", "user_info",
     "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
@@ -31,6 +31,7 @@ _BLOCKS: Final = (
 _BLOCK: Final = re.compile(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
 )
+_INJECTED: Final = re.compile(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
 #: Tags around what the user typed, in pairs or alone.
 _TAG: Final = re.compile(
     r"</?(?:user_query|user_message|task|feedback|issue_description|pr_description|issue|problem_statement|image|images"
@@ -73,9 +74,9 @@ _FENCE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \
 _CONTROL: Final = re.compile(r"/[a-z][\w:-]*\s*\Z")
 #: A line of a log, a listing, code or a stack trace rather than prose.
 _PASTED: Final = re.compile(
-    r"\s*(?:at |File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@|[-+]{1,2}[ \t]{4,}"
-    r"|\$ |>>> |npm (?:ERR|WARN)|error\[|warning:|Error:|Run |/[\w.-]+/[\w./-]+\s*\Z|import |from \w+ import |def |class "
-    r"|const |function |[|│├└╰╭┌])|.*[;{]\s*\Z"
+    r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
+    r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
+    r"|import \w+[;,.]|from \w+ import |def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
 )
 
 
@@ -328,17 +329,34 @@ def own_words(text: str) -> str:
         found = dict(_COMMAND.findall(text))
         arguments = found.get("args", "").strip()
         return f"{found.get('name', '').strip()} {arguments}".strip() if arguments else ""
-    text = _BLOCK.sub("\n", text)
+    text = _BLOCK.sub("\n", "\n".join(outside(text)))
     start = 0
-    for mark in _REQUEST_FOLLOWS.finditer(text):
+    mark = _REQUEST_FOLLOWS.search(text)
+    while (mark and not text[start : mark.start()].strip()) or (mark and not start):
         start = mark.end()
-        break
+        mark = _REQUEST_FOLLOWS.search(text, start)
     text = text[start:]
     ends = _REQUEST_ENDS.search(text)
     if ends and text[: ends.start()].strip():
         text = text[: ends.start()]
     text = _HINT.sub("", _TAG.sub("", text)).strip()
     return "" if text.startswith(_NOT_SAID) or (start == 0 and text.startswith("## Open tabs:")) else text
+
+
+def outside(text: str) -> Iterator[str]:
+    """The parts of ``text`` outside of recalled memory and of a client's reminders. Nested blocks count, so that a
+    block cannot be ended from within. One that never ends reaches to the end."""
+    depth = start = 0
+    for tag in _INJECTED.finditer(text):
+        if not tag[1]:
+            if depth == 0:
+                yield text[start : tag.start()]
+            depth += 1
+        elif depth:
+            depth -= 1
+            start = tag.end()
+    if depth == 0:
+        yield text[start:]
 
 
 def kind(text: str) -> Kind:
@@ -403,7 +421,7 @@ def paragraphs(own: str) -> list[str]:
     found: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
-        kept = [line for line in lines if not _PASTED.match(line)]
+        kept = [line for line in lines if not is_pasted(line)]
         if kept and len(kept) * 2 >= len(lines):
             found.append(" ".join(" ".join(kept).split()))
         elif kept and len(kept[0].split()) >= 3:  # a sentence, and below it what was pasted
@@ -413,7 +431,7 @@ def paragraphs(own: str) -> list[str]:
 
 def is_pasted(line: str) -> bool:
     """Whether a line looks like one of a log, a listing or code."""
-    return bool(_PASTED.match(line))
+    return bool(_PASTED.match(line[:300]))
 
 
 def objective(messages: Iterable[Message], limit: int) -> str:

@@ -61,10 +61,11 @@ _APPROVAL: Final = re.compile(
     re.IGNORECASE,
 )
 _NEEDS: Final = re.compile(
-    r"\b(?:please (?:provide|share|send|paste|confirm|tell|clarify|choose|pick|let me know (?:which|what|how|whether)"
+    r"\b(?:please (?:provide|share|send|paste|confirm|tell|clarify|let me know (?:which|what|how|whether)"
     r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
     r"|password|credentials?|link|name))|could you (?:please )?(?:provide|share|send|paste|confirm|tell|clarify|choose"
-    r"|specify|run)|waiting for (?:you|your)|let me know (?:which|what you|how you|whether))",
+    r"|specify|run)|waiting for (?:you|your)|(?:choose|pick|select) (?:one|an? option|between)"
+    r"|let me know (?:which|what you|how you|whether))",
     re.IGNORECASE,
 )
 _DONE: Final = re.compile(
@@ -218,5 +219,6 @@ def _proposal(text: str) -> str:
 def _last_sentences(text: str) -> list[str]:
     """The sentences at the end of a text, without code and markup."""
     prose = re.sub(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE)[-_TAIL:]
-    found = (re.sub(r"^(?:[-*+•>#]+|\d{1,3}[.)])\s+|[*_]{2,}", "", s.strip()).strip() for s in _SENTENCE.split(prose))
+    lines = (re.sub(r"^\s*(?:[-*+•>#]+|\d{1,3}[.)])\s+|[*_]{2,}", "", line) for line in prose.splitlines())
+    found = (sentence.strip() for line in lines for sentence in _SENTENCE.split(line))
     return [s for s in found if any(c.isalnum() for c in s)]

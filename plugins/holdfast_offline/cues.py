@@ -99,7 +99,7 @@ CUES: Final = (
         rf"(?:to-?dos?|follow[- ]?ups?)[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*",
         user_only=True,
     ),
-    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for|(?:open |unresolved )questions?)[*_]*{_LABEL_END}"),
+    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for|(?:open |unresolved )?questions?)[*_]*{_LABEL_END}"),
     Cue(
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"

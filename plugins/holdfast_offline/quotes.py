@@ -29,8 +29,9 @@ _NAMES: Final = re.compile(
     r"|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}|\w+\(\)"
 )
 _EMPTY_TALK: Final = re.compile(
-    r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it"
-    r"|thanks?|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting|hmm)\s*[,!.:—–-]+\s*)+",
+    r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it|hmm"
+    r"|thanks?|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting)"
+    r"\s*[,!.:—–-]+\s*)+",
     re.IGNORECASE,
 )
 _OFFERS: Final = re.compile(
@@ -39,8 +40,9 @@ _OFFERS: Final = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_TO: Final = re.compile(
-    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:now |also |about |just )?\w+ing\b"
-    r"|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to|checking|looking|reading|running|searching)\b",
+    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:now |also |just )?"
+    r"\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to|checking|looking|reading|running"
+    r"|searching)\b",
     re.IGNORECASE,
 )
 #: A remark with one of these says why, or what came out.
@@ -80,7 +82,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
             continue
         if plain.endswith(":") and len(plain) < 120:
             continue
-        if not user and ((named and not _NAMES.search(line)) or _OFFERS.match(plain) or _ABOUT_TO.match(plain)):
+        if not user and (_OFFERS.match(plain) or _ABOUT_TO.match(plain) or (named and not _NAMES.search(line))):
             continue
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
@@ -92,7 +94,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
 
 
 def _units(text: str) -> Iterator[str]:
-    """List items whole and paragraphs by sentence, without headings, rules and code. Of a table the heads are left out."""
+    """List items whole and paragraphs by sentence, without headings, rules, code and the head of a table."""
     row = ""
     for line in own_lines(text):
         if row and not _TABLE_RULE.match(line):

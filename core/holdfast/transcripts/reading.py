@@ -38,7 +38,8 @@ class Transcript:
     ``folder`` is the last part of the working directory, never its path. ``skipped`` counts the rows that are damaged
     or of no known type; of those that may be part of the conversation the strings are in ``kept``, with the role
     ``system``. ``left_out`` counts, by kind, the rows that hold no conversation (a client's bookkeeping, its own
-    instructions), of which nothing is kept. A summary counts there, too. ``pending`` is the number of tool calls without a
+    instructions), of which nothing is kept. A summary counts there, too.
+    ``pending`` is the number of tool calls without a
     result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
     ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file
     ends inside a row (a damaged document: where it stopped making sense). ``next_offset``, in bytes, is where the
