@@ -8,9 +8,9 @@ Each transcript is flushed by the command line into a project of its own, with d
 and a brief of 4,000 characters are read as text, as a person or an agent reads them.
 
 A label holds lists of keywords. An item is found when one line has all its keywords, whatever their case.
-``labels.json`` maps a transcript's file name to ``objective`` and ``next`` (alternatives, each a list of keywords; next may be
-"none"), ``open``, ``matters`` (items), ``files``, and ``stated`` (the items that may be called fact, decision or
-blocker; others count as wrong).
+``labels.json`` maps a transcript's file name to ``objective`` and ``next`` (alternatives, each a list of keywords;
+next may be "none"), ``open``, ``matters`` (items), ``files``, and ``stated`` (the items that may be called fact,
+decision or blocker; others count as wrong).
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ _LEAST = 80
 #: Lines of a note that a brief can do without.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )|_(?:Derived from the session|Nothing was stated about)"
+    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )"
+    r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Lines of a block that the resume point repeats.
 _IN_RESUME = re.compile(

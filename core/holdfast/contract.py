@@ -32,6 +32,8 @@ REQUIRED = (
 LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator")
 HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
 _CLIP = 300
+#: Readers of the handoff cut an objective here, so its end would be lost.
+_OBJECTIVE = 200
 _DIGEST_LINES = 40
 
 
@@ -175,7 +177,7 @@ def _objective(messages: Sequence[Message], previous: Work | None) -> str:
     known = previous.objective if previous else ""
     if previous and known and not previous.derived:
         return known
-    if last := asked.objective(messages, _CLIP):
+    if last := asked.objective(messages, _OBJECTIVE):
         return last
     if known:
         return known

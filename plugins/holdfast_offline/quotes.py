@@ -40,9 +40,9 @@ _OFFERS: Final = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_TO: Final = re.compile(
-    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:now |also |just )?"
-    r"\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to|checking|looking|reading|running"
-    r"|searching)\b",
+    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will"
+    r"|i['’]m (?:now |also |just )?\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to"
+    r"|checking|looking|reading|running|searching)\b",
     re.IGNORECASE,
 )
 #: A remark with one of these says why, or what came out.
