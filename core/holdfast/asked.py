@@ -315,7 +315,7 @@ _STATUS: Final = re.compile(
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 _LEADING: Final = re.compile(
     r"^(?:(?:hi|hello|hey|thanks|thank you|thx|great|good|nice|cool|perfect|awesome|excellent|ok|okay|yes|yeah|alright)"
-    r"(?: (?:there|all|so much|a lot|very much|job|work|claude|codex))?\s*[,.!:;–—-]+\s*)+(?=\S)",
+    r"(?: (?:there|all|so much|a lot|very much|job|work|catch|point|idea|find|claude|codex))?\s*[,.!:;–—-]+\s*)+(?=\S)",
     re.IGNORECASE,
 )
 

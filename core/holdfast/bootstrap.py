@@ -324,7 +324,7 @@ def _brief_note(text: str, shown: Collection[str]) -> str:
             heading = line
             continue
         if heading and line.strip():
-            kept += ["", heading, ""]
+            kept += [*([""] if kept and kept[-1].strip() else []), heading, ""]
             heading = ""
         if line.strip() or (kept and kept[-1].strip()):
             kept.append(line)

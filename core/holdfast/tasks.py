@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from attrs import field, frozen
+from attrs import frozen
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -29,9 +29,9 @@ _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 class Tasks:
     """The entries by state, each in the order of the list."""
 
-    done: tuple[str, ...] = field(default=(), converter=tuple)
-    doing: tuple[str, ...] = field(default=(), converter=tuple)
-    pending: tuple[str, ...] = field(default=(), converter=tuple)
+    done: tuple[str, ...] = ()
+    doing: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
 
     @property
     def current(self) -> str:
