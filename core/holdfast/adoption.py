@@ -125,7 +125,7 @@ def _take(state: str, aside: str, name: str) -> str:
     elif last.endswith(".jsonl"):
         known = set(own.splitlines())
         lines = [line for line in data.splitlines() if line and line not in known]
-        with durable.lock(f"{target.removesuffix('.jsonl').removesuffix('.log')}.lock"):
+        with private.lock(target):
             durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
     elif not name.startswith(_REPLACEABLE):
         return "This user's state has one of its own"

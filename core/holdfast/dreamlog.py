@@ -152,7 +152,7 @@ def record(state: str, result: DreamResult) -> None:
     path = os.path.join(state, LOG)
     defaults = {a.name: a.default for a in fields(DreamResult)}
     row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
-    with durable.lock(os.path.join(state, "dreams.lock")):
+    with private.lock(path):
         try:
             if safeopen.stat(path).st_size > MAX_BYTES:
                 _cut(path)

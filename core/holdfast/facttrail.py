@@ -93,7 +93,8 @@ class FactTrail:
         private.make(self._state)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
-        durable.append(self._path, data, flush=durably)
+        with private.lock(self._path):
+            durable.append(self._path, data, flush=durably)
 
 
 def _utc(at: datetime) -> str:

@@ -198,6 +198,8 @@ def record_usage(state: str, *, plugin: str, model: str, completion: Completion,
     }
     try:
         private.make(state)
-        durable.append(os.path.join(state, USAGE_FILE), (json.dumps(row) + "\n").encode(), flush=False)
+        path = os.path.join(state, USAGE_FILE)
+        with private.lock(path):
+            durable.append(path, (json.dumps(row) + "\n").encode(), flush=False)
     except HoldfastError as error:
         logger.warning("the use of tokens could not be recorded: %s", error)

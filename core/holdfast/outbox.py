@@ -178,7 +178,7 @@ class Outbox:
 
     def _locked(self) -> durable.Lock:
         private.make(self._state)
-        return durable.lock(os.path.join(self._state, "outbox.lock"))
+        return private.lock(self._path)
 
     def _lines(self) -> list[bytes]:
         try:

@@ -303,11 +303,10 @@ class Walk:
         if self.dry_run:
             self._edit_file(path)
             return
-        beside = os.path.join(os.path.dirname(path), os.path.basename(path).split(".")[0] + ".lock")
-        if beside != self.held and os.path.exists(
-            beside
-        ):  # whoever writes such a file holds the lock that bears its name
-            with durable.lock(beside, timeout_s=_WAIT_S):
+        lock = os.path.splitext(path)[0] + ".lock"
+        appended = path.endswith((".jsonl", ".log"))  # by other processes, perhaps for the first time just now
+        if lock != self.held and (appended or os.path.exists(lock)):
+            with private.lock(path, timeout_s=_WAIT_S):
                 self._edit_file(path)
         else:
             self._edit_file(path)

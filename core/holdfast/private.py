@@ -40,6 +40,15 @@ def make(state: str, *parts: str) -> str:
     return _folder_in(state, parts) if parts else state
 
 
+def lock(path: str, *, timeout_s: float = 10.0) -> durable.Lock:
+    """The lock of a file in the private folder: ``NAME.lock`` for ``NAME.jsonl`` next to it.
+
+    Whoever changes a file that other processes append to holds it, and so does the sweep of a purge, which rewrites
+    whole files: an append in between would be lost. Raises: as :func:`holdfast.durable.lock`.
+    """
+    return durable.lock(os.path.splitext(path)[0] + ".lock", timeout_s=timeout_s)
+
+
 def check(state: str) -> None:
     """Put aside a private folder that this user did not make. Makes nothing, and changes nothing when it is this
     user's or missing.

@@ -225,11 +225,12 @@ class Queue:
             for item in items
         ]
         rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
-        old = self._logged()
-        if sum(map(len, old)) > _MAX_LOG_BYTES:
-            durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
-        else:
-            durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
+        with private.lock(self._log):
+            old = self._logged()
+            if sum(map(len, old)) > _MAX_LOG_BYTES:
+                durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
+            else:
+                durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
         self.given_up += gone
         logger.warning("turns of %d pieces were given up: %s", len(gone), why)
 
@@ -253,7 +254,7 @@ class Queue:
 
     def _locked(self) -> durable.Lock:
         private.make(self._state)
-        return durable.lock(os.path.join(self._state, "extract.lock"))
+        return private.lock(self._path)
 
     def _read(self) -> list[Waiting]:
         try:

@@ -214,7 +214,7 @@ def _forget(book: _Book) -> _Book:
 
 def _lock(services: Services) -> durable.Lock:
     private.make(services.state)
-    return durable.lock(services.private("sightings.lock"), timeout_s=60.0)
+    return private.lock(services.private(_FILE), timeout_s=60.0)
 
 
 def _load(services: Services) -> _Book:

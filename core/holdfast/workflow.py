@@ -156,7 +156,7 @@ class Workflow:
 
     def _lock(self) -> durable.Lock:
         private.make(self._services.state, _FOLDER)
-        return durable.lock(self._services.private(_FOLDER, f"{self.name}.lock"), timeout_s=60.0)
+        return private.lock(self._path, timeout_s=60.0)
 
     def _note(self, record: Record) -> None:
         private.make(self._services.state, _FOLDER)

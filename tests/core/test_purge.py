@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from datetime import date, timedelta
 
 import pytest
 from tests.core.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
 
+from holdfast import durable, private
 from holdfast.errors import BadValue
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
@@ -324,3 +327,37 @@ def test_purge__at_the_time_of_another__refused(opened, project):
     memory.session("s").add("user", "x")
     with durable.lock(project / ".holdfast/state/purge.lock"), pytest.raises(Unavailable):
         memory.purge(subject="anybody")
+
+
+APPENDER = """
+import sys
+from datetime import UTC, datetime
+from holdfast.facttrail import FactTrail
+from holdfast.models import Fact
+from holdfast.modelcalls import Completion, record_usage
+state, count = sys.argv[1], int(sys.argv[2])
+trail = FactTrail(state)
+print("ready", flush=True)
+for number in range(count):
+    trail.evicted([f"fact_{number:08x}"], by="fact_ffffffff", at=datetime.now(UTC))
+    record_usage(state, plugin="p", model=str(number), completion=Completion(text=""), took_s=0.0)
+"""
+
+
+@pytest.mark.req("R244")
+def test_purge__logs_are_appended_to_meanwhile__no_line_of_another_process_is_lost(full, project):
+    state, count = project / ".holdfast" / "state", 400
+    command = [sys.executable, "-c", APPENDER, str(state), str(count)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as appender:
+        assert appender.stdout.readline() == "ready\n"
+        while appender.poll() is None:
+            row = f'{{"event": "updated", "id": "fact_0", "content": "{SUBJECT}"}}\n'
+            rows = row * 5_000
+            for name in ("facts.log.jsonl", "usage.jsonl"):
+                with private.lock(str(state / name)):
+                    durable.append(state / name, rows.encode(), flush=False)
+            full.purge(subject=SUBJECT)
+    assert appender.returncode == 0
+    log = (state / "facts.log.jsonl").read_text()
+    assert [n for n in range(count) if f"fact_{n:08x}" not in log] == []
+    assert len((state / "usage.jsonl").read_text().splitlines()) >= count
