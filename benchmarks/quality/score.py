@@ -93,7 +93,8 @@ def score(kept: Kept, label: Mapping[str, Any]) -> Counter[str]:
     goals = list(_labelled(note, "objective", "goal", "task", limit=OBJECTIVE_CHARS))
     count("objective", any(found(words, goals) for words in label["objective"]))
     state = re.search(r"Work is (open|closed)|State: (open|closed)", note)
-    count("state", bool(state) and (state[1] or state[2]) == ("open" if label["open"] else "closed"))
+    told = (state[1] or state[2]) if state else ""
+    count("state", told == ("open" if label["open"] else "closed"))
     steps = list(_labelled(note, "next", limit=NEXT_CHARS))
     if label["next"] == "none":
         count("next step", all(step.strip(" .").casefold() == "none" for step in steps))
@@ -103,8 +104,8 @@ def score(kept: Kept, label: Mapping[str, Any]) -> Counter[str]:
         lines = text.splitlines()
         count(name, sum(found(words, lines) for words in label["matters"]), len(label["matters"]))
     count("files", sum(name in kept.note for name in label["files"]), len(label["files"]))
-    told = [match[1] for line in kept.note.splitlines() if (match := _ARTIFACT.match(line))]
-    files = [name for name in told if re.search(r"\.\w{1,8}$", name) and "://" not in name]
+    listed = [match[1] for line in kept.note.splitlines() if (match := _ARTIFACT.match(line))]
+    files = [name for name in listed if re.search(r"\.\w{1,8}$", name) and "://" not in name]
     count("listed files that changed", sum(any(f in n or n in f for f in label["files"]) for n in files), len(files))
     stated = [match[2] for line in kept.note.splitlines() if (match := _STATED.match(line))]
     right = sum(any(found(words, [line]) for words in label.get("stated", ())) for line in stated)

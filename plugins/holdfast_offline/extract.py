@@ -36,6 +36,8 @@ _ANSWERS_CHARS: Final = 1_500
 _COMPACTION_CHARS: Final = 2_000
 _HEADLINE_CHARS: Final = 300
 _MAX_LISTED: Final = 8
+#: This many of the newest messages of a kind are searched for quotations.
+_NEWEST: Final = 300
 _ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
 _SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Messages of the user beyond this length were pasted; only their headline is quoted.
@@ -107,7 +109,8 @@ def _summary(
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
     add("Asked before", _asked(requests, known))
-    answers = [message for message in answers if quotes.lines(message, named=False)]
+    ends = list(answers)
+    answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
     last = answers[-1] if answers else None
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
@@ -115,7 +118,7 @@ def _summary(
     add("The user said", _user_said(requests, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
     add("The agent said at the end of earlier turns", _round_robin(answers[:-1], min(_ANSWERS_CHARS, room), known))
-    add("The agent said along the way", _remarks(quotes.remarks(said, answers), room - 60, known))
+    add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
     if done.commits:
         add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
     if failed := failing(said)[-2:]:
@@ -163,7 +166,7 @@ def _asked(requests: Sequence[tuple[Message, str]], known: set[str]) -> list[Quo
 def _user_said(requests: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
     """What the user stated: newest messages first when space is short, printed in order."""
     kept: list[Quote] = []
-    for message, own in reversed(requests):
+    for message, own in reversed(requests[-_NEWEST:]):
         if len(own) <= _MAX_QUOTED_CHARS:
             new = quotes.fit(quotes.lines(message, user=True), room, known)
         else:
