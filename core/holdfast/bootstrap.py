@@ -8,6 +8,7 @@ and must not become the source of what they were derived from.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -30,6 +31,17 @@ _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show 
 _LEAST = 80
 #: Characters of a brief for its frame and headings.
 _FRAME = 300
+#: Lines of a note that a brief can do without.
+_SAYS_NOTHING = re.compile(
+    r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
+    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )"
+    r"|_(?:Derived from the session|Nothing was stated about)"
+)
+#: Lines of a block that the resume point repeats.
+_IN_RESUME = re.compile(
+    r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+)
+_BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 #: The newest so many journals are searched for turns that no flush has written.
 _JOURNALS = 20
 #: Limit of losses that the brief names.
@@ -82,21 +94,25 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     reading = _Reading(services)
     handoff_name = layout.name(Surface.HANDOFF)
     handoff_text = reading.text(handoff_name)
-    work, torn = _work(handoff_text, handoff_name)
+    entries, torn = _work(handoff_text, handoff_name)
+    work = tuple(w for w in entries if w.is_open)
+    closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
-    notes = _newest_notes(services, reading)
+    days = _newest_notes(services, reading)
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
-    shown = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *notes)
-    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *shown))
+    read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
+    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *losses.newest(services, reading.stored),
     )
-    resume = _resume(services, work, unsafe, withheld, lost)
+    shown = {w.flush for w in (*work, *([closed] if closed and not work else []))}
+    resume = _resume(services, work, closed, unsafe, withheld, lost)
+    notes = [(name, _brief_note(text, shown)) for name, text in days]
     others = (user, torn, *(text for _, text in (*files, *notes)))
     memory_shown = memory
     if max_chars is not None and len(memory) > max_chars // 4:
@@ -107,18 +123,18 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory_shown),
         *files,
-        *((name, text) for name, text in reversed(notes)),
+        *reversed(notes),
     ]
     curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
-    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *notes) if text]
+    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
     return Brief(
         work=work,
         memory=memory,
         user=user,
-        notes=notes,
+        notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
-        text=_fit(sections, max_chars, newest_last={name for name, _ in notes}),
+        text=_fit(sections, max_chars, newest_last={name for name, _ in days}),
         files=files,
         withheld=withheld,
         lost=lost,
@@ -135,13 +151,13 @@ def _shortened(services: Services, name: str, memory: str, max_chars: int, resum
 
 
 def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
-    """The open entries; and the text itself when a git merge left both sides in it. Raises: Corrupt."""
+    """The entries, open and closed; and the text itself when a git merge left both sides in it. Raises: Corrupt."""
     versions = conflicts.sides(text)
     entries: dict[str, handoff.Work] = {}
     for version in dict.fromkeys(versions):
         for work in handoff.parse(version, name) if version else ():
             entries.setdefault(work.session, work)
-    return tuple(w for w in entries.values() if w.is_open), text if versions[0] != versions[1] else ""
+    return tuple(entries.values()), text if versions[0] != versions[1] else ""
 
 
 class _Reading:
@@ -190,6 +206,7 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
 def _resume(
     services: Services,
     work: tuple[handoff.Work, ...],
+    closed: handoff.Work | None,
     unsafe: tuple[Marker, ...],
     withheld: str,
     lost: tuple[Loss, ...],
@@ -208,8 +225,10 @@ def _resume(
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
         lines += ["", _nothing_open(services)]
+    if not work and closed is not None:
+        lines += _finished(closed)
     for entry in work:
-        lines += ["", f"## {_line(entry.active_task or entry.objective)}", ""]
+        lines += ["", f"## {_line(entry.active_task or entry.objective)}", "", "- Work is open."]
         for label, value in (
             ("Next action", entry.next_action),
             ("Objective", entry.objective),
@@ -230,6 +249,16 @@ def _resume(
                 lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
         lines.append(f"- Whole story: {entry.note}, block {entry.flush}")
     return "\n".join(lines)
+
+
+def _finished(work: handoff.Work) -> list[str]:
+    """The lines of the work that was finished last."""
+    lines = ["", f"## {_line(work.active_task or work.objective)}", "", "- Work is closed."]
+    if work.objective and work.objective != work.active_task:
+        lines.append(f"- Objective: {_line(work.objective)}")
+    if work.artifacts:
+        lines.append("- Artifacts: " + "; ".join(_line(v) for v in work.artifacts))
+    return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
 
 
 def _nothing_open(services: Services) -> str:
@@ -284,10 +313,36 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last:
 
 
 def _newest(note: str, room: int) -> str:
-    """The end of a note, from where a block begins, else a line; in at most ``room`` characters."""
+    """The end of a note, from where a block begins; of one block that is longer the beginning, where the quotations of
+    its session start. At most ``room`` characters."""
     tail = note[-room:]
-    for start in ("\n## ", "\n"):
-        at = tail.find(start)
-        if 0 <= at < len(tail) - _LEAST:
-            return tail[at + 1 :]
-    return tail
+    at = tail.find("\n## ")
+    if 0 <= at < len(tail) - _LEAST:
+        return tail[at + 1 :]
+    block = note.rfind("\n## ") + 1
+    mark = "\n…"
+    head = note[block : block + room - len(mark)].rpartition("\n")[0]
+    return head + mark if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]
+
+
+def _brief_note(text: str, shown: Collection[str]) -> str:
+    """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty. Of a
+    block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
+    kept: list[str] = []
+    repeated = heading = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            repeated = heading = ""
+        elif mark := _BLOCK.match(line):
+            repeated = mark[1] if mark[1] in shown else ""
+        if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
+            continue
+        if line.startswith("### "):
+            heading = line
+            continue
+        if heading and line.strip():
+            kept += [*([""] if kept and kept[-1].strip() else []), heading, ""]
+            heading = ""
+        if line.strip() or (kept and kept[-1].strip()):
+            kept.append(line)
+    return "\n".join(kept)

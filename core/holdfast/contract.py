@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
+from holdfast import asked, ending, paths
 from holdfast.errors import FlushRefused
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 
@@ -32,6 +32,8 @@ REQUIRED = (
 LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator")
 HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
 _CLIP = 300
+#: Readers of the handoff cut an objective here, so its end would be lost.
+_OBJECTIVE = 200
 _DIGEST_LINES = 40
 
 
@@ -106,11 +108,12 @@ def complete(
     Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
     (as ``none``) only when no payload was given at all: one that was given must decide (R169).
 
-    ``previous`` is this session's open handoff: what it states is not overwritten by a mere guess from the journal.
+    ``previous`` is this session's open handoff: what it states is not overwritten by what is derived.
     """
     payload = given or Payload()
     if not messages:
         return payload
+    end = ending.of(messages)
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         drafted = [getattr(e.draft, name) for e in extractions if getattr(e.draft, name) is not None]
@@ -123,18 +126,24 @@ def complete(
             values[name] = tuple(m for items in drafted for m in items)
         elif drafted:
             values[name] = drafted[0]
+        elif name == "objective":
+            values[name] = _objective(messages, previous)
         else:
-            values[name] = _from_messages(name, messages, previous)
+            values[name] = _next_step(messages, end, previous)
     needs = [n for e in extractions for n in e.draft.needs_operator or ()]
     if payload.needs_operator is None and needs:
         values["needs_operator"] = tuple(dict.fromkeys(needs))
     if "artifacts" in values:
         values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
+    if payload.work_open is None and payload.handoff is None and end.open is not None:
+        state = _state(payload.evolve(**values), open_at_end=end.open)
+        if state is not None:
+            values["work_open"] = state
     payload = payload.evolve(**values, derived=tuple(values))
     if is_open(payload) and payload.handoff is None:
         blockers = [b for b in payload.blockers or () if not is_none(b)]
         handoff = HandoffFields(
-            active_task=(previous.active_task if previous else "") or payload.objective or "none",
+            active_task=(previous.active_task if previous else "") or _task(given, messages, payload.objective),
             branch=branch or (previous.branch if previous else "none"),
             blocker=blockers[0] if blockers else "none",
             next_action=payload.next_step or "none",
@@ -143,18 +152,47 @@ def complete(
     return payload
 
 
-def _from_messages(name: str, messages: Sequence[Message], previous: Work | None) -> str:
-    """The objective is the one already known, else the first request of the stretch; the next step goes on with the
-    last request and keeps a step that was stated before. All verbatim."""
-    asked = [m.text for m in messages if m.role == "user" and m.text.strip()]
-    said = [m.text for m in messages if m.text.strip()]
-    if name == "objective":
-        known = previous.objective if previous else ""
-        return known or first_line((asked or said or ["(the session holds no text)"])[0])
-    last = f"the last request: {first_line(asked[-1])}" if asked else first_line((said or ["the journal"])[-1])
+def _state(payload: Payload, *, open_at_end: bool) -> bool | None:
+    """Whether work is open, as far as the end of the conversation says; None where the fields say it.
+
+    A next step, blocker or promise in the payload keeps work open even if the last request was answered.
+    """
+    if open_at_end:
+        return True
+    return None if is_open(payload.evolve(work_open=None)) else False
+
+
+def _task(given: Payload | None, messages: Sequence[Message], objective: str | None) -> str:
+    """The first request of the task, unless the caller stated an objective."""
+    if given is None or given.objective is None:
+        first = next(asked.requests(messages), None)
+        if first is not None:
+            return asked.headline(first[1], _CLIP)
+    return objective or "none"
+
+
+def _objective(messages: Sequence[Message], previous: Work | None) -> str:
+    """The last request that asks for something, in the user's own words; the known objective where it was stated or
+    nothing was asked since."""
+    known = previous.objective if previous else ""
+    if previous and known and not previous.derived:
+        return known
+    if last := asked.objective(messages, _OBJECTIVE):
+        return last
+    if known:
+        return known
+    said = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
+    said += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
+    return first_line((said or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
+
+
+def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:
+    """What the end of the conversation says comes next; a step that was stated before is kept."""
     if previous and not previous.derived and not is_none(previous.next_action):
-        return f"{previous.next_action} (stated before; after it came {last})"
-    return f"Go on from {last}"
+        last = asked.objective(messages, _CLIP)
+        after = f"the request: {last}" if last else "nothing that was asked"
+        return f"{previous.next_action} (stated before; after it came {after})"
+    return end.next_step or "not stated"
 
 
 def first_line(text: str) -> str:
@@ -165,11 +203,12 @@ def first_line(text: str) -> str:
 
 def digest(messages: Sequence[Message]) -> str:
     """What was said, one clipped line a message and no tool output: for want of a summary (reading A22)."""
-    lines = [
-        f"- {m.role}: {first_line(m.text)}"
-        for m in messages
-        if m.role in ("user", "assistant") and not m.tool and m.text.strip()
-    ]
+    lines = []
+    for m in messages:
+        if m.role == "user" and (own := asked.own_words(m.text)):
+            lines.append(f"- user: {asked.headline(own, _CLIP)}")
+        elif m.role == "assistant" and not m.tool and m.text.strip():
+            lines.append(f"- assistant: {first_line(m.text)}")
     if len(lines) > _DIGEST_LINES:
         half = _DIGEST_LINES // 2
         lines = [*lines[:half], f"- … {len(lines) - 2 * half} more in the journal", *lines[-half:]]

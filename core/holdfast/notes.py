@@ -108,6 +108,7 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
     changes = [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()]
     parts = [
         f"**Objective:** {_plain(payload.objective)}",
+        f"Work is {'open' if is_open(payload) else 'closed'}.",
         _part(WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
         _part(WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
         _part(WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
@@ -118,16 +119,26 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
             ("Promised", "Promised follow-ups", payload.follow_ups),
         ),
         _part(PROOF, ("Artifact", "Artifacts", payload.artifacts)),
-        f"Work is {'open' if is_open(payload) else 'closed'}.",
         _curated(payload.curated or CuratedDecision()),
     ]
     if carried:
         parts.append("\n".join([BEFORE, "", *carried]))
-    if payload.derived:
-        parts.append(f"_Derived from the session, not stated by it: {', '.join(payload.derived)}._")
+    found, empty = found_and_not(payload)
+    if found:
+        parts.append(f"_Derived from the session, not stated by it: {', '.join(found)}._")
+    if empty:
+        parts.append(f"_Nothing was stated about: {', '.join(empty)}._")
     if summary.strip():
         parts.append(f"{SUMMARY}\n\n{_escape(summary.strip())}")
     return "\n\n".join(parts)
+
+
+def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
+    """The derived fields that hold something, and those that nothing was found for, in the order of the contract. The
+    curated decision and the state of the work are no findings."""
+    looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff", "state_mutations")]
+    empty = [n for n in looked if not getattr(payload, n) or getattr(payload, n) in (("none",), "not stated")]
+    return [n for n in looked if n not in empty], empty
 
 
 def _part(heading: str, *rows: tuple[str, str, Iterable[str] | None]) -> str:

@@ -23,7 +23,7 @@ from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.excerpts import NO_OUTPUT
 from holdfast.gate import clean
 from holdfast.transcripts import Transcript, opencode, read
-from holdfast.transcripts.reading import Reading
+from holdfast.transcripts.reading import SUMMARY, Reading
 from holdfast_agents import memo as memos
 from holdfast_agents import turns
 from holdfast_agents.digests import digest
@@ -194,7 +194,8 @@ def _unknown(
             known.add(record["id"])
             if record["id"].startswith(turns.MARK):
                 waiting[_key_of_record(record)].append((entry.end, record["text"]))
-    left = [m for m in transcript.kept if m.id not in known]
+    # The event after the compaction hands the summary over, see `gated.compacted`.
+    left = [m for m in transcript.kept if m.id not in known and m.tool != SUMMARY]
     met = matched_to
     # What was said is compared as it is, then as the gate lets it through: only texts with secrets differ.
     for texts in (_plain, _admitted):

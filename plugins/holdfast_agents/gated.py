@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
-from holdfast import durable, handoff, safety
-from holdfast.errors import Corrupt, FlushRefused, HoldfastError
+from holdfast import durable, handoff, notes, paths, safety
+from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused
 from holdfast.layout import Surface
 from holdfast.models import CuratedDecision, Payload
 from holdfast.safety import Marker
 from holdfast.serde import stamp
 from holdfast.session import Session
+from holdfast.storage import block_marker
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
 from holdfast_agents.follow import Followed, follow
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.handoff import Work
     from holdfast.services import Services
+
+#: What Claude Code's model thought before it wrote the summary.
+_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+_MAX_SUMMARY_CHARS: Final = 20_000
 
 
 def compacting(memory: Holdfast, event: Event) -> Reply:
@@ -58,11 +64,32 @@ def compacted(memory: Holdfast, event: Event) -> None:
     session = Session(services, event.session)
     session.compact(0, _payload(event, session))
     summary = event.text or last_summary(event)
+    if summary:
+        _keep(services, session, summary, event.client)
     work = work_of(services, session.id)
     if summary and work is not None:
         names = audit.lost(work, summary)
         if names:
             audit.keep(services.state, session.id, names)
+
+
+def _keep(services: Services, session: Session, summary: str, client: str) -> None:
+    """Write the client's own summary into the note of the flush before it, marked with the client's name, once. A
+    summary that a validator refuses is left out. Raises: HoldfastError."""
+    receipt = session.last_receipt
+    if receipt is None or not receipt.flush_id:
+        return
+    text = paths.rewrite(_ANALYSIS.sub("", summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
+    name = services.layout.name(Surface.DAILY, receipt.at.date())
+    try:
+        text = services.gate.admit(text, surface=Surface.DAILY, name=name)
+        block_id, block = notes.later(receipt.flush_id, client, text, session=session.id, at=receipt.at)
+        block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+    except Refused:
+        return
+    note = services.store.read(name)
+    if note is None or block_marker(block_id) not in note.text:  # the event may come twice
+        services.store.append(Surface.DAILY, name, block, notes.header(receipt.at.date()), block_id)
 
 
 def told(memory: Holdfast, event: Event) -> None:

@@ -1,8 +1,9 @@
-"""Extraction and dreams without a model: a plugin that keeps what was said outright and never invents.
+"""Extraction and dreams without a model: a plugin that quotes the session and never invents.
 
-It reads the cues that :mod:`holdfast_offline.cues` lists ("remember:", "Decision:", "blocked by ...") and the outcome
-of tools. Every text it returns stands in a turn, word for word. A dream copies the facts and decisions of the notes
-behind what the memory says. It has no settings.
+It quotes requests and answers, reads the client's task list and the changed files, and takes as facts, decisions and
+blockers only statements that :mod:`holdfast_offline.cues` recognises ("remember:", "Decision:", "blocked by ..."). Each
+line it returns is in a message, word for word. A dream copies the facts and decisions of the notes after the lines of
+the memory. It has no settings.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ known_settings = ()
 
 @hookimpl
 def on_extract(turns: Sequence[Turn]) -> Extraction:
-    """A short digest, candidate facts and the payload fields that the turns state. Takes time in proportion."""
+    """A summary in quotations, candidate facts and the payload fields that the turns state. Takes time in
+    proportion."""
     from attrs import evolve
 
     from holdfast_offline.extract import extract

@@ -1,7 +1,7 @@
-"""The phrases that announce something worth keeping. English only; each stands at the start of a sentence.
+"""The phrases by which somebody states outright that something is to be kept. English only, at the start of a sentence.
 
-A cue is trimmed off where the rest says it all ("Decision: use SQLite") and kept where it carries meaning ("we can't
-merge until ...", "decided against Redis").
+A phrase is here because what follows it is nearly always worth keeping. Corrections, plans and preferences without
+such a phrase are quoted among what was said, where nothing depends on a guess.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ class Kind(Enum):
 
     FACT = "fact"
     DECISION = "decision"
-    GOAL = "goal"
     NEXT = "next"
-    LATER = "later"
-    """Something to do afterwards; the next step only when none is stated."""
     FOLLOW_UP = "follow-up"
     BLOCKER = "blocker"
 
@@ -30,7 +27,7 @@ class Kind(Enum):
 class Cue(NamedTuple):
     """``confidence`` and ``category`` are of the fact that comes of it; a category of None is no fact.
 
-    ``whole`` keeps the cue in the text. ``user_only``: an assistant that says it states nothing about the user.
+    ``whole`` keeps the cue in the text. ``user_only``: an assistant that says it states nothing.
     """
 
     kind: Kind
@@ -46,50 +43,42 @@ DECIDED: Final = 0.8
 HABIT: Final = 0.7
 
 _WE = r"(?:we|i)"
-_WILL = r"(?:['’]ll| will| shall| need to| should| have to| can| must)"
 _LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
 
 CUES: Final = (
-    Cue(Kind.FACT, rf"correction{_LABEL_END}", category=Category.CORRECTION, confidence=EXPLICIT),
-    Cue(
-        Kind.FACT,
-        r"(?:no[,.]? actually|actually,? no(?=[,:.]))\b[,:.]?\s*",
-        category=Category.CORRECTION,
-        confidence=EXPLICIT,
-    ),
-    Cue(
-        Kind.FACT,
-        r"(?:that['’]?s|that is|this is) (?:wrong|not right|incorrect|not correct|not true)\b\s*[:,;.—–-]?\s*",
-        category=Category.CORRECTION,
-        confidence=EXPLICIT,
-    ),
+    Cue(Kind.FACT, rf"correction{_LABEL_END}", user_only=True, category=Category.CORRECTION, confidence=EXPLICIT),
     Cue(
         Kind.FACT,
         r"(?:please )?(?:remember|note|keep in mind|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*"
-        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my|to)\b)(?:to )?|fyi\b[,:]?\s*",
+        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)|fyi\b[,:]?\s*",
+        user_only=True,
         category=Category.KNOWLEDGE,
         confidence=EXPLICIT,
     ),
     Cue(
         Kind.DECISION,
-        rf"(?:{_WE}(?:['’]ve| have)? |it (?:is|was) )?decided (?:against|not)\b"
+        rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
         rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b|let['’]?s (?:use|go with|stick with)\b"
         rf"|(?:we['’]re |we are )?going with\b",
         whole=True,
+        user_only=True,
+    ),
+    Cue(
+        Kind.DECISION,
+        rf"(?:decisions?|decided|agreed)[*_]*{_LABEL_END}",
         category=Category.CONTEXT,
         confidence=DECIDED,
     ),
     Cue(
         Kind.DECISION,
-        rf"(?:decisions?|decided|agreed)[*_]*{_LABEL_END}"
-        rf"|(?:{_WE}(?:['’]ve| have)? (?:now )?|it (?:is|was) )?decided (?:to|that|on)\b\s*",
+        rf"{_WE}(?:['’]ve| have)? (?:now )?decided (?:to|that|on)\b\s*",
+        user_only=True,
         category=Category.CONTEXT,
         confidence=DECIDED,
     ),
     Cue(
         Kind.FACT,
-        rf"(?:{_WE}['’]?d? |[a-z][\w.-]* (?:[a-z][\w.-]* )?)(?:really |strongly |would |much )?prefers?\b(?! not\s*$)"
-        r"|my preference is\b",
+        rf"{_WE}['’]?d? (?:really |strongly |would |much )?prefer\b(?! not\s*$)|my preference is\b",
         whole=True,
         user_only=True,
         category=Category.PREFERENCE,
@@ -104,45 +93,32 @@ CUES: Final = (
         category=Category.BEHAVIOR,
         confidence=HABIT,
     ),
-    Cue(
-        Kind.GOAL,
-        rf"(?:the|our|my) (?:goal|objective|aim) is (?:to\b|that\b)?\s*"
-        rf"|(?:goal|objective)[*_]*{_LABEL_END}|we want to\b\s*",
-        category=Category.GOAL,
-        confidence=DECIDED,
-    ),
-    Cue(
-        Kind.NEXT,
-        rf"next(?: steps?| actions?| up)?[*_]*{_LABEL_END}|(?:the |my |our )?next (?:step|action|thing) is (?:to\b)?\s*"
-        rf"|next,? {_WE}{_WILL}\b\s*",
-    ),
-    Cue(Kind.LATER, rf"to-?dos?[*_]*{_LABEL_END}"),
-    Cue(Kind.LATER, rf"(?:and )?then,? {_WE}{_WILL}\b\s*"),
+    Cue(Kind.NEXT, rf"next(?: steps?| actions?| up)?[*_]*{_LABEL_END}", user_only=True),
     Cue(
         Kind.FOLLOW_UP,
-        rf"follow[- ]?ups?[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*|don['’]?t forget to\b\s*",
+        rf"(?:to-?dos?|follow[- ]?ups?)[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*",
+        user_only=True,
     ),
-    Cue(Kind.FOLLOW_UP, rf"{_WE}(?:['’]ll| will)\b(?=.{{1,300}}\blater\b)", whole=True),
-    Cue(
-        Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for|(?:open |unresolved )?questions?|unresolved)[*_]*{_LABEL_END}"
-    ),
+    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for|(?:open |unresolved )?questions?)[*_]*{_LABEL_END}"),
     Cue(
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
         r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)"
         rf"|{_WE} (?:can['’]?t|cannot|can not)\b(?=.{{1,300}}\buntil\b)",
         whole=True,
+        user_only=True,
     ),
 )
 
-_LEAD: Final = r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|right|great|good|well|yes)\b[,:]?\s+){0,2}[*_]{0,3}"
+_LEAD: Final = (
+    r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|right|great|good|well|yes|fine)\b[,:]?\s+){0,2}[*_]{0,3}"
+)
 
 #: One of these stands in every text that has a cue.
 _HINTS: Final = (
     "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
-    "l keep", "let", "going with", "prefer", "always", "never", "from now on", "actually", "wrong", "not ", "correct",
-    "goal", "objective", "aim is", "want to", "next", "todo", "to-do", "then", "follow", "remind", "later", "block",
-    "waiting", "question", "unresolved", "until",
+    "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
+    "follow", "remind", "block", "waiting", "question", "until",
 )  # fmt: skip
 
 
@@ -154,15 +130,12 @@ def possible(text: str) -> bool:
 
 _HEADINGS: Final = (
     (re.compile(r"decisions?(?: made| taken)?", re.IGNORECASE), Kind.DECISION),
-    (re.compile(r"next(?: steps?| actions?| up)?", re.IGNORECASE), Kind.NEXT),
-    (re.compile(r"to-?dos?", re.IGNORECASE), Kind.LATER),
-    (re.compile(r"(?:promised )?follow[- ]?ups?", re.IGNORECASE), Kind.FOLLOW_UP),
     (re.compile(r"blocked(?: by| on)?|blockers?|waiting for|open questions?|unresolved", re.IGNORECASE), Kind.BLOCKER),
     (re.compile(r"remember|for the record", re.IGNORECASE), Kind.FACT),
 )
 _HEADING_CUES: Final = {
     Kind.DECISION: Cue(Kind.DECISION, "", category=Category.CONTEXT, confidence=DECIDED),
-    Kind.FACT: Cue(Kind.FACT, "", category=Category.KNOWLEDGE, confidence=EXPLICIT),
+    Kind.FACT: Cue(Kind.FACT, "", user_only=True, category=Category.KNOWLEDGE, confidence=EXPLICIT),
 }
 _HEADING: Final = re.compile(
     r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
@@ -189,14 +162,15 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     return None
 
 
-def heading(line: str) -> Cue | None:
-    """The cue of a line that only announces what is listed below it, such as ``## Decisions`` or ``Next steps:``."""
+def heading(line: str, *, user: bool) -> Cue | None:
+    """The cue of a line that only announces what is listed below it, such as ``## Decisions``."""
     if len(line) > 60 or not (found := _HEADING.match(line)):
         return None
     words = (found["title"] or found["label"]).strip()
     for pattern, kind in _HEADINGS:
         if pattern.fullmatch(words):
-            return _HEADING_CUES.get(kind, Cue(kind, ""))
+            cue = _HEADING_CUES.get(kind, Cue(kind, ""))
+            return cue if user or not cue.user_only else None
     return None
 
 

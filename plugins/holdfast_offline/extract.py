@@ -1,205 +1,213 @@
-"""Puts together what cues, pointers and tools say. Nothing here makes up a word."""
+"""Derives a flush from a session by quoting it: requests, answers, task list, changes. Nothing here makes up a word.
+
+What was stated outright goes into the fields of the payload. Everything else that may matter is quoted in the summary,
+under the name of whoever said it, so that nothing is called a decision on suspicion.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from attrs import define, field
+from attrs import evolve
 
+from holdfast import asked, tasks
 from holdfast.facts import duplicate_key
-from holdfast.models import Category, Extraction, FactCandidate, Message, Payload, Turn
-from holdfast_offline import cues
-from holdfast_offline.artifacts import may_point, pointers
-from holdfast_offline.cues import Cue, Kind
-from holdfast_offline.outcomes import Outcomes, outcomes
-from holdfast_offline.speech import BULLET, clip, own_lines, sentences, spoken
+from holdfast.models import Category, Extraction, Message, Payload, Turn
+from holdfast.transcripts.reading import SUMMARY
+from holdfast_offline import quotes
+from holdfast_offline.changes import Changes, changes
+from holdfast_offline.checks import failing
+from holdfast_offline.quotes import Quote
+from holdfast_offline.speech import clip
+from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
 
-#: The newest this many of each kind are kept.
-MAX_ITEMS: Final = 20
-MAX_ITEM_CHARS: Final = 500
-MAX_OBJECTIVE_CHARS: Final = 300
-#: What is looked at of one message: this many lines that may hold something, of each this many characters. More is no
-#: conversation but a pasted file, and must not hold up a flush.
-MAX_LINES: Final = 50_000
-MAX_LINE_CHARS: Final = 20_000
-_DIGEST_ITEMS: Final = 5
-FAILING: Final = "failing check: "
+__all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 
-_NOTHING: Final = re.compile(
-    r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE
-)
-_BOX: Final = re.compile(r"\[([ xX])\]\s+")
-_NO_REQUEST: Final = re.compile(
-    r"/[a-z]|(?:ok|okay|yes|no|thanks|thank you|continue|go on|go ahead|proceed|hi|hello|hey|good morning)\b\W*$",
-    re.IGNORECASE,
-)
+MAX_FILES: Final = 60
+#: Length of the summary, in characters, and what its parts may take of it. A part that needs less leaves the rest to
+#: the next ones.
+MAX_SUMMARY_CHARS: Final = 5_000
+_LEAST_SUMMARY_CHARS: Final = 3_000
+_LAST_ANSWER_CHARS: Final = 1_700
+_SAID_CHARS: Final = 900
+_ANSWERS_CHARS: Final = 1_500
+_COMPACTION_CHARS: Final = 2_000
+_HEADLINE_CHARS: Final = 300
+_MAX_LISTED: Final = 8
+#: This many of the newest messages of a kind are searched for quotations.
+_NEWEST: Final = 300
+_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+_SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
+#: Messages of the user beyond this length were pasted; only their headline is quoted.
+_MAX_QUOTED_CHARS: Final = 1_500
 
 
 def extract(turns: Sequence[Turn]) -> Extraction:
-    """What ``turns`` state. Fields that nothing was said about stay None."""
-    found = _Found()
-    for message in spoken(iter(turns)):
-        found.read(message)
-    done = outcomes(message for turn in turns for message in turn.messages)
-    blockers = [*found.blockers.texts(), *(clip(FAILING + text, MAX_ITEM_CHARS) for text in done.failing)]
+    """What ``turns`` state, and a summary in quotations. Fields that nothing was said about stay None."""
+    messages = [m for turn in turns for m in turn.messages]
+    if not messages:
+        return Extraction()
+    said = asked.spoken(messages)
+    answers = quotes.final_answers(said)
+    found = Statements()
+    ends = {id(message) for message in answers}
+    for message in said:
+        if message.role == "user" or (message.role == "assistant" and not message.tool):
+            found.read(message, point=message.role == "user" or id(message) in ends)
+    done = changes(said)
+    listed = tasks.of(said)
     draft = Payload(
-        objective=found.goal or found.assistant_goal or found.request or None,
-        facts=[f.content for f in found.facts.values() if f.category not in (Category.CONTEXT, Category.GOAL)] or None,
+        facts=[f.content for f in found.facts.values() if f.category is not Category.CONTEXT] or None,
         decisions=found.decisions.texts() or None,
-        blockers=blockers[-MAX_ITEMS:] or None,
-        next_step=found.next_step or found.later or None,
-        artifacts=_newest([*done.edited, *found.pointers.texts()]) or None,
-        follow_ups=found.follow_ups.texts() or None,
+        blockers=found.blockers.texts() or None,
+        next_step=found.next_step or None,
+        artifacts=[*done.files[-MAX_FILES:], *found.pointers.texts()] or None,
+        follow_ups=_follow_ups(found, listed) or None,
     )
-    return Extraction(summary=_digest(draft, len(turns), done), facts=tuple(found.facts.values()), draft=draft)
+    summary = _summary(messages, said, answers, draft, done, listed)
+    return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
 
 
-def _newest(texts: list[str]) -> list[str]:
-    return texts[-MAX_ITEMS:]
+def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:
+    """Promises, and the entries of the task list beyond the one that is next."""
+    waiting = [*listed.doing, *listed.pending][1:]
+    return [*found.follow_ups.texts(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
 
-@define
-class _Newest:
-    """Texts without duplicates, in order of their last mention; only the newest are kept."""
+def _summary(
+    messages: Sequence[Message],
+    said: Sequence[Message],
+    answers: Sequence[Message],
+    draft: Payload,
+    done: Changes,
+    listed: tasks.Tasks,
+) -> str:
+    """The quotations, what matters first, at most :data:`MAX_SUMMARY_CHARS` characters."""
+    requests = list(asked.requests(said))
+    known = {duplicate_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
+    parts: list[str] = []
+    files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
+    room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
 
-    _texts: dict[str, str] = field(factory=dict)
-
-    def add(self, text: str) -> None:
-        key = duplicate_key(text)
-        self._texts.pop(key, None)
-        self._texts[key] = text
-        if len(self._texts) > MAX_ITEMS:
-            del self._texts[next(iter(self._texts))]
-
-    def texts(self) -> list[str]:
-        return list(self._texts.values())
-
-
-@define
-class _Found:
-    goal: str = ""
-    assistant_goal: str = ""
-    request: str = ""
-    next_step: str = ""
-    later: str = ""
-    decisions: _Newest = field(factory=_Newest)
-    blockers: _Newest = field(factory=_Newest)
-    follow_ups: _Newest = field(factory=_Newest)
-    pointers: _Newest = field(factory=_Newest)
-    facts: dict[str, FactCandidate] = field(factory=dict)
-
-    def read(self, message: Message) -> None:
-        """Take from one message what it states."""
-        user = message.role == "user"
-        cued = cues.possible(message.text)
-        pointing = may_point(message.text)
-        announced: Cue | None = None  # a cue whose text follows in the next line or list
-        listed = looked = 0
-        for line in own_lines(message.text):
-            line = line[:MAX_LINE_CHARS]
-            if user and not self.request:
-                self.request = _request(line)
-            pointed = pointing and may_point(line)
-            hinted = cued and cues.possible(line)
-            looked += pointed or hinted
-            if looked > MAX_LINES or not (cued or pointing or (user and not self.request)):
-                return
-            for pointer in pointers(line) if pointed else ():
-                self.pointers.add(pointer)
-            if announced and (text := _announced(line, listed, user=user, hinted=hinted)):
-                self._take(announced, text, message, first=listed == 0)
-                listed += 1
-                if not BULLET.match(line):
-                    announced = None
-            elif announced or hinted:
-                announced, listed = cues.heading(line), 0
-                if announced is None and hinted:
-                    announced = self._sentences(line, message)
-
-    def _sentences(self, line: str, message: Message) -> Cue | None:
-        """Take what the sentences of a line state; returns a cue at its end that announces something."""
-        announced: Cue | None = None
-        for sentence in sentences(line):
-            hit = cues.match(sentence, user=message.role == "user")
-            if hit is None:
-                if announced:
-                    self._take(announced, sentence, message)
-                announced = None
-            elif sentence[hit[1] :].strip(" .!*_"):
-                self._take(hit[0], sentence[hit[1] :], message)
-                announced = None
-            else:
-                announced = hit[0]
-        return announced
-
-    def _take(self, cue: Cue, text: str, message: Message, *, first: bool = True) -> None:
-        if box := _BOX.match(text.strip()):
-            if box[1] != " ":
-                return  # done
-            text = text.strip()[box.end() :]
-        text = clip(text.strip(" \t*_"), MAX_ITEM_CHARS).removesuffix(".").rstrip(" *_")
-        question = cue.kind is not Kind.BLOCKER and text.endswith("?")
-        if len(text) < 2 or question or _NOTHING.fullmatch(text):
+    def add(title: str, found: Sequence[Quote], *, source: str = "") -> None:
+        nonlocal room
+        if not found:
             return
-        match cue.kind:
-            case Kind.DECISION:
-                self.decisions.add(text)
-            case Kind.GOAL if message.role == "user":
-                self.goal = text
-            case Kind.GOAL:
-                self.assistant_goal = text
-            case Kind.NEXT if first:
-                self.next_step = text
-            case Kind.NEXT | Kind.FOLLOW_UP:  # of a list of next steps the first is next, the others follow
-                self.follow_ups.add(text)
-            case Kind.LATER:
-                self.later = text
-                self.follow_ups.add(text)
-            case Kind.BLOCKER:
-                self.blockers.add(text)
-            case Kind.FACT:
-                pass
-        if category := cues.category(cue, text):
-            self._fact(FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id))
+        lines = [f"{title}{f' ({source})' if source else ''}:"]
+        before = source
+        for quote in found:
+            mark = f"({quote.source}) " if quote.source and quote.source != before and not source else ""
+            lines.append(f"- {mark}{quote.text}")
+            before = quote.source
+        parts.append("\n".join(lines))
+        room -= len(parts[-1]) + 2
 
-    def _fact(self, fact: FactCandidate) -> None:
-        key = duplicate_key(fact.content)
-        before = self.facts.pop(key, None)
-        self.facts[key] = before if before and before.confidence > fact.confidence else fact
-        if len(self.facts) > MAX_ITEMS:
-            del self.facts[next(iter(self.facts))]
-
-
-def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:
-    """What ``line`` says to the cue before it: an item of its list, or the one line below it; else empty."""
-    bullet = BULLET.match(line)
-    if (listed and not bullet) or cues.heading(line):
+    compacted = _compaction(messages)
+    if compacted is not None:
+        kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
+        add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
+    add("Asked before", _asked(requests, known))
+    ends = list(answers)
+    answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
+    last = answers[-1] if answers else None
+    if last is not None:
+        kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
+        add("The agent said last", kept, source=asked.source(last))
+    add("The user said", _user_said(requests, min(_SAID_CHARS, room), known))
+    add("Task list", _task_lines(listed))
+    add("The agent said at the end of earlier turns", _round_robin(answers[:-1], min(_ANSWERS_CHARS, room), known))
+    add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
+    if done.commits:
+        add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
+    if failed := failing(said)[-2:]:
+        add("Checks whose last run failed", [Quote(clip(text, 200), "") for text in failed], source="tool results")
+    if not parts:
         return ""
-    text = line[bullet.end() :] if bullet else line
-    return "" if hinted and cues.match(text.strip(), user=user) else text
-
-
-def _request(line: str) -> str:
-    """The first sentence of ``line`` if it asks for something, as it stands; a cue is a statement and no request."""
-    sentence = next(sentences(line[: 10 * MAX_OBJECTIVE_CHARS]), "")
-    if _NO_REQUEST.match(sentence) or cues.match(sentence, user=True) or cues.heading(line):
-        return ""
-    return clip(sentence, MAX_OBJECTIVE_CHARS) if any(c.isalnum() for c in sentence) else ""
-
-
-def _digest(draft: Payload, turns: int, done: Outcomes) -> str:
-    """A few lines for people: what the draft holds, and how much was said and done. Empty when nothing was."""
-    if not turns:
-        return ""
-    lines = [f"- Objective: {draft.objective}"] if draft.objective else []
-    for label, texts in (("Decided", draft.decisions), ("Learned", draft.facts), ("Blocked", draft.blockers)):
-        lines += [f"- {label}: {text}" for text in (texts or ())[-_DIGEST_ITEMS:]]
-    if draft.next_step:
-        lines.append(f"- Next: {draft.next_step}")
-    return "\n".join([*lines, f"- {_count(turns, 'turn')}, {_count(done.calls, 'tool call')}"])
+    turns = sum(1 for m in said if m.role == "user")
+    counts = f"{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}"
+    head = f"_{counts}. Quoted; (id) begins the lines of a message._"
+    return "\n\n".join([head, *parts])
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _compaction(messages: Sequence[Message]) -> Message | None:
+    """The newest summary that the client itself made."""
+    return next((m for m in reversed(messages) if m.role == "system" and m.tool == SUMMARY), None)
+
+
+def _summary_lines(message: Message) -> Iterator[Quote]:
+    """The lines of a client's summary, of each of its sections by turns, so that all of them are heard."""
+    text = _ANALYSIS.sub("", message.text)
+    sections = [evolve(message, text=part) for part in _SECTION.split(text) if part.strip()]
+    waiting = [quotes.lines(section, named=False) for section in sections]
+    for position in range(max(map(len, waiting), default=0)):
+        yield from (found[position] for found in waiting if position < len(found))
+
+
+def _asked(requests: Sequence[tuple[Message, str]], known: set[str]) -> list[Quote]:
+    """The first request and those before the last one, which is the objective."""
+    if not requests:
+        return []
+    earlier = requests[:-1]
+    picked = [*earlier[:1], *earlier[1:][-3:]]
+    found = [Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)) for message, own in picked]
+    kept = quotes.fit(found, 4 * _HEADLINE_CHARS, known)
+    for message, own in [*picked, requests[-1]]:
+        if len(" ".join(own.split())) <= _HEADLINE_CHARS:
+            known.update(duplicate_key(quote.text) for quote in quotes.lines(message, user=True))
+    return kept
+
+
+def _user_said(requests: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
+    """What the user stated: newest messages first when space is short, printed in order."""
+    kept: list[Quote] = []
+    for message, own in reversed(requests[-_NEWEST:]):
+        if len(own) <= _MAX_QUOTED_CHARS:
+            new = quotes.fit(quotes.lines(message, user=True), room, known)
+        else:
+            new = quotes.fit([Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message))], room, known)
+        room -= sum(len(q.text) + 14 for q in new)
+        kept = [*new, *kept]
+    return kept
+
+
+def _task_lines(listed: tasks.Tasks) -> list[Quote]:
+    found = [Quote(f"in progress: {clip(text, 200)}", "task list") for text in listed.doing[:_MAX_LISTED]]
+    found += [Quote(f"pending: {clip(text, 200)}", "task list") for text in listed.pending[:_MAX_LISTED]]
+    if found and listed.done:
+        found.append(Quote(f"done: {len(listed.done)}", "task list"))
+    return found
+
+
+def _round_robin(messages: Sequence[Message], room: int, known: set[str]) -> list[Quote]:
+    """Lines of each message by turns, newest message first, so that each is heard before one is heard out."""
+    waiting = [(message, quotes.lines(message)) for message in reversed(messages)]
+    kept: dict[str, list[tuple[int, Quote]]] = {}
+    order = {message.id: number for number, message in enumerate(messages)}
+    position = 0
+    while any(position < len(lines) for _, lines in waiting) and room > 0:
+        for message, lines in waiting:
+            if position < len(lines):
+                new = quotes.fit([lines[position]], room, known)
+                room -= sum(len(q.text) + 14 for q in new)
+                kept.setdefault(message.id, []).extend((position, q) for q in new)
+        position += 1
+    ids = sorted(kept, key=order.__getitem__)
+    return [quote for message_id in ids for _, quote in sorted(kept[message_id], key=lambda item: item[0])]
+
+
+def _remarks(messages: Sequence[Message], room: int, known: set[str]) -> list[Quote]:
+    """Remarks between tool calls: those that give a reason or a result first, newest first; printed in order."""
+    found = [(number, quote) for number, m in enumerate(messages) for quote in quotes.lines(m, remark=True)]
+    best = sorted(found, key=lambda item: (-item[1].rank, -item[0]))
+    kept: list[tuple[int, Quote]] = []
+    for number, quote in best:
+        new = quotes.fit([quote], room, known)
+        room -= sum(len(q.text) + 14 for q in new)
+        kept += [(number, q) for q in new]
+    return [quote for _, quote in sorted(kept, key=lambda item: item[0])]

@@ -6,21 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.models import Message, Turn
+from holdfast import asked
 
-_INJECTED: Final = re.compile(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
 _LINE: Final = re.compile(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
 _FENCE: Final = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _SENTENCE_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?][\"')\]]*\s+")
 BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-
-
-def spoken(turns: Iterator[Turn]) -> Iterator[Message]:
-    """The messages of user and assistant, without tool calls, oldest first."""
-    for turn in turns:
-        for message in turn.messages:
-            if message.role in ("user", "assistant") and not message.tool:
-                yield message
 
 
 def own_lines(text: str) -> Iterator[str]:
@@ -28,7 +19,7 @@ def own_lines(text: str) -> Iterator[str]:
 
     A block that never ends reaches to the end of the text.
     """
-    for part in _own_parts(text):
+    for part in asked.outside(text):
         fence = ""
         for found in _LINE.finditer(part):
             line = found[0]
@@ -39,21 +30,6 @@ def own_lines(text: str) -> Iterator[str]:
                     fence = ""
             elif not fence and not line.lstrip().startswith(">"):
                 yield line
-
-
-def _own_parts(text: str) -> Iterator[str]:
-    """``text`` cut at injected blocks. Nested blocks count, so that a block cannot be ended from within."""
-    depth = start = 0
-    for tag in _INJECTED.finditer(text):
-        if not tag[1]:
-            if depth == 0:
-                yield text[start : tag.start()]
-            depth += 1
-        elif depth:
-            depth -= 1
-            start = tag.end()
-    if depth == 0:
-        yield text[start:]
 
 
 def sentences(line: str) -> Iterator[str]:

@@ -213,10 +213,31 @@ def test_flush__no_payload__is_derived_and_marked_so(opened, note):
     session.add("user", "Fix the login test\nplease")
     session.add("assistant", "On it.")
     receipt = session.flush()
-    assert "**Objective:** Fix the login test\n" in note()
-    assert "- Next step: Go on from the last request: Fix the login test\n" in note()
-    assert set(receipt.derived) == {*REQUIRED, "handoff"}
-    assert "_Derived from the session, not stated by it: objective" in note()
+    assert "**Objective:** Fix the login test please\n" in note()
+    assert "- Next step: none\n" in note()
+    assert "Work is closed." in note()
+    assert set(receipt.derived) == {*REQUIRED, "work_open"}
+    assert "_Derived from the session, not stated by it: objective, next_step._" in note()
+    assert "_Nothing was stated about: facts, decisions, blockers, artifacts, follow_ups._" in note()
+
+
+def test_flush__no_payload_and_a_request_without_an_answer__is_open_with_the_request_as_next_step(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test")
+    receipt = session.flush()
+    assert "- Next step: Fix the login test\n" in note()
+    assert "Work is open." in note()
+    assert set(receipt.derived) == {*REQUIRED, "work_open", "handoff"}
+
+
+def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test")
+    session.flush()
+    session.add("assistant", "Let me run it first.")
+    session.add("user", "thanks")
+    session.flush()
+    assert note().count("**Objective:** Fix the login test\n") == 2
 
 
 def test_flush__extractor_knows_a_field__what_the_caller_said_wins_and_the_rest_is_taken(opened, payload, note):

@@ -12,7 +12,8 @@ from holdfast.transcripts.reading import Reading
 
 #: The tool's name for what the model thought: kept, and never taken for a statement.
 THINKING: Final = "thinking"
-_CALL: Final = frozenset({*STRUCTURE, "name", "input"})
+#: ``caller`` says that the model itself made the call.
+_CALL: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
 _RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
 
 

@@ -82,6 +82,10 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         return _take_attachment(row, position, reading)
     elif left_out := _is_injected(row):
         reading.leave_out(left_out)
+        if left_out == "summary":
+            text = text_of(mapping(row.get("message")).get("content"))
+            key = row_key(row.get("uuid"), position, "summary", text)
+            reading.summary(text, key=key, at=reading.at(row.get("timestamp")))
     else:
         return _take_speech(kind, row, position, reading)
     return True

@@ -47,6 +47,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         reading.place(session_id=payload.get("id") or payload.get("session_id"), cwd=payload.get("cwd"), branch=branch)
     elif kind == "compacted":
         reading.boundary()
+        if text := clean(payload.get("message")).strip():
+            at = reading.at(row.get("timestamp"))
+            reading.summary(text, key=row_key(None, position, "summary", text), at=at)
     elif kind == "response_item":
         return isinstance(row.get("payload"), dict) and _take_item(row, payload, position, reading)
     if kind in _BOOKKEEPING:

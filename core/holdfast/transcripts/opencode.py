@@ -11,6 +11,7 @@ from typing import Final
 
 from holdfast.excerpts import clean, without_injected
 from holdfast.leaves import block_text, readable
+from holdfast.transcripts.blocks import text_of
 from holdfast.transcripts.reading import Reading, mapping, row_key
 
 NAME: Final = "opencode"
@@ -39,6 +40,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         # A compaction part alone is only the wish: it stays, unanswered, when a plugin blocks it.
         if not info.get("error"):
             reading.boundary()
+            text = text_of(row.get("parts"))
+            at = reading.at(mapping(info.get("time")).get("created"))
+            reading.summary(text, key=row_key(info.get("id"), position, "summary", text), at=at)
         reading.leave_out("summary")
         return True
     created = mapping(info.get("time")).get("created")

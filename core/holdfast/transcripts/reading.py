@@ -17,6 +17,8 @@ from holdfast.models import Message
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
 _THINKING: Final = "thinking"
+#: The tool's name for the summary that a client made of the conversation when it compacted; its role is ``system``.
+SUMMARY: Final = "summary"
 #: A row of an unknown type that has one of these may be part of the conversation.
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
@@ -30,12 +32,14 @@ class Transcript:
     (empty when the call lies before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
 
     ``messages`` is what was said and done. ``kept`` is what a journal keeps: the same and, among them in order, what
-    the model thought (role ``assistant``, tool ``thinking``) and rows of no known form.
+    the model thought (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
+    ``system``, tool ``summary``) and rows of no known form.
 
     ``folder`` is the last part of the working directory, never its path. ``skipped`` counts the rows that are damaged
     or of no known type; of those that may be part of the conversation the strings are in ``kept``, with the role
     ``system``. ``left_out`` counts, by kind, the rows that hold no conversation (a client's bookkeeping, its own
-    instructions, a summary), of which nothing is kept. ``pending`` is the number of tool calls without a
+    instructions), of which nothing is kept. A summary counts there, too.
+    ``pending`` is the number of tool calls without a
     result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
     ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file
     ends inside a row (a damaged document: where it stopped making sense). ``next_offset``, in bytes, is where the
@@ -167,6 +171,11 @@ class Reading:
         message = Message(role="tool", text=text, at=at, id=key, tool=clean(tool) or known, failed=failed)
         if self._add(message) and isinstance(call_id, str):
             self._calls[key] = call_id
+
+    def summary(self, text: object, *, key: str, at: datetime) -> None:
+        """Keep the summary that the client made when it compacted; it is not a part of the conversation."""
+        said = clip(clean(text).strip(), MAX_SAID_CHARS)
+        self._add(Message(role="system", text=said, at=at, id=key, tool=SUMMARY), aside=True)
 
     def boundary(self) -> None:
         """The client compacted here."""

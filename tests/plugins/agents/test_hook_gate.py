@@ -560,7 +560,7 @@ def test_background__an_agent_ends__its_result_is_journalled_once_and_is_nobodys
 
     assert client.compact() == NOTHING
     assert client.said() == [("user", "Find the token"), ("tool", "The token is in tests/token.txt.")]
-    assert "Go on from the last request: Find the token" in client.notes()
+    assert "**Objective:** Find the token\n" in client.notes()
 
 
 @pytest.mark.req("R166")

@@ -151,6 +151,22 @@ def test_summary__tells_everything__nothing_is_put_back(project: Path) -> None:
     assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2") == NOTHING
 
 
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_compacted__summary_of_the_client__is_in_the_note_once_and_redacted(name: str, project: Path) -> None:
+    client = Client(project, name)
+    stated(client)
+    client.compact()
+    secret = "ghp_" + "a1B2" * 9
+    told = f"<analysis>hm</analysis>\n1. Errors: fsync of the folder was missing. The token is {secret}."
+    for _ in range(2):
+        client.hook("PostCompact", trigger="auto", compact_summary=told)
+
+    assert client.notes().count("fsync of the folder was missing") == 1
+    assert f", by {name}._" in client.notes()
+    assert secret not in client.notes()
+    assert "hm" not in client.notes().split()
+
+
 def test_compacted__context_is_dropped_here_too(project: Path) -> None:
     client = Client(project)
     client.say("Fix the flaky login test", "Done.")

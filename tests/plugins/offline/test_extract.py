@@ -14,20 +14,25 @@ from tests.support.growth import grows_less_than
 from holdfast import transcripts
 from holdfast.models import Category, Extraction, Message, turns_of
 from holdfast_offline import on_extract
-from holdfast_offline.extract import FAILING, MAX_ITEM_CHARS, MAX_ITEMS, MAX_OBJECTIVE_CHARS
+from holdfast_offline.changes import changes
+from holdfast_offline.checks import failing
+from holdfast_offline.extract import MAX_FILES, MAX_ITEM_CHARS, MAX_ITEMS, MAX_SUMMARY_CHARS
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 Said = tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, bool]
 
 
-def extract(*said: Said) -> Extraction:
+def messages(*said: Said) -> list[Message]:
     """Each is (role, text), (role, text, tool) or (role, text, tool, failed)."""
-    messages = [
+    return [
         Message(role=s[0], text=s[1], at=AT, id=f"m{i}", tool=s[2] if len(s) > 2 else "", failed=len(s) > 3 and s[3])
         for i, s in enumerate(said)
     ]
-    return on_extract(turns_of(messages))
+
+
+def extract(*said: Said) -> Extraction:
+    return on_extract(turns_of(messages(*said)))
 
 
 def run(command: str, output: str, *, failed: bool = False) -> tuple[Said, Said]:
@@ -55,15 +60,10 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
         ("remember: I prefer tabs", "I prefer tabs", "preference", 0.9),
         ("I prefer small commits. Do it that way.", "I prefer small commits", "preference", 0.7),
-        ("Maya prefers CSV over PDF", "Maya prefers CSV over PDF", "preference", 0.7),
         ("Always run the linter before a push", "Always run the linter before a push", "behavior", 0.7),
         ("Please never push to main", "never push to main", "behavior", 0.7),
-        ("No, actually the port is 8443", "the port is 8443", "correction", 0.9),
-        ("That's wrong: the limit is 50", "the limit is 50", "correction", 0.9),
-        ("That's wrong. The limit is 50.", "The limit is 50", "correction", 0.9),
         ("Correction: the limit is 50", "the limit is 50", "correction", 0.9),
-        ("Decision: use SQLite", "use SQLite", "context", 0.8),
-        ("The goal is to stop double charging", "stop double charging", "goal", 0.8),
+        ("Decision: use SQLite only", "use SQLite only", "context", 0.8),
     ],
 )  # fmt: skip
 def test_extract__explicit_statement_of_the_user__is_a_fact(
@@ -94,6 +94,11 @@ def test_extract__fact__names_the_message_it_comes_from() -> None:
         "The decision: to be taken",
         "Decisive: nothing",
         "Actually no idea",
+        "No, actually the port is 8443",
+        "That's wrong: the limit is 50",
+        "we want to see it green",
+        "remember: tabs",
+        "Let's use the skill",
     ],
 )
 def test_extract__no_explicit_statement__gives_no_fact(text: str) -> None:
@@ -103,7 +108,8 @@ def test_extract__no_explicit_statement__gives_no_fact(text: str) -> None:
 @pytest.mark.req("R037")
 def test_extract__preferences__are_taken_from_the_user_only() -> None:
     assert facts(("assistant", "I prefer tabs. Always use tabs here.")) == []
-    assert facts(("assistant", "Note that CI has no Postgres.")) == [("CI has no Postgres", Category.KNOWLEDGE, 0.9)]
+    assert facts(("assistant", "Note that CI has no Postgres.")) == []
+    assert facts(("user", "Note that CI has no Postgres.")) == [("CI has no Postgres", Category.KNOWLEDGE, 0.9)]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +125,13 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
         ("## Decisions\n\n- use uv\n", "use uv"),
     ],
 )
-def test_extract__decision__is_kept(text: str, decision: str) -> None:
-    assert extract(("assistant", text)).draft.decisions == (decision,)
+def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> None:
+    assert extract(("user", text)).draft.decisions == (decision,)
+
+
+def test_extract__decision_of_the_agent__needs_the_label() -> None:
+    assert extract(("assistant", "I'll use the skill. We will use Postgres 16.")).draft.decisions is None
+    assert extract(("assistant", "**Decision:** use a unique index.")).draft.decisions == ("use a unique index",)
 
 
 @pytest.mark.parametrize(
@@ -144,22 +155,10 @@ def test_extract__blockers_none__is_no_blocker() -> None:
     assert extract(("user", "next: nothing")).draft.next_step is None
 
 
-def test_extract__next_step__the_latest_wins_and_beats_what_comes_later() -> None:
-    draft = extract(
-        ("user", "next: write the test"),
-        ("assistant", "The next step is to run the backfill."),
-        ("user", "todo: tell Ines\nThen we'll deploy."),
-    ).draft
-    assert draft.next_step == "run the backfill"
-    assert draft.follow_ups == ("tell Ines", "deploy")
-    assert extract(("user", "todo: tell Ines")).draft.next_step == "tell Ines"
-
-
-def test_extract__list_of_next_steps__first_is_next_and_the_rest_follows() -> None:
-    draft = extract(
-        ("assistant", "**Next steps**\n1. run the backfill\n2. [x] done\n3. [ ] build the index\n\nThat is all.")
-    ).draft
-    assert (draft.next_step, draft.follow_ups) == ("run the backfill", ("build the index",))
+def test_extract__next_step__is_what_the_user_named_last_and_asked_nothing_after() -> None:
+    assert extract(("user", "next: write the test"), ("assistant", "ok")).draft.next_step == "write the test"
+    assert extract(("user", "next: write the test"), ("user", "Fix the typo first")).draft.next_step is None
+    assert extract(("assistant", "Next steps:\n- run the backfill")).draft.next_step is None
 
 
 @pytest.mark.parametrize(
@@ -168,21 +167,38 @@ def test_extract__list_of_next_steps__first_is_next_and_the_rest_follows() -> No
         ("todo: write a runbook entry", "write a runbook entry"),
         ("Follow up: ask finance", "ask finance"),
         ("remind me to rotate the key", "rotate the key"),
-        ("I'll clean up the fixtures later.", "I'll clean up the fixtures later"),
     ],
 )
 def test_extract__promise__is_a_follow_up(text: str, promise: str) -> None:
-    assert extract(("assistant", text)).draft.follow_ups == (promise,)
+    assert extract(("user", text)).draft.follow_ups == (promise,)
 
 
-def test_extract__objective__is_stated_by_the_user_else_the_first_request() -> None:
-    first = ("user", "/compact\nok\nFix the payment webhook. It charges twice.")
-    assert extract(first).draft.objective == "Fix the payment webhook."
-    assert extract(first, ("assistant", "The goal is to make the test pass.")).draft.objective == "make the test pass"
-    stated = ("user", "The goal is to stop double charging")
-    assert extract(first, stated, ("assistant", "We want to see it green.")).draft.objective == "stop double charging"
-    assert extract(("user", "remember: x is y")).draft.objective is None
-    assert len(extract(("user", "word " * 500)).draft.objective or "") <= MAX_OBJECTIVE_CHARS
+def test_extract__task_list__gives_what_follows_the_next_step() -> None:
+    todo = "TodoWrite\ntodos.content: A\ntodos.status: in_progress\ntodos.content: B\ntodos.status: pending"
+    got = extract(("user", "Do A and B"), ("assistant", todo, "TodoWrite"))
+    assert got.draft.follow_ups == ("B",)
+    assert "- (task list) in progress: A\n- pending: B" in got.summary
+
+
+def test_extract__objective_and_state__are_left_to_the_core() -> None:
+    assert extract(("user", "Fix the payment webhook.")).draft.objective is None
+
+
+def test_extract__edited_files__are_relative_and_without_those_of_the_client() -> None:
+    patch = "apply_patch: *** Begin\n*** Begin Patch\n*** Update File: a/b.py\n*** Add File: /home/dev/x/c/d.py\n"
+    found = changes(
+        messages(
+            ("assistant", patch, "apply_patch"),
+            ("tool", "Success", "apply_patch"),
+            ("assistant", "Write: /Users/dev/.claude/plans/p.md", "Write"),
+            ("assistant", "str_replace_editor: str_replace\npath: src/e.py", "str_replace_editor"),
+            ("assistant", "str_replace_editor: view\npath: src/f.py", "str_replace_editor"),
+            ("assistant", "Read: src/g.py", "Read"),
+            ("tool", "[main 1a2b3c4] Add d", "Bash"),
+        )
+    )
+    assert found.files == ["a/b.py", "x/c/d.py", "src/e.py"]
+    assert found.commits == ["1a2b3c4 Add d"]
 
 
 def test_extract__pointers__are_artifacts() -> None:
@@ -201,6 +217,7 @@ def test_extract__pointers__are_artifacts() -> None:
     ).draft
     assert draft.artifacts == (
         "paygate/webhooks.py",
+        "project/secret.py",
         "#4",
         "shop/paygate#218",
         "https://git.example.com/shop/paygate/pull/218",
@@ -208,47 +225,46 @@ def test_extract__pointers__are_artifacts() -> None:
     )
 
 
-# --- checks ---------------------------------------------------------------------------------------------------
+# --- checks -----------------------------------------------------------------------------------------------------
 
 
-def test_extract__check_that_fails__is_a_blocker_until_it_passes() -> None:
+def test_failing__check_that_fails__is_listed_until_it_passes_and_is_no_blocker() -> None:
     fails = run("pytest -q", "..F\n3 failed, 5 passed in 0.4s", failed=True)
-    assert extract(*fails).draft.blockers == ("failing check: pytest -q: 3 failed",)
-    assert extract(*fails, *run("pytest -q", "8 passed")).draft.blockers is None
-    assert extract(*fails, *run("pytest -q | tail -1", "8 passed")).draft.blockers is None
-    assert extract(*fails, *run("make db && pytest -q", "8 passed")).draft.blockers is None
-    assert extract(*fails, *run("pytest -q tests/test_a.py", "1 passed")).draft.blockers == (
-        "failing check: pytest -q: 3 failed",
-    )
-    assert extract(*run("pytest -q", "8 passed"), *fails).draft.blockers == ("failing check: pytest -q: 3 failed",)
+    listed = ["pytest -q: 3 failed"]
+    assert failing(messages(*fails)) == listed
+    assert extract(*fails).draft.blockers is None
+    assert failing(messages(*fails, *run("pytest -q", "8 passed"))) == []
+    assert failing(messages(*fails, *run("pytest -q | tail -1", "8 passed"))) == []
+    assert failing(messages(*fails, *run("make db && pytest -q", "8 passed"))) == []
+    assert failing(messages(*fails, *run("pytest -q tests/test_a.py", "1 passed"))) == listed
+    assert failing(messages(*run("pytest -q", "8 passed"), *fails)) == listed
 
 
 @pytest.mark.parametrize(
-    ("command", "output", "failed", "blockers"),
+    ("command", "output", "failed", "found"),
     [
-        ("pytest -q 2>&1 | tail -3", "1 failed in 0.61s", False, ("failing check: pytest -q: 1 failed",)),
-        ("ruff check . && mypy pkg", "ok\nFound 1 error in 1 file", True, ("failing check: mypy pkg: 1 error",)),
-        ("bash -lc 'pytest -q'", "2 failed", True, ("failing check: pytest -q: 2 failed",)),
-        ("gh pr checks 218", "Exit code 1\nok\nno-db fail", True, ("failing check: gh pr checks 218: no-db fail",)),
-        ("make lint", "Exit code 2", True, ("failing check: make lint",)),
-        ("grep -r x .", "Exit code 1", True, None),
-        ("cat log.txt", "3 failed, 5 passed", False, None),
-        ("pytest -q", "0 failed, 5 passed", False, None),
+        ("pytest -q 2>&1 | tail -3", "1 failed in 0.61s", False, ["pytest -q: 1 failed"]),
+        ("ruff check . && mypy pkg", "ok\nFound 1 error in 1 file", True, ["mypy pkg: 1 error"]),
+        ("bash -lc 'pytest -q'", "2 failed", True, ["pytest -q: 2 failed"]),
+        ("gh pr checks 218", "Exit code 1\nok\nno-db fail", True, ["gh pr checks 218: no-db fail"]),
+        ("make lint", "Exit code 2", True, ["make lint"]),
+        ("grep -r x .", "Exit code 1", True, []),
+        ("./deploy.sh", "Permission denied", True, []),
+        ("cat log.txt", "3 failed, 5 passed", False, []),
+        ("pytest -q", "0 failed, 5 passed", False, []),
     ],
 )  # fmt: skip
-def test_extract__outcome_of_a_command__is_read_from_its_end(
-    command: str, output: str, failed: bool, blockers: tuple[str, ...] | None
+def test_failing__outcome_of_a_command__is_read_from_its_end(
+    command: str, output: str, failed: bool, found: list[str]
 ) -> None:
-    assert extract(*run(command, output, failed=failed)).draft.blockers == blockers
+    assert failing(messages(*run(command, output, failed=failed))) == found
 
 
-def test_extract__tool_result_without_its_call__still_counts() -> None:
-    assert extract(("tool", "3 failed, 5 passed", "Bash", True)).draft.blockers == ("failing check: 3 failed",)
-    assert extract(("tool", "3 failed, 5 passed", "pytest -q")).draft.blockers == (
-        "failing check: pytest -q: 3 failed",
-    )
-    assert extract(("tool", "$ tox\n1 failed", "")).draft.blockers == ("failing check: tox: 1 failed",)
-    assert extract(("tool", "old_string not found", "Edit", True)).draft.blockers is None
+def test_failing__tool_result_without_its_call__still_counts() -> None:
+    assert failing(messages(("tool", "3 failed, 5 passed", "Bash", True))) == ["3 failed"]
+    assert failing(messages(("tool", "3 failed, 5 passed", "pytest -q"))) == ["pytest -q: 3 failed"]
+    assert failing(messages(("tool", "$ tox\n1 failed", ""))) == ["tox: 1 failed"]
+    assert failing(messages(("tool", "old_string not found", "Edit", True))) == []
 
 
 # --- what must not be read ------------------------------------------------------------------------------------
@@ -320,13 +336,55 @@ def test_extract__curated_memory_and_open_work__are_never_decided_here() -> None
     assert (draft.curated, draft.work_open, draft.handoff, draft.state_mutations, draft.derived) == (None,) * 4 + ((),)
 
 
-def test_extract__summary__is_a_short_list_with_counts() -> None:
-    got = extract(("user", "Fix the webhook.\nDecision: use a lock"), *run("pytest -q", "2 passed"))
+def test_extract__summary__quotes_who_said_what_under_the_messages_id() -> None:
+    got = extract(
+        ("user", "Fix the webhook. don't use redis for it"),
+        *run("pytest -q", "2 passed"),
+        ("assistant", "It answers 200 before the commit, so `retry()` loses events."),
+        ("assistant", "Edit: api/hook.py", "Edit"),
+        ("tool", "ok", "Edit"),
+        ("assistant", "Fixed in `api/hook.py`: the answer follows the commit.\n- 2 tests pass"),
+        ("user", "thanks"),
+    )
     assert got.summary.splitlines() == [
-        "- Objective: Fix the webhook.",
-        "- Decided: use a lock",
-        "- 1 turn, 1 tool call",
+        "_2 messages of the user, 2 tool calls. Quoted; (id) begins the lines of a message._",
+        "",
+        "The agent said last (m6):",
+        "- Fixed in `api/hook.py`: the answer follows the commit.",
+        "- 2 tests pass",
+        "",
+        "The agent said along the way:",
+        "- (m3) It answers 200 before the commit, so `retry()` loses events.",
     ]
+
+
+def test_extract__announcements_and_offers__are_not_quoted() -> None:
+    got = extract(
+        ("user", "Fix it"),
+        ("assistant", "Let me read `a.py` first."),
+        ("assistant", "Read: a.py", "Read"),
+        ("assistant", "Fixed in `a.py`. If you want, I can also fix `b.py`."),
+    )
+    assert "- Fixed in `a.py`." in got.summary
+    assert "Let me" not in got.summary
+    assert "If you want" not in got.summary
+
+
+def test_extract__summary_of_the_client__is_quoted_under_its_own_name() -> None:
+    made = "<analysis>thinking</analysis>\n1. Errors:\n   - fsync of the folder was missing\n2. Pending:\n"
+    made += "   - Test with 2 GB"
+    got = extract(("user", "Go"), ("system", made, "summary"), ("system", "Never do that again", ""))
+    assert "The client's own summary, at its last compaction (m1):\n- fsync of the folder was missing" in got.summary
+    assert "- Test with 2 GB" in got.summary
+    assert "thinking" not in got.summary
+    assert "Never" not in got.summary
+
+
+def test_extract__long_session__has_a_summary_of_bounded_length() -> None:
+    said: list[Said] = []
+    for i in range(200):
+        said += [("user", f"Change the module number {i}"), ("assistant", f"Changed `module_{i}.py`, {i} failed.")]
+    assert 1_000 < len(extract(*said).summary) <= MAX_SUMMARY_CHARS + 500
 
 
 # --- laws -----------------------------------------------------------------------------------------------------
@@ -360,28 +418,21 @@ def normal(text: str) -> str:
 @settings(max_examples=120, deadline=None)
 def test_extract__whatever_is_said__every_text_stands_in_a_turn(said: list[Said]) -> None:
     got = extract(*said)
-    texts = [normal(s[1]) for s in said] + [normal(s[2]) for s in said if len(s) > 2]
+    texts = [normal(s[1]) for s in said]
 
     def verbatim(text: str) -> bool:
-        return text == normal(text) and any(text in t for t in texts)
+        return any(normal(text) in t for t in texts)
 
     draft = got.draft
-    blockers = draft.blockers or ()
     strings = [f.content for f in got.facts]
     strings += [s for s in (draft.objective, draft.next_step) if s is not None]
-    for several in (draft.facts, draft.decisions, draft.artifacts, draft.follow_ups):
+    for several in (draft.facts, draft.decisions, draft.blockers, draft.follow_ups):
         strings += several or ()
         assert len(several or ()) <= MAX_ITEMS
-    strings += [b for b in blockers if not b.startswith(FAILING)]
+    strings += draft.artifacts or ()
+    assert len(draft.artifacts or ()) <= MAX_FILES + MAX_ITEMS
     assert all(strings)
     assert [s for s in strings if not verbatim(s)] == []
-    for check in (b.removeprefix(FAILING) for b in blockers if b.startswith(FAILING)):
-        cuts = [i for i in range(len(check)) if check[i : i + 2] == ": "]
-        assert verbatim(check) or any(verbatim(check[:i]) and verbatim(check[i + 2 :]) for i in cuts)
-    labels = ("- Objective: ", "- Decided: ", "- Learned: ", "- Blocked: ", "- Next: ")
-    for line in got.summary.splitlines()[:-1]:
-        rest = next(line.removeprefix(label) for label in labels if line.startswith(label))
-        assert rest in strings or rest in blockers
 
 
 @given(_TEXTS)
@@ -420,3 +471,4 @@ def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     assert "use a unique index on (provider, event_id) instead of an advisory lock" in (draft.decisions or ())
     assert [b for b in draft.blockers or () if "pytest" in b] == []  # each test run that failed passed later
     assert draft.follow_ups
+    assert "docs/runbooks/duplicate-charges.md" in (draft.artifacts or ())

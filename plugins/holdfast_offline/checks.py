@@ -1,6 +1,7 @@
-"""What tools did: which files were edited, and which checks fail still.
+"""The checks that fail still: test runs, linters and builds whose last run failed.
 
-A result does not name its call, so it belongs to the oldest open call of the same tool.
+A result does not name its call, so it belongs to the oldest open call of the same tool. A check that passed later is
+not listed.
 """
 
 from __future__ import annotations
@@ -8,33 +9,22 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from holdfast.models import Message
-from holdfast.paths import is_absolute
+from holdfast_offline.changes import EDITORS
 from holdfast_offline.speech import clip
 
 _SHELLS: Final = frozenset({
     "bash", "shell", "exec", "exec_command", "local_shell", "container.exec", "terminal", "run_terminal_cmd",
     "powershell", "execute_command",
 })  # fmt: skip
-_EDITORS: Final = frozenset({
-    "edit", "write", "multiedit", "notebookedit", "patch", "apply_patch", "create_file", "str_replace_editor",
-})  # fmt: skip
 _READERS: Final = frozenset({
     "read", "grep", "glob", "ls", "list", "webfetch", "websearch", "task", "agent", "todowrite", "todoread",
     "notebookread", "view_image", "search", "fetch", "read_file", "list_dir", "update_plan", "bashoutput",
     "killshell", "skill",
 })  # fmt: skip
-_PATCHED: Final = re.compile(r"\*\*\* (?:Update|Add) File: (\S+)")
 
-#: Commands that only look: that nothing was found is no failing check.
-_LOOKS: Final = frozenset({
-    "ls", "cat", "head", "tail", "grep", "rg", "egrep", "find", "fd", "which", "type", "test", "[", "diff",
-    "cmp", "echo", "printf", "pwd", "cd", "stat", "file", "wc", "sort", "uniq", "sed", "awk", "jq", "curl",
-    "wget", "ps", "kill", "pkill", "sleep", "true", "false", "export", "set", "source", ".", "for", "while",
-    "if", "done", "do", "fi", "then", "tree", "less", "env", "mkdir", "rm", "cp", "mv", "touch", "chmod",
-})  # fmt: skip
 _CHECK: Final = re.compile(
     r"(?:\S*/)?(?:pytest|py\.test|tox|nox|ruff|mypy|pyright|flake8|pylint|black|isort|pre-commit|lint-imports|make|just"
     r"|npm|npx|pnpm|yarn|bun|deno|jest|vitest|mocha|eslint|tsc|prettier|cargo|go|gradlew?|mvn|ctest|cmake|ninja|bazel"
@@ -65,49 +55,24 @@ _MAX_VERDICT_CHARS: Final = 160
 _MAX_COMMAND_CHARS: Final = 200
 
 
-class Outcomes(NamedTuple):
-    """``failing`` as "COMMAND: VERDICT", oldest first; ``edited`` relative paths in order of their last edit."""
-
-    failing: list[str]
-    edited: list[str]
-    calls: int
-
-
-def outcomes(messages: Iterable[Message]) -> Outcomes:
-    """What the tool calls and results among ``messages`` came to."""
+def failing(messages: Iterable[Message]) -> list[str]:
+    """The checks among ``messages`` that fail still, as "COMMAND: VERDICT", oldest first."""
     open_calls: dict[str, deque[str]] = {}
-    failing: dict[str, str] = {}
-    edited: dict[str, None] = {}
-    calls = results = 0
+    found: dict[str, str] = {}
     for message in messages:
         tool = message.tool.lower()
-        if message.role == "assistant" and tool == _THINKING:
-            continue
-        if message.role == "assistant" and message.tool:
-            calls += 1
+        if message.role == "assistant" and message.tool and tool != _THINKING:
             line = message.text.partition("\n")[0]  # the other arguments are below it
             argument = line.removeprefix(message.tool).removeprefix(":").strip()
             open_calls.setdefault(tool, deque()).append(argument)
         elif message.role == "user":
             open_calls.clear()  # what has no result by now was interrupted
         elif message.role == "tool":
-            results += 1
             waiting = open_calls.get(tool)
             argument = waiting.popleft() if waiting else ""
-            if tool in _EDITORS:
-                if not message.failed:
-                    for path in _paths(argument):
-                        edited.pop(path, None)
-                        edited[path] = None
-            elif tool not in _READERS:
-                _settle(message, argument, failing)
-    return Outcomes(list(failing.values()), list(edited), max(calls, results))
-
-
-def _paths(argument: str) -> list[str]:
-    """Relative paths only: where this machine keeps things is no pointer for the next one."""
-    paths = _PATCHED.findall(argument) or [argument]
-    return [path for path in paths if path and " " not in path and len(path) <= 300 and not is_absolute(path)]
+            if tool not in EDITORS and tool not in _READERS:
+                _settle(message, argument, found)
+    return list(found.values())
 
 
 def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
@@ -120,10 +85,8 @@ def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
         command = message.tool
     parts = _parts(command)
     checks = [part for part in parts if _CHECK.match(part)]
-    if not checks:
-        checks = [part for part in parts if part.split()[0] not in _LOOKS][-1:]
     if command and not checks:
-        return
+        return  # any other command that fails is mostly repaired by the next one
     if message.failed or _FAILED.search(output):
         culprit = _culprit(checks, output)
         verdict = _verdict(output)
@@ -161,9 +124,8 @@ def _culprit(checks: list[str], output: str) -> str:
 
 
 def _key(check: str) -> str:
-    """What makes two runs the same check. Flags do not; of a command that is no check only the program counts."""
-    words = [word for word in check.split() if not word.startswith("-")]
-    return " ".join(words if _CHECK.match(check) else words[:2])
+    """What makes two runs the same check. Flags do not."""
+    return " ".join(word for word in check.split() if not word.startswith("-"))
 
 
 def _verdict(output: str) -> str:

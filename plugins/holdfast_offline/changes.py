@@ -1,0 +1,101 @@
+"""What the session changed: the files that edit tools wrote, and the commits that git reported."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from attrs import define, field
+
+from holdfast.models import Message
+from holdfast.paths import is_absolute
+from holdfast_offline.speech import clip
+
+EDITORS: Final = frozenset({
+    "edit", "write", "multiedit", "multi_edit", "notebookedit", "notebook_edit", "patch", "apply_patch", "create_file",
+    "str_replace_editor", "str_replace_based_edit_tool", "write_file", "edit_file", "replace", "search_replace",
+    "write_to_file", "replace_in_file", "apply_diff", "file_edit", "insert_content", "create", "str_replace",
+})  # fmt: skip
+_PATCHED: Final = re.compile(
+    r"^\*\*\* (?:Update|Add|Delete) File: (.+?)[ \t]*$|^\*\*\* Move to: (.+?)[ \t]*$", re.MULTILINE
+)
+#: The head of a call holds a patch on one line, clipped.
+_PATCHED_HEAD: Final = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
+_NAMED: Final = re.compile(
+    r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+?)[ \t]*$", re.MULTILINE
+)
+_LOOKS: Final = ("view", "undo_edit")
+_COMMIT: Final = re.compile(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
+_HOME: Final = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
+#: Where clients and systems keep their own files.
+_NOT_THE_PROJECT: Final = re.compile(
+    r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
+)
+_COMPONENTS: Final = 3
+_MAX_PATH: Final = 300
+
+
+@define
+class Changes:
+    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls`` counts."""
+
+    files: list[str] = field(factory=list)
+    commits: list[str] = field(factory=list)
+    calls: int = 0
+
+
+def changes(messages: Iterable[Message]) -> Changes:
+    """What the tool calls and results among ``messages`` changed. An edit that failed changed nothing."""
+    waiting: dict[str, deque[list[str]]] = {}
+    edits: list[list[str]] = []
+    commits: dict[str, str] = {}
+    calls = 0
+    for message in messages:
+        tool = message.tool.lower().rpartition("__")[2]
+        if message.role == "assistant" and tool and tool != "thinking":
+            calls += 1
+            paths = list(_edited(tool, message.text))
+            waiting.setdefault(tool, deque()).append(paths)
+            edits.append(paths)
+        elif message.role == "user":
+            waiting.clear()  # what has no result by now was interrupted
+        elif message.role == "tool":
+            paths = waiting[tool].popleft() if waiting.get(tool) else []
+            if message.failed:
+                paths.clear()
+            for found in _COMMIT.finditer(message.text):
+                commits[found[1]] = clip(f"{found[1]} {found[2]}", 200)
+    files: dict[str, None] = {}
+    for path in (shown for paths in edits for one in paths if (shown := _shown(one))):
+        files.pop(path, None)
+        files[path] = None
+    return Changes(files=list(files), commits=list(commits.values()), calls=calls)
+
+
+def _edited(tool: str, text: str) -> Iterator[str]:
+    if "*** Begin Patch" in text:
+        below = [one or other for one, other in _PATCHED.findall(text)]
+        yield from below or _PATCHED_HEAD.findall(text)
+    elif tool in EDITORS:
+        head = text.partition("\n")[0].partition(": ")[2].strip()
+        if head in _LOOKS or text.startswith(tuple(f"{tool}: {look}" for look in _LOOKS)):
+            return
+        named = _NAMED.search(text.partition("\n")[2])
+        if named and (" " in head or "." not in head):
+            yield named[1]
+        elif head:
+            yield head
+
+
+def _shown(path: str) -> str:
+    """``path`` as it may leave this machine: relative, or the end of an absolute one; empty when it is none, or of the
+    client's own files."""
+    path = path.strip().strip("'\"")
+    if not path or len(path) > _MAX_PATH or "\n" in path or "://" in path or _NOT_THE_PROJECT.search(path):
+        return ""
+    if not is_absolute(path):
+        return path.removeprefix("./")
+    inside = _HOME.sub("", path).lstrip("/\\")
+    return "/".join(re.split(r"[\\/]", inside)[-_COMPONENTS:])

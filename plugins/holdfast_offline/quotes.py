@@ -1,0 +1,149 @@
+"""Lines worth quoting from what was said: whole sentences and list items, each with the message that holds it.
+
+Nothing here decides what was important. Lines are kept when they name something (a path, a number, an identifier), and
+the answers that end a turn come before remarks between tool calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from holdfast import asked
+from holdfast.facts import duplicate_key
+from holdfast.models import Message
+from holdfast_offline.speech import BULLET, clip, own_lines, sentences
+
+MAX_LINE_CHARS: Final = 320
+#: Shorter lines say too little without their context.
+_LEAST_CHARS: Final = 24
+_LEAST_WORDS: Final = 4
+#: Unless it names something, in the text that matters most.
+_LEAST_NAMED: Final = 12
+_MAX_LINES: Final = 5_000
+
+#: A path, a number, code, an identifier, or a name inside the sentence.
+_NAMES: Final = re.compile(
+    r"`[^`]+`|\d|[a-z][A-Z]|\w_\w|\w\.\w{1,6}\b|\w/\w|[\"“«].{2,}[\"”»]|\b[A-Z]{2,}\b|[\w,;:)] [A-Z]\w|\w::\w"
+    r"|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}|\w+\(\)"
+)
+_EMPTY_TALK: Final = re.compile(
+    r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it|hmm"
+    r"|thanks?|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting)"
+    r"\s*[,!.:—–-]+\s*)+",
+    re.IGNORECASE,
+)
+_OFFERS: Final = re.compile(
+    r"^(?:if you(?:['’]d)? (?:want|like|prefer|need|wish)|(?:would|do) you (?:like|want)|want me to|shall i|let me know"
+    r"|feel free|happy to|hope this|i hope|here(?:['’]s| is| are)\b[^.]{0,80}:?$|below is|the following\b[^.]{0,60}:$)",
+    re.IGNORECASE,
+)
+_ABOUT_TO: Final = re.compile(
+    r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will"
+    r"|i['’]m (?:now |also |just )?\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to"
+    r"|checking|looking|reading|running|searching)\b",
+    re.IGNORECASE,
+)
+#: A remark with one of these says why, or what came out.
+_REASONS: Final = re.compile(
+    r"\b(?:because|cause[ds]?|root|turns out|instead|rather than|fails?|failed|failing|does(?:n['’]t| not)"
+    r"|did(?:n['’]t| not)|can(?:['’]t|not)|no longer|only|must|never|always|bug|mismatch|missing|conflicts?|decid\w+"
+    r"|chose|choice|reject\w*|avoids?|not|without|found|confirmed|verified|passes|passed|expects?|requires?|uses?|need(?:s|ed)?|limit\w*"
+    r"|trade-?off|drop(?:ped|s)?|keep(?:s|ing)?|revert\w*|already|issue|error|wrong|works?|since|so that|due to)\b",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
+_TABLE_RULE: Final = re.compile(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
+_LINK: Final = re.compile(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
+_TAG: Final = re.compile(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
+
+
+class Quote(NamedTuple):
+    """A line as it was said, on one line. ``source`` names its message, ``rank`` orders lines when space is short."""
+
+    text: str
+    source: str
+    rank: int = 0
+
+
+def lines(message: Message, *, remark: bool = False, user: bool = False, named: bool = True) -> list[Quote]:
+    """The lines of a message that can be read alone, in order. ``remark``: said between tool calls, where actions are
+    announced. ``user``: said by the user. ``named``: lines of the agent that name nothing are left out."""
+    text = asked.own_words(message.text) if user else message.text
+    found: list[Quote] = []
+    for line in _units(text):
+        line = _LINK.sub(r"\1", _TAG.sub("", line)).strip()
+        plain = line.replace("**", "").replace("__", "").strip(" *_")
+        if not user:
+            plain = _EMPTY_TALK.sub("", plain).strip()
+        short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
+        if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
+            continue
+        if plain.endswith(":") and len(plain) < 120:
+            continue
+        if not user and (_OFFERS.match(plain) or _ABOUT_TO.match(plain) or (named and not _NAMES.search(line))):
+            continue
+        if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
+            continue
+        rank = 2 if _REASONS.search(plain) else 0
+        found.append(Quote(clip(plain, MAX_LINE_CHARS), asked.source(message), rank))
+        if len(found) >= _MAX_LINES:
+            break
+    return found
+
+
+def _units(text: str) -> Iterator[str]:
+    """List items whole and paragraphs by sentence, without headings, rules, code and the head of a table."""
+    row = ""
+    for line in own_lines(text):
+        if row and not _TABLE_RULE.match(line):
+            yield row
+        row = ""
+        if _HEADING.match(line) or _TABLE_RULE.match(line):
+            continue
+        if line.lstrip().startswith("|"):
+            row = " · ".join(cell.strip() for cell in line.strip().strip("|").split("|") if cell.strip())
+        elif BULLET.match(line) and len(line) <= MAX_LINE_CHARS:
+            yield line[BULLET.match(line).end() :]  # type: ignore[union-attr]
+        else:
+            yield from sentences(line)
+    if row:
+        yield row
+
+
+def final_answers(messages: Sequence[Message]) -> list[Message]:
+    """The last text of the agent in each turn, oldest first; of the last turn only if nothing follows it."""
+    found: list[Message] = []
+    waiting: Message | None = None
+    for message in messages:
+        if message.role == "user" and asked.own_words(message.text):
+            if waiting:
+                found.append(waiting)
+            waiting = None
+        elif message.role == "assistant" and not message.tool:
+            waiting = message
+    if waiting:
+        found.append(waiting)
+    return found
+
+
+def remarks(messages: Sequence[Message], answers: Iterable[Message]) -> list[Message]:
+    """What the agent said between tool calls, oldest first."""
+    ends = {id(message) for message in answers}
+    return [m for m in messages if m.role == "assistant" and not m.tool and id(m) not in ends]
+
+
+def fit(quotes: Iterable[Quote], room: int, known: set[str]) -> list[Quote]:
+    """The quotes that fit into ``room`` characters, taken in the given order; those in ``known`` are left out and the
+    others are added to it."""
+    kept: list[Quote] = []
+    for quote in quotes:
+        key = duplicate_key(quote.text)
+        cost = len(quote.text) + 3
+        if key in known or cost > room:
+            continue
+        known.add(key)
+        kept.append(quote)
+        room -= cost
+    return kept

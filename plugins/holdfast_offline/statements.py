@@ -1,0 +1,154 @@
+"""What somebody stated outright: facts, decisions, blockers, promises and pointers, in their words.
+
+Only the user's own words are read for what the user states. A message as long as a pasted document states nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from attrs import define, field
+
+from holdfast import asked
+from holdfast.facts import duplicate_key
+from holdfast.models import FactCandidate, Message
+from holdfast_offline import cues
+from holdfast_offline.cues import Cue, Kind
+from holdfast_offline.pointers import may_point, pointers
+from holdfast_offline.speech import BULLET, clip, own_lines, sentences
+
+#: The newest this many of each kind are kept.
+MAX_ITEMS: Final = 20
+MAX_ITEM_CHARS: Final = 500
+#: Longest message of the user in which statements are looked for, in characters. A longer one was pasted.
+MAX_STATED_CHARS: Final = 4_000
+#: What is looked at of one message: this many lines that may hold something, of each this many characters.
+MAX_LINES: Final = 50_000
+MAX_LINE_CHARS: Final = 20_000
+
+_NOTHING: Final = re.compile(
+    r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE
+)
+_BOX: Final = re.compile(r"\[([ xX])\]\s+")
+#: Fewer words than these are a fragment, not a fact.
+_LEAST_WORDS: Final = 3
+
+
+@define
+class Newest:
+    """Texts without duplicates, in order of their last mention; only the newest are kept."""
+
+    _texts: dict[str, str] = field(factory=dict)
+
+    def add(self, text: str) -> None:
+        """Add ``text``, or move it to the end."""
+        key = duplicate_key(text)
+        self._texts.pop(key, None)
+        self._texts[key] = text
+        if len(self._texts) > MAX_ITEMS:
+            del self._texts[next(iter(self._texts))]
+
+    def texts(self) -> list[str]:
+        """Oldest first."""
+        return list(self._texts.values())
+
+
+@define
+class Statements:
+    """What the messages read so far state. ``next_step`` is what the user named as next in the newest message that
+    asks or states anything, empty when that names nothing."""
+
+    next_step: str = ""
+    decisions: Newest = field(factory=Newest)
+    blockers: Newest = field(factory=Newest)
+    follow_ups: Newest = field(factory=Newest)
+    pointers: Newest = field(factory=Newest)
+    facts: dict[str, FactCandidate] = field(factory=dict)
+
+    def read(self, message: Message, *, point: bool = True) -> None:
+        """Take what one message states. ``point``: pointers, too."""
+        user = message.role == "user"
+        text = asked.own_words(message.text) if user else message.text
+        if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
+            self.next_step = ""
+        cued = cues.possible(text) and not (user and len(text) > MAX_STATED_CHARS)
+        pointing = point and may_point(text)
+        if not (cued or pointing):
+            return
+        announced: Cue | None = None  # a cue whose text follows in the next line or list
+        listed = looked = 0
+        for line in own_lines(text):
+            line = line[:MAX_LINE_CHARS]
+            pointed = pointing and may_point(line)
+            hinted = cued and cues.possible(line)
+            looked += pointed or hinted
+            if looked > MAX_LINES:
+                return
+            for pointer in pointers(line) if pointed else ():
+                self.pointers.add(pointer)
+            if announced and (said := _announced(line, listed, user=user, hinted=hinted)):
+                self._take(announced, said, message)
+                listed += 1
+                if not BULLET.match(line):
+                    announced = None
+            elif announced or hinted:
+                announced, listed = cues.heading(line, user=user) if cued else None, 0
+                if announced is None and hinted:
+                    announced = self._sentences(line, message)
+
+    def _sentences(self, line: str, message: Message) -> Cue | None:
+        """Take what the sentences of a line state; returns a cue at its end that announces something."""
+        announced: Cue | None = None
+        for sentence in sentences(line):
+            hit = cues.match(sentence, user=message.role == "user")
+            if hit is None:
+                if announced:
+                    self._take(announced, sentence, message)
+                announced = None
+            elif sentence[hit[1] :].strip(" .!*_"):
+                self._take(hit[0], sentence[hit[1] :], message)
+                announced = None
+            else:
+                announced = hit[0]
+        return announced
+
+    def _take(self, cue: Cue, text: str, message: Message) -> None:
+        if box := _BOX.match(text.strip()):
+            if box[1] != " ":
+                return  # done
+            text = text.strip()[box.end() :]
+        text = clip(text.strip(" \t*_"), MAX_ITEM_CHARS).rstrip(".;, *_")
+        question = cue.kind is not Kind.BLOCKER and text.endswith("?")
+        if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
+            return
+        match cue.kind:
+            case Kind.DECISION:
+                self.decisions.add(text)
+            case Kind.NEXT:
+                self.next_step = text
+            case Kind.FOLLOW_UP:
+                self.follow_ups.add(text)
+            case Kind.BLOCKER:
+                self.blockers.add(text)
+            case Kind.FACT:
+                pass
+        category = cues.category(cue, text)
+        if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
+            self._fact(FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id))
+
+    def _fact(self, fact: FactCandidate) -> None:
+        key = duplicate_key(fact.content)
+        before = self.facts.pop(key, None)
+        self.facts[key] = before if before and before.confidence > fact.confidence else fact
+        if len(self.facts) > MAX_ITEMS:
+            del self.facts[next(iter(self.facts))]
+
+
+def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:
+    """What ``line`` says to the cue before it: an item of its list, or the one line below it; else empty."""
+    bullet = BULLET.match(line)
+    if (listed and not bullet) or cues.heading(line, user=user):
+        return ""
+    text = line[bullet.end() :] if bullet else line
+    return "" if hinted and cues.match(text.strip(), user=user) else text

@@ -1,0 +1,176 @@
+"""Whether work is open and what comes next, as the end of a conversation says it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast import asked, ending, tasks
+from holdfast.asked import Kind
+from holdfast.models import Message
+
+AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+
+
+def messages(*said: tuple[str, ...]) -> list[Message]:
+    """Each is (role, text) or (role, text, tool)."""
+    return [
+        Message(role=s[0], text=s[1], at=AT, id=f"m{n}", tool=s[2] if len(s) > 2 else "") for n, s in enumerate(said)
+    ]
+
+
+def end(*said: tuple[str, ...]) -> tuple[bool | None, str]:
+    found = ending.of(messages(*said))
+    return found.open, found.next_step
+
+
+ASK = ("user", "Fix the login test")
+
+
+@pytest.mark.parametrize(
+    ("answer", "next_step"),
+    [
+        ("Fixed: `login()` waits for the token. All 12 tests pass.", "none"),
+        ("Fixed. If you want, I can also add a test for the logout.", "none"),
+        ("Done. Would you like me to also update the docs?", "none"),
+        ("Added the column. Let me know if you need anything else.", "none"),
+        ("The tests pass. Now I'll update the snapshot.", "Now I'll update the snapshot."),
+        ("I found it.\n\nLet me fix the fixture:", "Let me fix the fixture"),
+        ("There are two fixtures called `user`. Which one do you mean?", "Which one do you mean?"),
+        ("Here is the plan. Shall I proceed?", "Shall I proceed?"),
+        ("I need the staging URL. Please share it.", "Please share it."),
+    ],
+)
+def test_ending__answer__decides_by_its_last_sentences(answer: str, next_step: str) -> None:
+    assert end(ASK, ("assistant", answer)) == (next_step != "none", next_step)
+
+
+def test_ending__question_with_options_below__is_open() -> None:
+    answer = "I can't commit safely.\nChoose one and I'll run it:\n1. Commit two files.\n2. Commit everything."
+    assert end(ASK, ("assistant", answer)) == (True, "Choose one and I'll run it:")
+
+
+def test_ending__request_without_an_answer__is_the_next_step() -> None:
+    assert end(("assistant", "Done."), ASK) == (True, "Fix the login test")
+
+
+def test_ending__call_or_result_is_last__is_open_with_what_was_announced() -> None:
+    said = (ASK, ("assistant", "I'll run the tests first."), ("assistant", "Bash: pytest", "Bash"))
+    assert end(*said) == (True, "I'll run the tests first.")
+    assert end(*said, ("tool", "1 failed", "Bash")) == (True, "I'll run the tests first.")
+    assert end(ASK, ("assistant", "Bash: pytest", "Bash")) == (True, "Fix the login test")
+
+
+def test_ending__thanks_after_an_answer__change_nothing() -> None:
+    assert end(ASK, ("assistant", "Fixed."), ("user", "Great, thanks!")) == (False, "none")
+
+
+def test_ending__go_on__means_what_the_agent_proposed() -> None:
+    said = (ASK, ("assistant", "The fixture is stale. I can regenerate it if you like."), ("user", "yes, go on"))
+    assert end(*said) == (True, "I can regenerate it if you like.")
+
+
+def test_ending__task_list_not_done__is_open() -> None:
+    todo = "TodoWrite\ntodos.content: Write test\ntodos.status: completed\ntodos.content: Fix it\ntodos.status: pending"
+    assert end(ASK, ("assistant", todo, "TodoWrite"), ("assistant", "The test is there.")) == (True, "Fix it")
+    done = todo.replace("pending", "completed")
+    assert end(ASK, ("assistant", done, "TodoWrite"), ("assistant", "The test is there.")) == (False, "none")
+
+
+def test_ending__submitted__is_closed() -> None:
+    said = (ASK, ("assistant", "submit", "submit"), ("tool", "diff --git", "submit"))
+    assert end(*said) == (False, "none")
+
+
+def test_ending__nothing_said__is_unknown() -> None:
+    assert end() == (None, "")
+    assert end(("user", "hi")) == (None, "")
+
+
+# --- the user's own words -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "own"),
+    [
+        ("Fix it", "Fix it"),
+        ("<ide_selection>The user selected x</ide_selection>\nFix it", "Fix it"),
+        ("<ide_opened_file>The user opened a.py</ide_opened_file>", ""),
+        ("<system-reminder>\nUse tabs\n</system-reminder>Fix it", "Fix it"),
+        ("# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it\n", "Fix it"),
+        ("<environment_context>\n<cwd>/x</cwd>\n</environment_context>", ""),
+        ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nTest first\n</INSTRUCTIONS>", ""),
+        ("<command-name>/review</command-name><command-args>the form</command-args>", "/review the form"),
+        ("<command-name>/clear</command-name><command-args></command-args>", ""),
+        ("[Image #1] Fix it", "Fix it"),
+        ("\x1b[31mFix it\x1b[0m", "Fix it"),
+        ("[Request interrupted by user for tool use]", ""),
+        ("This session is being continued from a previous conversation that ran out of context.", ""),
+        ("Here's the issue text:\nISSUE:\nIt breaks\n\nINSTRUCTIONS:\nNow solve it.", "It breaks"),
+        ("<task-notification><result>x</result></task-notification>", ""),
+        ("a < b and c > d", "a < b and c > d"),
+    ],
+)
+def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> None:
+    assert asked.own_words(sent) == own
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Fix it", Kind.REQUEST),
+        ("push", Kind.REQUEST),
+        ("no, use the other one", Kind.REQUEST),
+        ("ok, start", Kind.ASSENT),
+        ("continue", Kind.ASSENT),
+        ("Where do we stand?", Kind.ASSENT),
+        ("Thanks, bye!", Kind.COURTESY),
+        ("no thanks", Kind.COURTESY),
+        ("danke", Kind.COURTESY),
+        ("Good, that's it for this week.\nnext: deploy", Kind.COURTESY),
+        ("remember: staging has no Postgres", Kind.STATEMENT),
+        ("/compact", Kind.NOTHING),
+        ("...", Kind.NOTHING),
+    ],
+)
+def test_kind__message__is_told_by_its_words(text: str, kind: Kind) -> None:
+    assert asked.kind(text) is kind
+
+
+def test_objective__short_request__names_the_one_before() -> None:
+    said = messages(("user", "Remove the second button row"), ("assistant", "Done."), ("user", "commit"))
+    assert asked.objective(said, 300) == "commit (after: Remove the second button row)"
+
+
+def test_objective__long_request_with_a_log__keeps_prose_and_the_last_question() -> None:
+    log = "\n".join(f"2026-11-20 10:00:{n:02d} ERROR pool exhausted" for n in range(60))
+    text = f"The nightly job fails since Monday.\n\n```\n{log}\n```\n\nWhat changed?"
+    assert asked.objective(messages(("user", text)), 300) == "The nightly job fails since Monday. What changed?"
+
+
+# --- task lists -----------------------------------------------------------------------------------------------------
+
+
+def test_tasks__three_clients__are_read_alike() -> None:
+    claude = "TodoWrite\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
+    codex = "update_plan\nplan.status: completed\nplan.step: A\nplan.status: in_progress\nplan.step: B"
+    opencode = (
+        "todowrite\ntodos.id: 1\ntodos.content: A\ntodos.status: completed\ntodos.content: B\ntodos.status: in_progress"
+    )
+    for text in (claude, codex, opencode):
+        found = tasks.of(messages(("assistant", text, text.partition("\n")[0])))
+        assert (found.done, found.doing, found.pending, found.current) == (("A",), ("B",), (), "B")
+
+
+def test_tasks__created_and_updated_one_by_one__keep_their_state() -> None:
+    found = tasks.of(
+        messages(
+            ("assistant", "TaskCreate: long text\nsubject: A", "TaskCreate"),
+            ("tool", "Task #1 created", "TaskCreate"),
+            ("assistant", "TaskCreate: long text\nsubject: B", "TaskCreate"),
+            ("tool", "Task #2 created", "TaskCreate"),
+            ("assistant", "TaskUpdate: taskId=1, status=completed", "TaskUpdate"),
+        )
+    )
+    assert (found.done, found.pending) == (("A",), ("B",))
