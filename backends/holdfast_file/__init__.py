@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from holdfast.config import StorageConfig
     from holdfast.storage import StorageBackend
 
+#: The store reads nothing from ``[storage]`` but what core does.
+known_options = ()
+
 
 @hookimpl
 def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:

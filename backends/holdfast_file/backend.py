@@ -79,6 +79,12 @@ class FileBackend(StorageBackend):
     def batch(self) -> AbstractContextManager[None]:
         return self._facts.batch()
 
+    def lost_facts(self) -> int:
+        return self._facts.lost()
+
+    def accept_facts(self) -> None:
+        self._facts.accept()
+
     def compact(self) -> None:
         self._documents.settle()
         self._facts.compact()

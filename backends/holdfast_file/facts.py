@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from operator import attrgetter
 from stat import S_ISREG
 from typing import Final, TypeAlias
+from zlib import crc32
 
 import attrs
 
@@ -25,9 +25,12 @@ from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavaila
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
+from holdfast.torn import may_be_torn
+from holdfast_file import mark as marks
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import Operation, decode, decode_all, encode, encode_fact, utc
-from holdfast_file.place import Place, read_bytes
+from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
+from holdfast_file.mark import Mark
+from holdfast_file.place import Place, read_at, read_bytes
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,6 +38,10 @@ _LOG = logging.getLogger(__name__)
 SPARE_DEAD_LINES: Final = 256
 _ADDED: Final = AddOutcome.ADDED
 _BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
+_EDIT: Final = "Repair or remove the line in an editor; no fact is written until then."
+_RESTORE: Final = (
+    "Restore the file from a copy or from git; `holdfast doctor --fix` goes on with the facts that are left."
+)
 #: Follow no symbolic link, and wait for nobody at the other end of a pipe.
 _AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
@@ -42,16 +49,6 @@ _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
 _Identity: TypeAlias = tuple[int, int, int, int]
 _of_stat: Callable[[os.stat_result], _Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
 _SIZE, _TIME = 2, 3
-
-
-if sys.platform == "win32":
-
-    def _read_at(fd: int, count: int, offset: int) -> bytes:
-        os.lseek(fd, offset, os.SEEK_SET)
-        return os.read(fd, count)
-
-else:
-    _read_at = os.pread
 
 
 class FactFile:
@@ -68,6 +65,8 @@ class FactFile:
         self._place = place
         self._mutex = threading.RLock()
         self._path = ""
+        self._mark = os.path.join(place.private, marks.FILE)
+        self._short = 0  # facts that were acknowledged and are missing, as far as this process knows
         self._batch: list[bytes] | None = None  # lines of the batch under way
         self._forget()
         # Cleared when this process knows that all it has read would survive a power cut.
@@ -157,6 +156,23 @@ class FactFile:
             self._follow()
             return len(self._index)
 
+    def lost(self) -> int:
+        """How many facts were acknowledged and are missing."""
+        mark = marks.read(self._mark)
+        if marks.goes_on(mark, self._place):
+            return mark.short
+        with self._mutex, self._place.lock():
+            self._follow()
+            self._short = self._missing()
+            return self._short
+
+    def accept(self) -> None:
+        """Take the facts as they are now: none is missing any more."""
+        with self._mutex, self._place.lock():
+            marks.lower(self._mark, 0)
+            self._settle()
+            self._note()
+
     def compact(self) -> None:
         """Write the file anew when it holds lines of facts that changed or left."""
         if self._identity() is None:
@@ -203,7 +219,7 @@ class FactFile:
             return None
         try:
             try:
-                if _of_stat(os.fstat(fd)) != known or _read_at(fd, len(last), size - len(last)) != last:
+                if _of_stat(os.fstat(fd)) != known or read_at(fd, len(last), size - len(last)) != last:
                     return None
             except OSError:
                 return None
@@ -221,6 +237,7 @@ class FactFile:
             self._last, self._ended = line, True
             now = _of_stat(os.fstat(fd))
             self._key = now if now[_SIZE] == size else self._without_more(now)
+            self._note()
             return evicted
         finally:
             os.close(fd)
@@ -238,8 +255,10 @@ class FactFile:
             self._index.apply(operation, key)
             return
         if self._key is None:  # never an empty file, not even after a crash: one that is found was cut off
+            marks.lower(self._mark, self._short)
             self._replace([line], 1)
             self._index.apply(operation, key)
+            self._note()
             return
         data = line if self._ended else b"\n" + line
         try:
@@ -252,6 +271,7 @@ class FactFile:
         self._lines += 1
         self._last, self._ended = line, True
         self._look()
+        self._note()
 
     def _shrink(self) -> None:
         """Write the file anew when most of its lines are dead. A failure is no failure of the change before it."""
@@ -279,19 +299,26 @@ class FactFile:
             return
         there = [read_bytes(self._path, self._place.facts) or b"", b"" if self._ended else b"\n"]
         self._replace([*there, *batch], self._lines + len(batch))
+        self._note()
 
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
         self._follow(check=True)
         if self._batch is not None:
             return
+        if self._short or self._unflushed:
+            self._short = self._missing()
         if self._suspect:
             self._rewrite()
         if self._key is None:
             self._unflushed = False
             return
-        if self._key[_SIZE] > self._size:
-            durable.truncate(self._path, self._size)  # a line that a crash cut off
+        if self._key[_SIZE] > self._size:  # a line that a crash cut off
+            if not self._size:
+                durable.remove(self._path)
+                self._forget()
+                return
+            durable.truncate(self._path, self._size)
             self._look()
         if self._unflushed:
             try:
@@ -300,12 +327,15 @@ class FactFile:
                 self._suspect = True
                 raise
             self._unflushed = False
+            self._note()
 
     def _rewrite(self) -> None:
         """Put a new file with the live facts only in the place of the old one; without any, there is no file."""
         lines = [encode(Operation(fact=fact)) for fact in self._index]
+        marks.lower(self._mark, self._short)
         if lines:
             self._replace(lines, len(lines))
+            self._note()
             return
         durable.remove(self._path)
         if self._batch:
@@ -333,6 +363,15 @@ class FactFile:
         """Remember the file as this process left it."""
         now = self._identity()
         self._key = now if now is None or now[_SIZE] == self._size else self._without_more(now)
+
+    def _note(self) -> None:
+        """Mark what is durable now. The lock is held."""
+        marks.note(self._mark, Mark(self._size, crc32(self._last), len(self._index), self._short))
+
+    def _missing(self) -> int:
+        """How many facts are missing. The lock is held."""
+        body = read_bytes(self._path, self._place.facts) if self._key else None
+        return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index))
 
     def _without_more(self, now: _Identity) -> _Identity:
         """If somebody typed into the file meanwhile, that is read next time."""
@@ -382,9 +421,10 @@ class FactFile:
             self._forget()
         if key != self._key:
             self._unflushed = True
+            mark = marks.read(self._mark)  # before the file: what it shows is then in there
             with open(fd, "rb", closefd=False) as file:
                 file.seek(self._size)
-                self._take(file.read())
+                self._take(file.read(), mark)
         self._key = key
 
     def _continues(self, fd: int, key: _Identity) -> bool:
@@ -393,14 +433,15 @@ class FactFile:
             return False
         if key[_SIZE] == old[_SIZE] and key[_TIME] != old[_TIME]:
             return False  # not an append
-        return _read_at(fd, len(self._last), self._size - len(self._last)) == self._last
+        return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
-    def _take(self, data: bytes) -> None:
-        """Apply whole lines; what follows the last one stays unread, for the next writer to cut."""
+    def _take(self, data: bytes, mark: Mark) -> None:
+        """Apply whole lines. What a crash can have left after the last one, and was not acknowledged, stays unread, for
+        the next writer to cut."""
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
-            rest = lines.pop()  # a power cut left the length of the line, not all of its bytes
+            rest = lines.pop() + b"\n"  # a power cut left the length of the line, not all of its bytes
         try:
             for operation in decode_all(lines):
                 if operation:
@@ -416,8 +457,10 @@ class FactFile:
         try:
             operation = decode(rest)
         except ValueError as error:
-            if b"\0" not in rest and not b'{"'.startswith(rest[:2]):  # not ours: somebody typed it
+            if not may_be_torn(rest, *BEGINNINGS):  # not ours: a person typed it
                 raise self._corrupt(str(error)) from error
+            if self._size < mark.size and marks.read(self._mark) == mark:  # else another process has just rewritten it
+                raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", _RESTORE) from error
             return
         try:
             self._index.apply(operation)
@@ -427,12 +470,12 @@ class FactFile:
         self._size += len(rest)
         self._last, self._ended = rest, False
 
-    def _corrupt(self, reason: str) -> Corrupt:
+    def _corrupt(self, reason: str, next_step: str = _EDIT) -> Corrupt:
         number = self._lines + 1
         self._forget()  # the next call reads again, and says so again
         return Corrupt(
             f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",
-            next_step="Repair or remove the line in an editor; no fact is written until then.",
+            next_step=next_step,
         )
 
     def _identity(self) -> _Identity | None:

@@ -30,6 +30,8 @@ _END = b', "crc": "%08x"}'
 _LINE = b"%b" + _END + b"\n"
 _CRC_SIZE = len(b', "crc": "89abcdef"}\r')
 _SEAL = _CRC_SIZE - 1
+#: How each line begins that :func:`encode` writes.
+BEGINNINGS: Final = (b'{"id": ', b'{"op": ')
 _UPDATE = '"op": "update", '
 _ENTRY = '{%s"id": %s, "content": %s, "category": %s, "confidence": %r, "createdAt": "%s", "source": %s'
 _TWO_DIGITS: Final = tuple(f"{number:02}" for number in range(100))

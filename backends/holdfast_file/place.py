@@ -154,7 +154,13 @@ class Place:
 
 if sys.platform == "win32":
     _realpath = os.path.realpath
+
+    def read_at(fd: int, count: int, offset: int) -> bytes:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, count)
+
 else:
+    read_at = os.pread
 
     def _realpath(path: str) -> str:
         """``os.path.realpath`` of an absolute path without ``.`` and ``..``, in half of the time where no part of it

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from holdfast.config import StorageConfig
     from holdfast.storage import StorageBackend
 
+#: The keys of ``[storage]`` that this backend reads.
+known_options = ("server", "repository", "timeout_s", "patience_s", "lock_timeout_s", "insecure_http")
+
 
 @hookimpl
 def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:

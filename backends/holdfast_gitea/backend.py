@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
+from holdfast.keyless import check_table
 from holdfast.models import AddResult, Fact
 from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
 from holdfast_gitea.client import Gitea
@@ -32,7 +33,9 @@ def from_options(
 ) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     from holdfast_gitea.token import find
+    from holdfast_gitea.transport import check_server
 
+    check_table("storage", options, "gitea")
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
     for key, value in given.items():
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool) is not (bool in _KINDS[key]):
@@ -41,7 +44,9 @@ def from_options(
     for key in ("server", "repository"):
         if key not in given:
             raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/gitea.md.")
-    return GiteaBackend(root, token=find(env), path=path, **given)
+    check_server(given["server"], insecure_http=given.get("insecure_http", False))
+    token = find(env, server=given["server"], setting="storage.server", root=root)
+    return GiteaBackend(root, token=token, path=path, **given)
 
 
 class GiteaBackend(StorageBackend):
@@ -53,7 +58,7 @@ class GiteaBackend(StorageBackend):
     """
 
     name: ClassVar[str] = "gitea"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS})
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS, Capability.REMOTE})
 
     def __init__(
         self,

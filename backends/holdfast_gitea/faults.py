@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
-from urllib.parse import urlsplit
 
-from holdfast.errors import Conflict, HoldfastError, Refused, Unavailable
+from holdfast import origins
+from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.modelcalls import seconds
 
 #: Answers that another try may turn into a good one. What was sent may have been done all the same.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
-_MOVED_TO: Final = re.compile(r"/api/v1/repos/([^/]+/[^/]+)")
+_MOVED_TO: Final = re.compile(r"/api/v1/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)")
 
 
 class Passing(Unavailable):
@@ -128,16 +128,21 @@ def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passi
 
 def _moved(location: str, repository: str) -> Closed:
     """A redirect is never followed: a redirected POST would become a GET, and the token may not go elsewhere."""
-    parts = urlsplit(location)
-    found = _MOVED_TO.search(parts.path)
+    found = _MOVED_TO.search(location.partition("?")[0])
     if found and found[1] != repository:
         return Closed(
             f"The repository {repository} was renamed: it is {found[1]} now.",
             next_step=f'Set `repository = "{found[1]}"` in `[storage]`.',
         )
-    place = f"{parts.scheme}://{parts.hostname}" if parts.hostname else "another address"
+    try:
+        place = origins.of(location)
+    except ConfigError:
+        place = "another address"
     return Closed(
-        f"The Gitea server sends every request on to {place}.", next_step="Set `server` to the address that it names."
+        f"The Gitea server redirects every request to {place}, and that is not followed, because the token belongs to "
+        "this server alone.",
+        next_step="Set `server` to the final address yourself, and a token for it with "
+        "`holdfast auth set gitea --origin URL`.",
     )
 
 

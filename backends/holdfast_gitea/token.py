@@ -1,4 +1,4 @@
-"""The token for the Gitea server: from the environment, else from the system's keyring, never from a file."""
+"""The token for one Gitea server: from the environment, else from the system's keyring, never from a file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast import secrets
+from holdfast import origins, secrets
 from holdfast.errors import ConfigError
 
-#: Looked at in this order, before what :mod:`holdfast.secrets` knows.
-VARIABLE: Final = "HOLDFAST_GITEA_TOKEN"
+#: The name under which tokens are kept.
+NAME: Final = "gitea"
 
 
-def find(env: Mapping[str, str] | None = None) -> str:
-    """The token. Raises: ConfigError when there is none; KeyringUnusable when the keyring is locked."""
-    env = os.environ if env is None else env
-    token = env.get(VARIABLE, "").strip() or secrets.get("gitea", env)
+def find(
+    env: Mapping[str, str] | None = None,
+    *,
+    server: str,
+    setting: str,
+    root: str | os.PathLike[str] | None = None,
+) -> str:
+    """The token for ``server``, which ``setting`` names (like ``storage.server``) in the project ``root``.
+
+    Raises: ConfigError when there is none for this server, or when only the project names the server; KeyringUnusable
+    when the keyring is locked.
+    """
+    origin = origins.of(server, "`server`")
+    token = secrets.get(NAME, env, origin=origin, root=root, settings=(setting,))
     if not token:
         raise ConfigError(
-            "There is no token for the Gitea server.",
-            next_step=f"Set {VARIABLE}, or keep one in the keyring: `holdfast auth set gitea`.",
+            f"There is no token for the Gitea server {origin}.",
+            next_step=f"Set {secrets.variables(NAME)[0]}, or keep one in the keyring: {secrets.command(NAME, origin)}.",
         )
     return token

@@ -5,7 +5,8 @@
     repository = "owner/name"           # what `#12` means; the morning report looks here, too
     repositories = ["owner/other"]      # further ones that the morning report looks at
 
-The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, else in the system's keyring (``holdfast auth set gitea``).
+The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, else in the system's keyring (``holdfast auth set gitea``),
+where it is kept for one server.
 One comment a flush and target: written once, found again by the hidden marker in its last line, and read back. A flush
 costs three requests for each target. What the server cannot take now waits in the outbox.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from holdfast.errors import ConfigError, StorageError
 from holdfast.forge import Activity, Forge, Post, Practice
 from holdfast.hooks import hookimpl
+from holdfast.keyless import check_table
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,10 +41,13 @@ class GiteaTrail(Forge):
     """The plugin ``gitea_trail``. Nothing is asked before a flush has something to say."""
 
     title: ClassVar[str] = "Gitea"
+    known_settings: ClassVar[frozenset[str]] = _KEYS
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         given = context.settings
+        self._root = context.root
+        check_table("plugins.gitea_trail", given, "gitea")
         if unknown := sorted(set(given) - _KEYS):
             raise _bad(f"{unknown[0]} is not known", f"Use one of: {', '.join(sorted(_KEYS))}.")
         self._server = _text(given, "server").rstrip("/")
@@ -163,14 +168,12 @@ class GiteaTrail(Forge):
 
     def _gitea(self) -> Gitea:
         """A client, to be closed: between two flushes no connection is held. Raises: ConfigError without a token."""
-        from holdfast import secrets
         from holdfast_gitea.client import Gitea
+        from holdfast_gitea.token import find
+        from holdfast_gitea.transport import check_server
 
-        token = secrets.get("gitea")
-        if token is None:
-            raise ConfigError(
-                "There is no token for Gitea.", next_step="Run `holdfast auth set gitea`, or set HOLDFAST_GITEA_TOKEN."
-            )
+        check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
+        token = find(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
         return Gitea(
             self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import ipaddress
 import json
 import os
 import re
@@ -12,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 from attrs import frozen
 
+from holdfast import origins
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast_gitea import faults
 
@@ -42,7 +41,8 @@ class Answer:
 
 
 class Transport:
-    """The connection to one server. Certificates are checked, redirects are never followed, nothing waits for ever.
+    """The connection to one server. Certificates are checked, redirects are never followed, no proxy sees the
+    token, and no wait is endless.
 
     ``timeout_s`` bounds connecting and every wait for a piece of an answer, ``patience_s`` one call with all its tries.
     """
@@ -146,8 +146,7 @@ class Transport:
                 self._client = httpx2.Client(
                     headers={"Authorization": f"token {self._token}", "Accept": "application/json"},
                     timeout=self._timeout_s,
-                    follow_redirects=False,
-                    verify=_verification(self.server),
+                    **origins.http_options(origins.of(self.server)),
                 )
             return self._client
 
@@ -166,43 +165,16 @@ class Transport:
         return b"".join(pieces)
 
 
-def check_server(server: str, *, insecure_http: bool = False) -> str:
+def check_server(server: str, what: str = "storage.server", *, insecure_http: bool = False) -> str:
     """The address without a slash at its end. Plain HTTP is for this machine only, since the token goes with it.
 
-    Raises: ConfigError.
+    ``what`` names the setting in errors. Raises: ConfigError.
     """
-    parts = urlsplit(server.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ConfigError(
-            "storage.server is not the address of a server.", next_step='Write it like "https://git.example.org".'
-        )
-    if parts.username or parts.password:
-        raise ConfigError(
-            "storage.server holds a name or a password.",
-            next_step="Take it out, and set a token: `holdfast auth set gitea`.",
-        )
-    if parts.scheme == "http" and not insecure_http and not _is_loopback(parts.hostname):
-        raise ConfigError(
-            "storage.server is plain HTTP: whoever is on the way could read the token.",
-            next_step="Use https://, or set `insecure_http = true` if the network is yours alone.",
-        )
-    return f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _verification(server: str) -> Any:
-    """How certificates are checked: always. Without TLS a context that trusts nobody will do, which takes no time."""
-    if server.startswith("https://"):
-        return True
-    import ssl
-
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    server = server.strip()
+    origins.safe(server, what, insecure_http=insecure_http)
+    if "?" in server:
+        raise ConfigError(f"{what} holds a query.", next_step='Write it like "https://git.example.org".')
+    return server.rstrip("/")
 
 
 def _is_distrust(error: BaseException | None) -> bool:

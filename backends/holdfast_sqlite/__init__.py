@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from holdfast.config import StorageConfig
     from holdfast.storage import StorageBackend
 
+#: The keys of ``[storage]`` that this backend reads.
+known_options = ("file", "lock_timeout_s", "search")
+
 
 @hookimpl
 def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:

@@ -84,8 +84,8 @@ class Documents:
             if sql is None:
                 return []
             rows = sql.execute(
-                "SELECT name FROM documents WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 ORDER BY name",
-                (prefix,),
+                "SELECT name FROM documents WHERE name >= :p AND substr(name, 1, length(:p)) = :p ORDER BY name",
+                {"p": prefix},
             )
             return [name for (name,) in rows]
 

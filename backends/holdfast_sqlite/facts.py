@@ -38,19 +38,20 @@ _INSERT: Final = """
 _INSERT_ALONE: Final = """
     INSERT OR IGNORE INTO facts (id, duplicate, content, category, confidence, created_us, source)
     VALUES (
-        (SELECT ?1 FROM state WHERE indexed >= 0
-         AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?8, indexed + ?9)
-         AND (NOT ordered OR ?6 >= (SELECT ifnull(max(created_us), ?6) FROM (
+        (SELECT ? FROM state WHERE indexed >= 0
+         AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?, indexed + ?)
+         AND (NOT ordered OR ? >= (SELECT ifnull(max(created_us), ?) FROM (
               SELECT created_us FROM facts ORDER BY seq DESC LIMIT 1)))),
-        ?2, ?3, ?4, ?5, ?6, ?7)"""
+        ?, ?, ?, ?, ?, ?)"""
 #: Who leaves first, without the newcomer: any number of facts, and, where older ones have lower numbers, those of the
 #: lowest confidence.
-_WEAKEST: Final = "SELECT seq, id, content FROM facts WHERE seq <> ? ORDER BY confidence, created_us, seq LIMIT ?"
+_WEAKEST: Final = """
+    SELECT seq, id, content FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
 _INDEX_WEAKEST: Final = "CREATE INDEX IF NOT EXISTS facts_weakest ON facts (confidence, created_us)"
 _WEAKEST_IN_ORDER: Final = """
     SELECT seq, id, content FROM facts
-    WHERE confidence = (SELECT confidence FROM facts WHERE seq <> ?1 ORDER BY confidence LIMIT 1) AND seq <> ?1
-    ORDER BY seq LIMIT ?2"""
+    WHERE confidence = (SELECT confidence FROM facts WHERE seq <> :new ORDER BY confidence LIMIT 1) AND seq <> :new
+    ORDER BY seq LIMIT :most"""
 _CREATED: Final = "SELECT created_us FROM facts WHERE seq = ?"
 _CREATED_US: Final = 5  # its place in a row without seq
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
@@ -70,8 +71,9 @@ class Facts:
         twin = self._database.first(_SELECT_TWIN, (digest,))
         if twin is None:
             row = _row_of(fact, digest)
-            room = (min(limit - 1, sys.maxsize), BATCH - 2)
-            if self._index.enabled and self._database.alone(_INSERT_ALONE, row + room):
+            fact_id, created_us = row[0], row[_CREATED_US]
+            values = (fact_id, min(limit - 1, sys.maxsize), BATCH - 2, created_us, created_us, *row[1:])
+            if self._index.enabled and self._database.alone(_INSERT_ALONE, values):
                 return AddResult(outcome=_ADDED, fact=fact)
             with self._database.changing() as change:
                 self._index.prepare(change)
@@ -198,7 +200,7 @@ class Facts:
         query = _WEAKEST_IN_ORDER if change.ordered else _WEAKEST
         evicted: list[str] = []
         while len(evicted) < surplus:
-            weakest = change.sql.execute(query, (change.last, surplus - len(evicted))).fetchall()
+            weakest = change.sql.execute(query, {"new": change.last, "most": surplus - len(evicted)}).fetchall()
             if not weakest:  # the count in a damaged ``state`` says that there are more
                 break
             for seq, fact_id, content in weakest:

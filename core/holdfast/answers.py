@@ -31,19 +31,27 @@ class AnswerUnusable(HoldfastError):
 
 
 def text_of(content: object) -> str:
-    """The text of an answer: itself, or that of a list of blocks (those of type ``text``, and plain texts)."""
+    """The text of an answer: itself, or that of a list of blocks (those of type ``text``, and plain strings).
+
+    Strings that follow each other are chunks of one text, which may part in the middle of a word. Blocks begin lines.
+    """
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
         content = [content]
     if not isinstance(content, list | tuple):
         return ""
-    parts = []
+    parts: list[str] = []
+    chunks = False
     for block in content:
         if isinstance(block, str):
-            parts.append(block)
+            if chunks:
+                parts[-1] += block
+            else:
+                parts.append(block)
         elif isinstance(block, Mapping) and block.get("type", "text") in ("text", "output_text"):
             parts.append(str(block.get("text") or ""))
+        chunks = isinstance(block, str)
     return "\n".join(filter(None, parts))
 
 
@@ -54,17 +62,14 @@ def extraction(content: object) -> Extraction:
     are, wrong ones too; judging them is core's (:meth:`holdfast.facts.Facts.offer`).
     Raises: AnswerUnusable when there is none, or when one more was begun and cut off.
     """
-    text = without_thoughts(text_of(content))
-    if not text.strip():
-        raise AnswerUnusable("The model answered nothing.")
+    text = text_of(content)
     if len(text) > MAX_CHARS:
         raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
-    found: Mapping[str, Any] | None = None
-    for value in _values(text):
-        answer = _answer(value)
-        if value is _CUT_OFF:
-            raise AnswerUnusable("The model's answer was cut off.")
-        found = answer if answer is not None else found
+    kept, endless = _without_thoughts(text)
+    if not text.strip() or not (kept.strip() or endless):
+        raise AnswerUnusable("The model answered nothing.")
+    found = _at_end(text) if endless else None
+    found = _found(kept) if found is None else found
     if found is None:
         raise AnswerUnusable("The model's answer holds no list of facts.")
     summary = found.get("summary")
@@ -75,11 +80,32 @@ def extraction(content: object) -> Extraction:
     )
 
 
+def _found(text: str) -> Mapping[str, Any] | None:
+    """The last answer in ``text``. Raises: AnswerUnusable when one more was begun and cut off."""
+    found: Mapping[str, Any] | None = None
+    for value, _ in _values(text):
+        answer = _answer(value)
+        if value is _CUT_OFF:
+            raise AnswerUnusable("The model's answer was cut off.")
+        found = answer if answer is not None else found
+    return found
+
+
+def _at_end(text: str) -> Mapping[str, Any] | None:
+    """The answer that ``text`` ends with, fences aside: one with more after it is a draft, and none is None."""
+    found: Mapping[str, Any] | None = None
+    end = len(text.rstrip("` \t\r\n"))
+    for value, position in _values(text):
+        found = _answer(value) if position == end else None
+    return found
+
+
 _CUT_OFF: Final = object()
 
 
-def _values(text: str) -> Iterator[object]:
-    """Every outermost JSON object and list in ``text``; :data:`_CUT_OFF` where one with facts begins and never ends.
+def _values(text: str) -> Iterator[tuple[object, int]]:
+    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with facts begins and
+    never ends.
 
     Takes time in proportion: what opens without end, or too often to no purpose, is not looked through.
     """
@@ -93,14 +119,14 @@ def _values(text: str) -> Iterator[object]:
             position = match.end()
             endless = error.msg.startswith("Unterminated string") or error.pos > last_brace
             if endless and last_facts >= match.start():
-                yield _CUT_OFF
+                yield _CUT_OFF, position
             failures += 1
             if failures > _MAX_FAILURES:
                 raise AnswerUnusable("The model's answer is full of brackets that hold nothing.") from error
         except RecursionError as error:
             raise AnswerUnusable("The model's answer is nested too deeply.") from error
         else:
-            yield value
+            yield value, position
 
 
 def _answer(value: object) -> Mapping[str, Any] | None:
@@ -119,7 +145,8 @@ def _answer(value: object) -> Mapping[str, Any] | None:
 
 
 def _last_answer(text: str) -> Mapping[str, Any] | None:
-    answers = [value for value in _values(text) if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
+    values = [value for value, _ in _values(text)]
+    answers = [value for value in values if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
     return answers[-1] if answers else None
 
 
@@ -145,6 +172,11 @@ def without_thoughts(text: str) -> str:
     Some models open their thoughts in the prompt and only close them in the answer: all up to there is thought. Some
     never close them.
     """
+    return _without_thoughts(text)[0]
+
+
+def _without_thoughts(text: str) -> tuple[str, bool]:
+    """The same, and whether a thought never ends: then the answer may be at its end, or the tag is part of a fact."""
     kept: list[str] = []
     position, thinking = 0, False
     for tag in _THOUGHT_TAG.finditer(text):
@@ -155,4 +187,4 @@ def without_thoughts(text: str) -> str:
         elif not thinking:
             kept.append(text[position : tag.start()])
             thinking = True
-    return "".join(kept if thinking else [*kept, text[position:]])
+    return "".join(kept if thinking else [*kept, text[position:]]), thinking

@@ -7,14 +7,17 @@ and must not become the source of what they were derived from.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, recall, safety
+from holdfast import handoff, journal, losses, provenance, recall, safety
 from holdfast.layout import Surface
+from holdfast.losses import Loss
+from holdfast.markdown import BOM
 from holdfast.safety import Marker
 from holdfast.three import FILES
 
@@ -25,12 +28,17 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
 #: Fewer characters than these of a document say nothing.
 _LEAST = 80
+#: The newest so many journals are searched for turns that no flush has written.
+_JOURNALS = 20
+#: Limit of losses that the brief names.
+_LOSSES = 5
 
 
 @frozen(kw_only=True)
 class Brief:
     """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first, and
-    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
+    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD. ``lost`` is stored data that
+    a quick look found missing.
 
     ``str()`` is the text for an agent, no longer than the budget that was asked for.
     """
@@ -43,6 +51,9 @@ class Brief:
     pointers: tuple[str, ...]
     text: str
     files: tuple[tuple[str, str], ...] = ()
+    #: One sentence about documents that came with a clone and are not in the brief; empty when there are none.
+    withheld: str = ""
+    lost: tuple[Loss, ...] = ()
 
     @property
     def objective(self) -> str:
@@ -65,16 +76,20 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     if max_chars is not None and max_chars < 1:
         raise ValueError("max_chars must be 1 or more")
     layout = services.layout
+    reading = _Reading(services)
     handoff_name = layout.name(Surface.HANDOFF)
-    handoff_text = _read(services, handoff_name)
+    handoff_text = reading.text(handoff_name)
     work = tuple(w for w in (handoff.parse(handoff_text, handoff_name) if handoff_text else ()) if w.is_open)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
-    memory, user = (_read(services, names[s]) for s in (Surface.MEMORY, Surface.USER))
-    files = tuple((name, text) for name in map(layout.name, FILES) if (text := _read(services, name)))
-    notes = tuple((name, _read(services, name)) for name in _newest_notes(services))
+    memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
+    files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
+    notes = _newest_notes(services, reading)
     unsafe = tuple(safety.all_unsafe(services.state))
+    facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
+    withheld = provenance.sentence(reading.withheld, facts=facts)
+    lost = tuple(losses.newest(services))
     sections = [
-        ("", _resume(work, unsafe)),
+        ("", _resume(services, work, unsafe, withheld, lost)),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
@@ -91,38 +106,71 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         pointers=tuple(services.store.backend.where(n) for n in read),
         text=_fit(sections, max_chars, newest_last={name for name, _ in notes}),
         files=files,
+        withheld=withheld,
+        lost=lost,
     )
 
 
-def _read(services: Services, name: str) -> str:
-    document = services.store.read(name)
-    return document.text if document else ""
+class _Reading:
+    """Reads each document once, as it may leave the store; ``withheld`` names those that may not."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.withheld: list[str] = []
+
+    def text(self, name: str) -> str:
+        """Empty when the document is missing or withheld. An editor's byte-order mark is no part of the text."""
+        document = self._services.store.read(name)
+        if document is None:
+            return ""
+        if self._services.store.is_withheld(name):
+            self.withheld.append(name)
+            return ""
+        return self._services.shown(document).text.removeprefix(BOM)
 
 
-def _newest_notes(services: Services) -> list[str]:
-    """Names of the notes of today and yesterday; of the latest day before, when there is neither. Oldest first."""
+def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
+    """Names and texts of the notes of today and yesterday; of the latest day before, when there is neither. Oldest
+    first; withheld notes are left out."""
     layout = services.layout
     today = services.now().date()
-    near = [layout.name(Surface.DAILY, day) for day in (today - timedelta(days=1), today)]
-    near = [
-        name for name in near if services.store.read(name) is not None
-    ]  # by name: what is no file is not passed over
-    if near:
-        return near
+    near = []
+    for day in (today - timedelta(days=1), today):  # by name: what is no file is not passed over
+        name = layout.name(Surface.DAILY, day)
+        near.append((name, reading.text(name)))
+    if any(text or name in reading.withheld for name, text in near):
+        return tuple((name, text) for name, text in near if text)
     days: dict[date, str] = {}
     for name in services.store.backend.names(layout.prefix(Surface.DAILY)):
-        day = layout.day_of(Surface.DAILY, name)
-        if day is not None:
-            days[day] = name
-    return [days[max(days)]] if days else []
+        day_of = layout.day_of(Surface.DAILY, name)
+        if day_of is not None:
+            days[day_of] = name
+    if not days:
+        return ()
+    latest = days[max(days)]
+    return ((latest, text),) if (text := reading.text(latest)) else ()
 
 
-def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...]) -> str:
+def _resume(
+    services: Services,
+    work: tuple[handoff.Work, ...],
+    unsafe: tuple[Marker, ...],
+    withheld: str,
+    lost: tuple[Loss, ...],
+) -> str:
     lines = ["# Where to go on"]
+    for notice in services.notices:
+        lines += ["", notice]
+    if withheld:
+        lines += ["", f"{withheld} {provenance.NEXT_STEP}"]
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
+    for loss in lost[:_LOSSES]:
+        lines += ["", f"**MISSING:** {loss.message} {loss.next_step}"]
+    if len(lost) > _LOSSES:
+        lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
-        lines += ["", "No work is open."]
+        lines += ["", _nothing_open(services)]
     for entry in work:
         lines += ["", f"## {_line(entry.active_task or entry.objective)}", ""]
         for label, value in (
@@ -138,12 +186,34 @@ def _resume(work: tuple[handoff.Work, ...], unsafe: tuple[Marker, ...]) -> str:
             ("Facts that changed", entry.facts),
             ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
             ("Promised", entry.follow_ups),
+            ("Needed from the operator", entry.needs_operator),
             ("Artifacts", entry.artifacts),
         ):
             if values:
                 lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
         lines.append(f"- Whole story: {entry.note}, block {entry.flush}")
     return "\n".join(lines)
+
+
+def _nothing_open(services: Services) -> str:
+    """Says whether journals hold more than the handoff does; only the newest ones are looked at."""
+    paths = sorted(journal.session_files(services.state), key=_time, reverse=True)[:_JOURNALS]
+    ids = [journal.session_id_of(path) for path in paths]
+    waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
+    if not waiting:
+        return "No work is open."
+    many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
+    return (
+        f"The handoff names no open work, but {many} turns that are journalled and not flushed yet. "
+        "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
+    )
+
+
+def _time(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _line(text: str) -> str:
@@ -161,7 +231,7 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last:
         body = recall.defuse(text.strip())
         if not body:
             continue
-        head = f"<!-- {name} -->\n" if name else ""
+        head = recall.heading(name) if name else ""
         if left is not None:
             room = left - (2 if parts else 0) - len(head)
             if len(body) > room:

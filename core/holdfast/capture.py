@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import paths
 from holdfast.errors import ConfigError
-from holdfast.gate import Gate
+from holdfast.gate import Gate, is_plain
 from holdfast.journal import Entry, Journal
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def message_record(
     text = gate.admit(paths.rewrite(text, root), surface="journal")
     if tool:
         tool = gate.admit(paths.rewrite(tool, root), surface="journal")
-    return _record(message_id or os.urandom(8).hex(), at, role, text, tool, failed, tokens)
+    message_id = gate.identifier(message_id) if message_id else os.urandom(8).hex()
+    return _record(message_id, at, role, text, tool, failed, tokens)
 
 
 def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -94,21 +95,29 @@ def capture(
     Raises: ConfigError, Refused, PluginError, Unavailable; then nothing was written.
     """
     dispatch, state = hot_dispatch(root, env)
-    record = message_record(Gate(dispatch), root, role, text, at=datetime.now().astimezone(), message_id=message_id)
-    return Journal(state, session_id).append(record)[0]
+    gate = Gate(dispatch)
+    record = message_record(gate, root, role, text, at=datetime.now().astimezone(), message_id=message_id)
+    return Journal(state, gate.identifier(session_id)).append(record)[0]
 
 
-def hot_dispatch(root: str, env: Mapping[str, str] | None = None) -> tuple[Dispatch, str]:
-    """The enabled plugins and the private folder, from the settings as written.
+def stored_id(root: str, session_id: str) -> str:
+    """The id under which a session of the project is stored: a secret in it is masked.
+
+    Raises: ConfigError, Refused, PluginError.
+    """
+    return session_id if is_plain(session_id) else Gate(hot_dispatch(root)[0]).identifier(session_id)
+
+
+def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[Dispatch, str]:
+    """The enabled plugins and the private folder, from the settings in force; ``alone`` leaves the project's file out.
 
     Reads the same keys as :class:`holdfast.config.Config` and checks only what it uses; a test holds the two together.
     """
-    from holdfast import discovery, settings
+    from holdfast import discovery, inforce, settings
     from holdfast.dispatch import Dispatch, PluginSettings
 
-    data, source = settings.raw(root)
-    with _as_config_error(source):
-        settings.apply_overrides(data, env)
+    data = inforce.hot(root, env, alone=alone)
+    with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in settings.DEFAULT_PLUGINS if name not in tables}, **tables}
         state = os.path.join(root, settings.state_folder(data))

@@ -29,7 +29,7 @@ REQUIRED = (
     "state_mutations",
     "curated",
 )
-LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups")
+LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator")
 HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
 _CLIP = 300
 _DIGEST_LINES = 40
@@ -72,6 +72,7 @@ def is_open(payload: Payload) -> bool:
         not is_none(payload.next_step)
         or any(not is_none(b) for b in payload.blockers or ())
         or any(not is_none(f) for f in payload.follow_ups or ())
+        or any(not is_none(n) for n in payload.needs_operator or ())
         or (handoff is not None and not (is_none(handoff.active_task) and is_none(handoff.blocker)))
     )
 
@@ -124,6 +125,9 @@ def complete(
             values[name] = drafted[0]
         else:
             values[name] = _from_messages(name, messages, previous)
+    needs = [n for e in extractions for n in e.draft.needs_operator or ()]
+    if payload.needs_operator is None and needs:
+        values["needs_operator"] = tuple(dict.fromkeys(needs))
     if "artifacts" in values:
         values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
     payload = payload.evolve(**values, derived=tuple(values))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
+#: Seconds for ``on_extract`` of a plugin that says EXTRACTS_AT_ONCE: a flush waits for it with its lock held.
+AT_ONCE_S = 5.0
 
 
 class _Answer(NamedTuple):
@@ -72,6 +74,8 @@ class Dispatch:
             try:
                 entry = choose(found, PLUGINS, plugin.name)
                 obj = import_object(entry)
+                if plugin.settings:
+                    _check_keys(obj, plugin, entry)
                 if isinstance(obj, type):
                     context = PluginContext(plugin.name, plugin.settings, root, state)
                     obj = _instantiate(obj, context, entry)
@@ -117,8 +121,11 @@ class Dispatch:
                         if impl.wrapper or impl.hookwrapper:
                             problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
                         # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
+                        limit_s = deadline_s
+                        if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
+                            limit_s = AT_ONCE_S
                         impl.function = _guarded(  # type: ignore[misc]
-                            impl.function, name, distribution, caller.name, deadline_s, self._deadlines
+                            impl.function, name, distribution, caller.name, limit_s, self._deadlines
                         )
         except (pluggy.PluginValidationError, ValueError) as error:
             problem = str(error).replace("\n", " ")
@@ -135,10 +142,11 @@ class Dispatch:
         """Names of the plugins that judge texts, sorted."""
         return tuple(sorted(impl.plugin_name for impl in self._manager.hook.on_validate.get_hookimpls()))
 
-    def require_all(self) -> None:
-        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no."""
+    def require_all(self, *, installed: bool = False) -> None:
+        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no.
+        With ``installed`` a plugin that is not installed at all is left out."""
         for status in self.statuses:
-            if status.status != "loaded":
+            if status.status != "loaded" and not (installed and status.status == "missing"):
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
                 raise kind(
                     f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
@@ -165,9 +173,13 @@ class Dispatch:
             )
         return answer.value
 
-    def on_validate(self, subject: Subject) -> list[Finding]:
-        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal."""
-        self.require_all()
+    def on_validate(self, subject: Subject, *, outgoing: bool = False) -> list[Finding]:
+        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal.
+
+        ``outgoing``: what is stored is about to be shown. A plugin that was never installed does not hold that up, so
+        that memory can be read on another machine; a plugin that is installed and broken does.
+        """
+        self.require_all(installed=outgoing)
         findings: list[Finding] = []
         for answer in self._manager.hook.on_validate(subject=subject):
             got = self._value(answer)
@@ -201,6 +213,11 @@ class Dispatch:
             else:
                 results.append((answer.plugin, got))
         return sorted(results, key=lambda r: r[0]), failures
+
+    def extractors(self) -> dict[str, bool]:
+        """The plugins that implement ``on_extract``, by name, sorted; true for those that are asked within a flush."""
+        found = {impl.plugin_name: _at_once(impl.plugin) for impl in self._manager.hook.on_extract.get_hookimpls()}
+        return dict(sorted(found.items()))
 
     def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
         """What was published. Raises: HookFailed, which fails the flush."""
@@ -265,6 +282,10 @@ class Dispatch:
         return mask(detail, findings)
 
 
+def _at_once(plugin: object) -> bool:
+    return getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
+
+
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
     try:
         return cls(context=context)
@@ -275,6 +296,15 @@ def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
             f"{entry.name!r} ({entry.distribution}) cannot be started: {type(error).__name__}: {error}.",
             next_step=f"Check `[plugins.{entry.name}]` in holdfast.toml.",
         ) from error
+
+
+def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
+    from holdfast.options import check_plugin
+
+    try:
+        check_plugin(plugin, given.name, given.settings)
+    except HoldfastError as error:
+        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
 
 
 def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import discovery, durable, handoff, journal, private, safety, settings
+from holdfast import discovery, durable, handoff, journal, private, provenance, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.layout import Surface
 from holdfast.status import owner
@@ -61,14 +61,17 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     if checks[0].outcome is Outcome.FAIL:
         return checks
     checks += _guard("plugins", lambda: _plugins(root))
-    state = os.path.join(root, *settings.state_folder(settings.raw(root)[0]).split("/"))
+    checks += _trust(root)
+    state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
             checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
+            checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("dreams", lambda: _dreams(memory))
@@ -115,6 +118,13 @@ def _config(root: str) -> Check:
         return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
     except HoldfastError as error:
         return _bad("settings", error)
+
+
+def _trust(root: str) -> list[Check]:
+    from holdfast import inforce
+
+    lines = inforce.notices(inforce.resolve(root))
+    return [_warn("trust", message, next_step) for message, next_step in lines]
 
 
 def _plugins(root: str) -> Iterator[Check]:
@@ -195,6 +205,33 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
             yield _bad("documents", error)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _provenance(memory: Holdfast) -> Iterator[Check]:
+    """Memory that came with a clone. Silent where there is none."""
+    names, facts = memory.store.withheld()
+    told = provenance.sentence(names, facts=facts)
+    if told:
+        yield _warn("provenance", told, provenance.NEXT_STEP)
+
+
+def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Whether what receipts, journals and the store acknowledged is still there."""
+    from holdfast import losses, mending
+
+    found = losses.every(memory.services)
+    if not found:
+        yield _good("stored", "all that was acknowledged is there")
+    if not repair:
+        for loss in found:
+            yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
+        return
+    for done in mending.mend(memory.services, found):
+        if done.whole:
+            yield _good("stored", done.message, repaired=True)
+        else:
+            step = "Restore it from a copy or from git, or let it be flushed again."
+            yield Check(name="stored", outcome=Outcome.FAIL, message=f"{done.message}.", next_step=step)
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:
@@ -299,7 +336,7 @@ def _unsafe(state: str) -> Iterator[Check]:
             name="sessions",
             outcome=Outcome.FAIL,
             message=f"{marker.session} is UNSAFE: {marker.error}",
-            next_step=marker.next_step,
+            next_step=marker.way_out,
         )
     if not markers:
         yield _good("sessions", "none is UNSAFE")

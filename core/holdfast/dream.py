@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import dreamlog, dreamtext, paths
+from holdfast import dreamlog, dreamtext, paths, provenance
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
 from holdfast.dreamnotes import Note, content, digest_of, window
 from holdfast.dreamwrite import apply, diff, lock, new_id, told
@@ -197,7 +197,13 @@ class _Run:
 
     def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services
+        services.dispatch.require_all()  # what goes to a model is judged by every validator that is enabled
         name = services.layout.name(Surface.MEMORY)
+        if services.store.is_withheld(name):
+            raise NotApplied(
+                f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
+                next_step=provenance.NEXT_STEP,
+            )
         document = services.store.read(name)
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
         sources = self._sources(name, old, notes)
@@ -228,7 +234,7 @@ class _Run:
 
     def _masked(self, surface: Surface, name: str, text: str) -> str:
         """What a model may see of a stored text: a person may have written a secret into it by hand."""
-        return self.services.gate.masked(text, surface=surface, name=name) if text else text
+        return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
 
     def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""

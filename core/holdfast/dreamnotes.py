@@ -23,12 +23,13 @@ class Note(NamedTuple):
 
 def window(services: Services, days: int) -> list[Note]:
     """The notes of the last ``days`` calendar days, today included, oldest first. Notes with no
-    text beyond their title are left out. Source: readings A25, A26."""
+    text beyond their title are left out, and notes that came with a clone that is not trusted: what a dream makes of
+    them would count as written here. Source: readings A25, A26."""
     today = services.now().date()
     found = []
     for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
         day = services.layout.day_of(Surface.DAILY, name)
-        if day is None or not 0 <= (today - day).days < days:
+        if day is None or not 0 <= (today - day).days < days or services.store.is_withheld(name):
             continue
         document = services.store.read(name)
         if document is not None and content(document.text):

@@ -88,7 +88,7 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
         current = stored.text if stored else ""
         kept = _undoable(services, current, force=force)
         text = kept.before if kept.before is not None else dreamtext.TITLE + "\n"
-        text = services.gate.masked(text, surface=Surface.MEMORY, name=kept.name)
+        text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
         page = services.layout.name(Surface.DIARY, now.date())
         result = DreamResult(
             id=new_id(),

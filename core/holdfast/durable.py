@@ -61,16 +61,21 @@ _NEXT_STEPS = {
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
 }
+#: The first words of what is done without writing.
+_ONLY_READING = frozenset({"read", "find", "list", "check", "open"})
 
 
 def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
     """What went wrong for a person: ``doing`` is a phrase like "append to"; the file is named without its folder."""
     name = os.path.basename(os.fspath(path)) or os.fspath(path)
     code = error.errno or 0
+    step = _NEXT_STEPS.get(code, "Check the file and its folder, then try again.")
+    if code == errno.EACCES and doing.split(maxsplit=1)[0] in _ONLY_READING:
+        step = "Give this user read permission on the file, and access to its folder, then try again."
     reason = os.strerror(code) if code else str(error)
     return Unavailable(
         f"Could not {doing} {name!r}: {reason}.",
-        next_step=_NEXT_STEPS.get(code, "Check the file and its folder, then try again."),
+        next_step=step,
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast import durable, settings
-from holdfast.errors import ConfigError, Refused
+from holdfast import discovery, durable, inforce, options, settings, trust
+from holdfast.errors import ConfigError, NotTrusted, Refused
 from holdfast.serde import unstructure
 
 HEADER = (
@@ -24,18 +24,26 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 @frozen(kw_only=True)
 class Setting:
-    """One effective setting. ``source`` is a file's name, an environment variable or ``default``."""
+    """One setting. ``source`` is a file's name, an environment variable or ``default``.
+
+    ``in_force`` is false for a value in the project's file that does not count before the user trusts the project.
+    """
 
     key: str
     value: object
     source: str
+    in_force: bool = True
 
 
 def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
-    """Every setting, in the order of :class:`holdfast.config.Config`. Raises: ConfigError when one is not valid."""
-    config = settings.load(root, env)
-    written, source = settings.raw(root)
-    in_file = dict(_leaves(written))
+    """Every setting in force, in the order of :class:`holdfast.config.Config`, then those of the project's file that
+    are not in force. Raises: ConfigError when one is not valid."""
+    found = inforce.resolve(root, env)
+    config = settings.structured(found, env)
+    layers = (
+        (found.source, dict(_leaves(found.project))),
+        (settings.user_file_shown(env), dict(_leaves(found.user))),
+    )
     in_env = settings.overrides(env)
     table = unstructure(config)
     table["storage"].update(table["storage"].pop("options"))
@@ -44,14 +52,15 @@ def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
         for name in sorted({*config.plugins, *settings.DEFAULT_PLUGINS})
         for p in (config.plugin(name),)
     }
-    found = []
+    made = []
     for key, value in _leaves(table):
         if key in in_env:
             where = "HOLDFAST_" + key.upper().replace(".", "__")
         else:
-            where = source if key in in_file else "default"
-        found.append(Setting(key=key, value=value, source=where))
-    return found
+            where = next((name for name, leaves in layers if key in leaves), "default")
+        made.append(Setting(key=key, value=value, source=where))
+    made += [Setting(key=k, value=v, source=found.source, in_force=False) for k, v in found.withheld.items()]
+    return made
 
 
 def _leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
@@ -74,48 +83,97 @@ def parse_value(text: str) -> object:
     return table["value"] if set(table) == {"value"} else text
 
 
-def change(root: str, key: str, value: object) -> str:
-    """Set ``key`` to ``value`` in the project's settings file and return the file's name.
+def change(root: str, key: str, value: object, *, user: bool = False) -> str:
+    """Set ``key`` to ``value`` in the project's settings file, or in the user's own, and return the file's name.
 
     Every other byte of the file stays, comments included. The file is made when there is none. What is written was
-    parsed first and says exactly what was wished for. Raises: ConfigError when the key or the value is not valid;
-    Refused, with the line to add by hand, when the file is written in a way that cannot be changed safely.
+    parsed first and says exactly what was wished for. A setting of a project that needs the user's trust joins the
+    trusted ones; others that came with the project do not. Raises: ConfigError when the key or the value is not valid;
+    PluginNotFound for a backend or plugin that is not installed; Refused, with the line to add by hand, when the file
+    is written in a way that cannot be changed safely.
     """
     from holdfast.serde import config_from
 
-    path = settings.config_file(root)
-    if path is None:  # the environment may name the layout, or this very change
-        intended: dict[str, Any] = {}
-        settings.apply_overrides(intended)
-        if key == "layout.preset":
-            intended = {"layout": {"preset": value}}
-        name = settings.new_config_file(intended)
-    else:
-        name = os.path.relpath(path, root).replace(os.sep, "/")
+    target, name = _file_of_user() if user else _file_of(root, key, value)
     keys = key.split(".")
     if not all(_BARE_KEY.fullmatch(part) for part in keys):
         raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
     if isinstance(value, Mapping):
         raise ConfigError(f"{key} cannot be set to a table.", next_step="Set its keys one by one.")
-    wish = copy.deepcopy(settings.raw(root)[0])
+    before = None if user else inforce.resolve(root, lenient=True)
+    if before is not None and before.foreign == target:
+        raise NotTrusted(f"{name} belongs to another user.", next_step="Run `holdfast trust` first, or make it yours.")
+    wish = copy.deepcopy(settings.user_raw()[0] if before is None else dict(before.written))
     _put(wish, keys, value)
     config_from(wish, f"{key} = {_toml(value)}")
-    old = HEADER if path is None else _read(path, name)
-    full = ["tool", "holdfast", *keys] if name == "pyproject.toml" else keys
-    new = _edited(old, full, value)
+    _check_names(wish, keys, value)
+    old = _read(target, name) if os.path.lexists(target) else HEADER
+    new = _edited(old, ["tool", "holdfast", *keys] if name.endswith("pyproject.toml") else keys, value)
     if new is None:
         raise Refused(
             f"{name} is written in a way that cannot be changed without touching other parts of it.",
-            next_step=f"Add this line under `[{'.'.join(full[:-1])}]` yourself: {full[-1]} = {_toml(value)}"
-            if len(full) > 1
-            else f"Add this line at the top yourself: {full[-1]} = {_toml(value)}",
+            next_step=f"Add this line under `[{'.'.join(keys[:-1])}]` yourself: {keys[-1]} = {_toml(value)}"
+            if len(keys) > 1
+            else f"Add this line at the top yourself: {keys[-1]} = {_toml(value)}",
         )
-    if new != old or path is None:
-        target = os.path.join(root, name)
+    there = os.path.lexists(target)
+    if new != old or not there:
         if not os.path.isdir(os.path.dirname(target)):
             durable.make_private_dir(os.path.dirname(target))
-        durable.replace(target, new.encode("utf-8"), mode=0o644 if path is None else os.stat(target).st_mode & 0o777)
+        fresh = 0o600 if user else 0o644
+        durable.replace(target, new.encode("utf-8"), mode=os.stat(target).st_mode & 0o777 if there else fresh)
+    if before is not None:
+        _trust_change(root, before)
     return name
+
+
+def _file_of_user() -> tuple[str, str]:
+    return settings.user_raw()[1], settings.user_file_shown()
+
+
+def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
+    """The path and the name of the project's settings file, which may not exist yet."""
+    path = settings.config_file(root)
+    if path is not None:
+        return path, os.path.relpath(path, root).replace(os.sep, "/")
+    intended = {"layout": {"preset": value}} if key == "layout.preset" else inforce.resolve(root).data
+    name = settings.new_config_file(intended)
+    return os.path.join(root, *name.split("/")), name
+
+
+def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
+    """Refuse a backend or plugin that is not installed, and a key that it does not know."""
+    found = discovery.scan()
+    if keys[0] == "storage":
+        from holdfast.config import StorageConfig
+
+        storage = wish["storage"]
+        backend = storage.get("backend", StorageConfig().backend)
+        if keys[1:] == ["backend"] or keys[1] not in options.STORAGE:
+            module = discovery.import_object(discovery.choose(found, discovery.BACKENDS, str(backend)))
+            options.check_storage(module, [k for k in storage if k not in options.STORAGE], found)
+    elif keys[0] == "plugins" and len(keys) > 2 and not (keys[2] == "enabled" and value is False):
+        entry = discovery.choose(found, discovery.PLUGINS, keys[1])
+        if keys[2] not in options.PLUGIN:
+            options.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
+
+
+def _trust_change(root: str, before: inforce.InForce) -> None:
+    """Let what this change brought join what was in force before; nothing else is trusted by it."""
+    after = inforce.resolve(root, lenient=True)
+    asked = {**after.withheld, **after.trusted}
+    if not asked and not before.trusted:
+        return
+    counted = dict(inforce.leaves(before.project))
+    there = {**dict(inforce.leaves(before.written)), **before.withheld, **before.trusted}
+    trust.record(
+        root,
+        settings={
+            key: value
+            for key, value in asked.items()
+            if (key in counted and counted[key] == value) or key not in there or there[key] != value
+        },
+    )
 
 
 def _edited(text: str, keys: list[str], value: object) -> str | None:

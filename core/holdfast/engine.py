@@ -10,13 +10,15 @@ from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, journal, safety, settings
+from holdfast import discovery, inforce, journal, options, safety, settings
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import HoldfastError
 from holdfast.gate import Gate, clean
+from holdfast.provenance import Provenance
 from holdfast.services import Services
 from holdfast.session import Session
+from holdfast.storage import Capability
 from holdfast.store import Store
 
 if TYPE_CHECKING:
@@ -71,16 +73,21 @@ class Holdfast:
         config: Config | None = None,
         clock: Callable[[], datetime] | None = None,
         plugins: Iterable[tuple[str, object]] = (),
+        lenient: bool = False,
     ) -> Self:
         """Open the project at ``root`` (default: ``HOLDFAST_ROOT``, else found from the working directory).
 
-        ``config`` replaces what the files say; ``clock`` returns an aware time; ``plugins`` are ``(name, object)``
-        pairs registered beside the installed ones. Nothing is written.
-        Raises: ConfigError; PluginNotFound and PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
+        ``config`` replaces what the files say and is fully in force, as the caller's own word; settings of the
+        project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
+        ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
+        of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
+        Nothing is written.
+        Raises: ConfigError, NotTrusted when such settings decide where memory is stored; PluginNotFound and
+        PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled = config if config is not None else settings.load(folder)
+        settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
         state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
         found = discovery.scan()
         dispatch = Dispatch()
@@ -96,7 +103,10 @@ class Holdfast:
         for name, plugin in plugins:
             dispatch.register(plugin, name)
         entry = discovery.choose(found, discovery.BACKENDS, settled.storage.backend)
-        backend = dispatch.storage_backend(discovery.import_object(entry), entry, settled.storage, Path(folder))
+        module = discovery.import_object(entry)
+        if settled.storage.options:
+            options.check_storage(module, settled.storage.options, found)
+        backend = dispatch.storage_backend(module, entry, settled.storage, Path(folder))
         services = Services(
             root=folder,
             state=state,
@@ -104,8 +114,14 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(backend, settled.layout),
+            store=Store(
+                backend,
+                settled.layout,
+                state,
+                Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
+            ),
             clock=clock or _system_clock,
+            notices=notices,
         )
         return cls(services, found)
 
@@ -191,10 +207,13 @@ class Holdfast:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
-        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged.
+        A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
+        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged; Refused and
+        PluginError from the gate.
         """
-        if not session_id.strip() or clean(session_id) != session_id:
+        if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
+        session_id = self.services.gate.identifier(session_id)
         if not self._sessions:
             import atexit
 
@@ -239,10 +258,10 @@ class Holdfast:
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
-        """Journal what a client's transcript holds and the session does not; returns the session."""
+        """Journal ``transcript.kept`` as far as the session does not hold it; returns the session."""
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
-        session.extend(m for m in transcript.messages if m.id not in known)
+        session.extend(m for m in transcript.kept if m.id not in known)
         session.branch = transcript.branch or session.branch
         return session
 
@@ -281,8 +300,9 @@ class Holdfast:
 
         Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
         fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
-        what is in context, as dicts of the Chat Completions or the Messages interface or as an SDK's own objects: what
-        the session does not hold yet is journalled before. Without it the loop calls ``session.add`` itself.
+        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
+        own objects: what the session does not hold yet is journalled before. Without it they are the call's first
+        argument that is a list of such rows; when there is none, the loop calls ``session.add`` itself.
         Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
         list, else what ``messages`` returns then.
         Raises: TypeError for a generator function.
@@ -372,6 +392,8 @@ class Holdfast:
         """
         from holdfast.purge import What, purge
 
+        if session is not None and session not in self.sessions():
+            session = self.services.gate.identifier(session)
         what = What(subject=subject, session=session, before=before, everything=everything)
         try:
             return purge(self.services, what, dry_run=dry_run)

@@ -34,6 +34,10 @@ class ConfigError(HoldfastError, ValueError):
     exit_code = 2
 
 
+class NotTrusted(ConfigError):
+    """What came with the project needs the user's trust first: see ``holdfast trust``."""
+
+
 class BadValue(HoldfastError, ValueError):
     """A caller's value cannot be used; ``field`` names it, and the message begins with the name."""
 
@@ -126,3 +130,7 @@ class FlushRefused(HoldfastError):
         super().__init__(message, next_step=next_step)
         self.missing = missing
         self.target = target
+
+
+class NothingToFlush(FlushRefused):
+    """The session is empty and no payload was stated, so there is nothing to prove. The session is not UNSAFE."""

@@ -44,7 +44,7 @@ def by_choice(rules: FactsConfig) -> bool:
 
 def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
     """The store chooses, atomically; a crash right after it leaves out the lines of the trail."""
-    result = services.store.backend.add_fact(fact, rules.max_facts)
+    result = services.store.add_fact(fact, rules.max_facts)
     if result.evicted:
         trail.evicted(result.evicted, fact.id, services.clock())
     return result
@@ -77,7 +77,7 @@ def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fa
     there, and no fact is gone without its line, with its content under ``supersede``.
     """
     backend, now, keep = services.store.backend, services.clock(), rules.supersede
-    result = backend.add_fact(fact, sys.maxsize)  # room for it whoever else adds: only the chosen ones leave
+    result = services.store.add_fact(fact, sys.maxsize)  # room for it whoever else adds: only the chosen ones leave
     if result.outcome is not AddOutcome.ADDED:  # a duplicate: nothing leaves for it
         return result
     try:

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from typing import Final
 
 MAX_RESULT_CHARS: Final = 4_000
-"""What is kept of one tool result: its head and its tail, since the verdict of a test run stands at the end."""
+"""Longest string kept whole, in characters, in tool calls, results and blocks of unknown form. Of a longer one the head
+and the tail are kept, since the verdict of a test run is at the end, with its length and digest."""
+
+MAX_SAID_CHARS: Final = 10_000_000
+"""Longest prompt or answer kept whole, in characters. A hook has 8 s to redact and write it."""
 
 MAX_CALL_CHARS: Final = 400
-"""What is kept of the one line that says which call was made."""
+"""Longest first line of a tool call, in characters. Arguments it does not show whole are on lines of their own."""
 
 NO_OUTPUT: Final = "(no output)"
 BACKGROUND: Final = "background"
@@ -46,12 +50,21 @@ def clean(value: object) -> str:
     return value.replace("\0", "")
 
 
-def clip(text: str) -> str:
-    """``text``, or its head and tail around a marker that says how many characters are left out."""
-    if len(text) <= MAX_RESULT_CHARS:
+def clip(text: str, limit: int = MAX_RESULT_CHARS) -> str:
+    """``text``, or its head and tail, ``limit`` characters at most, around a marker with the number of characters left
+    out, the length and the digest of the whole."""
+    if len(text) <= limit:
         return text
-    half = MAX_RESULT_CHARS // 2 - 40  # leaves room for the marker
-    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:]}"
+    half = limit // 2 - 80  # leaves room for the marker
+    left_out = f"{len(text) - 2 * half:,} of {len(text):,} characters left out"
+    return f"{text[:half]}\n[… {left_out}; {digest_of(text)} …]\n{text[-half:]}"
+
+
+def digest_of(text: str) -> str:
+    """``sha256 HEX`` of the text in UTF-8."""
+    from hashlib import sha256
+
+    return f"sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def without_injected(text: str) -> str:
@@ -79,28 +92,37 @@ def background_result(text: str) -> str | None:
 
 def call_line(tool: str, arguments: object, cwd: str = "") -> str:
     """A tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
-    line = " ".join(clean(_told(arguments)).split())
-    if len(cwd) > 1:
-        line = line.replace(cwd.rstrip("/\\") + "/", "")
+    line = shortened(" ".join(clean(_told(arguments)).split()), cwd)
     text = f"{tool}: {line}" if line else tool
     return text if len(text) <= MAX_CALL_CHARS else text[: MAX_CALL_CHARS - 1] + "…"
 
 
-def result_text(text: str) -> str:
-    """A tool's output as it is kept: clipped, and never blank. The first line's indent means something and stays."""
-    return clip(clean(text).strip("\r\n").rstrip()) or NO_OUTPUT
+def shortened(text: str, cwd: str) -> str:
+    """``text`` with the paths in it relative to ``cwd``."""
+    return text.replace(cwd.rstrip("/\\") + "/", "") if len(cwd) > 1 else text
 
 
-def _told(arguments: object) -> str:
-    """The one argument that tells most, else all of them."""
-    if isinstance(arguments, str):
-        return arguments
+def telling(arguments: object) -> tuple[str, ...]:
+    """The names of the arguments that :func:`call_line` shows; the empty name when that is the value itself."""
     if not isinstance(arguments, dict):
-        return ""
+        return ("",) if isinstance(arguments, str) else ()
     for name in _TELLING_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, list):  # an argument vector
             value = " ".join(part for part in value if isinstance(part, str))
         if isinstance(value, str) and value.strip():
-            return value
-    return ", ".join(f"{name}={value}" for name, value in arguments.items() if isinstance(value, str | int | float))
+            return (name,)
+    return tuple(name for name, value in arguments.items() if isinstance(value, str | int | float))
+
+
+def _told(arguments: object) -> str:
+    """The one argument that says most, otherwise all of them."""
+    if isinstance(arguments, str):
+        return arguments
+    if not isinstance(arguments, dict):
+        return ""
+    names = telling(arguments)
+    if len(names) == 1 and names[0] in _TELLING_ARGUMENTS:
+        value = arguments[names[0]]
+        return " ".join(part for part in value if isinstance(part, str)) if isinstance(value, list) else str(value)
+    return ", ".join(f"{name}={arguments[name]}" for name in names)

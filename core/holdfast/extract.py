@@ -16,10 +16,10 @@ from holdfast import paths, profile, recall
 from holdfast.errors import BadValue, HoldfastError, Refused
 from holdfast.layout import Surface
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
-from holdfast.queue import GivenUp, Queue
+from holdfast.queue import GivenUp, Queue, Waiting
 
 if TYPE_CHECKING:
-    from typing import TypeAlias, TypeGuard
+    from typing import TypeAlias
 
     from holdfast.errors import HookFailed
     from holdfast.services import Services
@@ -76,7 +76,8 @@ def _all_given_up(value: Iterable[GivenUp]) -> tuple[GivenUp, ...]:
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` tell what an extractor could not do; ``queued`` counts the pieces
     that will be tried again, ``retried`` those that were waiting and were tried now; ``given_up`` are those that are
-    not tried any more; ``profile`` is true when the profile changed."""
+    not tried any more; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
+    turns that were waiting."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=_all_judged)
     failures: tuple[str, ...] = field(default=(), converter=_all_texts)
@@ -84,6 +85,7 @@ class ExtractResult:
     profile: bool = False
     retried: int = 0
     given_up: tuple[GivenUp, ...] = field(default=(), converter=_all_given_up)
+    summaries: tuple[tuple[str, str], ...] = ()
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -103,6 +105,7 @@ class ExtractResult:
             profile=self.profile or other.profile,
             retried=self.retried + other.retried,
             given_up=self.given_up + other.given_up,
+            summaries=self.summaries + other.summaries,
         )
 
 
@@ -189,11 +192,10 @@ def _error(troubles: Sequence[_Trouble]) -> str:
     return " ".join(trouble.sentence for trouble in troubles)
 
 
-def postpone(services: Services, turns: Sequence[Turn], *, source: str) -> None:
-    """Let ``turns`` be extracted by the next one who works off the queue. Raises: Unavailable."""
-    said = recall.without_recalled(turns)
-    if said:
-        _queue(services).put(said, (), error="", source=source, now=services.clock())
+def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
+    """Ask the extractors that a flush may wait for. Nothing is queued and nothing stored: see :func:`settle_flush`."""
+    only = [name for name, quick in services.dispatch.extractors().items() if quick]
+    return _ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
 
 
 def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractResult:
@@ -219,32 +221,51 @@ def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractR
     )
 
 
-def settle_flush(services: Services, found: Gathered | None, said: Sequence[Message], source: str) -> tuple[str, ...]:
-    """Store what a flush found, or, when that is not known any more (it was begun by a process that died), let its
-    turns wait. Never raises: facts are no reason to refuse a flush. Returns what to warn of."""
+def settle_flush(
+    services: Services, found: Gathered | None, said: Sequence[Message], *, source: str, flush: str
+) -> tuple[list[str], tuple[str, ...]]:
+    """Store the facts that the flush ``flush`` found, and let its turns wait for the extractors that are asked later,
+    or failed; for all when it is not known any more what was found, since the process that asked died.
+
+    Never raises: facts are no reason to refuse a flush. Returns the ids of the items that wait, and what to warn of.
+    """
+    queued: list[str] = []
     try:
-        if found is None:
-            postpone(services, turns_of(said), source=source)
-        else:
+        turns = recall.without_recalled(turns_of(said))
+        later = [name for name, quick in services.dispatch.extractors().items() if not quick]
+        failed = sorted(found.failed) if found is not None else []
+        waits = [((), "")] if found is None else [(later, ""), (failed, " ".join(found.failed.values()))]
+        for plugins, error in waits:
+            if turns and (plugins or found is None):
+                item = _queue(services).put(
+                    turns, plugins, error=error, source=source, now=services.clock(), flush=flush
+                )
+                queued += [item.id] if item is not None else []
+        if found is not None:
             settle(services, found, source=source)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
-        return (f"The facts of this stretch could not be stored: {error}",)
-    return ()
+        return queued, (f"The facts of this stretch could not be stored: {error}",)
+    return queued, ()
 
 
 def work_off(
-    services: Services, *, limit: int = 1, but: Collection[str] = (), even_if_not_due: bool = False
+    services: Services,
+    *,
+    limit: int = 1,
+    first: Collection[str] = (),
+    but: Collection[str] = (),
+    even_if_not_due: bool = False,
 ) -> ExtractResult:
-    """Try up to ``limit`` waiting items whose time has come, leaving out those that wait for a plugin in ``but``: it
-    has just failed. Never raises."""
+    """Try the waiting items with an id in ``first`` and up to ``limit`` others whose time has come, leaving out those
+    that wait for a plugin in ``but``: it has just failed. Never raises."""
     result = ExtractResult()
     queue = _queue(services)
     try:
-        for item in queue.claim(services.clock(), limit=limit, but=but, even_if_not_due=even_if_not_due):
+        for item in queue.claim(services.clock(), limit=limit, first=first, but=but, even_if_not_due=even_if_not_due):
             found, troubles = _ask(services, item.turns, item.plugins)
             settled = settle(services, evolve(found, failed={}), source=item.source)
-            result += evolve(settled, retried=1)
+            result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
             if not troubles:
                 queue.done(item)
                 continue
@@ -254,6 +275,37 @@ def work_off(
         logger.warning("waiting turns could not be extracted: %s", error.message)
         result += ExtractResult(failures=(str(error),))
     return result + ExtractResult(given_up=queue.given_up)
+
+
+def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tuple[str, str], ...]:
+    """Put the summaries of a flush's turns into the daily note and the session's journal, once however often this is
+    done; nothing when the session was purged meanwhile. Returns them by flush."""
+    from holdfast import notes, summaries
+    from holdfast.journal import Journal
+    from holdfast.serde import stamp
+    from holdfast.storage import block_marker
+
+    journal = Journal(services.state, item.source)
+    told = []
+    at = item.since.astimezone(services.config.tz)  # the flush's: it names the note
+    name = services.layout.name(Surface.DAILY, at.date())
+    for plugin, extraction in found.results:
+        if not item.flush or not extraction.summary.strip() or not journal.exists():
+            continue
+        try:
+            text = paths.rewrite(extraction.summary, services.root).strip()
+            text = services.gate.admit(text, surface=Surface.DAILY, name=name)
+            block_id, block = notes.later(item.flush, plugin, text, session=item.source, at=at)
+            block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+        except Refused as refused:
+            logger.warning("a summary was refused: %s", refused.message)
+            continue
+        note = services.store.read(name)
+        if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
+            services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
+        journal.append(summaries.record(item.flush, plugin, text, stamp(at)))
+        told.append((item.flush, text))
+    return tuple(told)
 
 
 def _queue(services: Services) -> Queue:
@@ -277,17 +329,15 @@ def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
             loose = []
         elif isinstance(item, Message):
             loose.append(item)
-        elif _is_row(item) and plain.take({**item, "id": None}, number, reading):  # equal ids would make two one
+        elif isinstance(item, Mapping) and plain.take(
+            {**item, "id": None}, number, reading
+        ):  # equal ids would make two one
             loose += reading.messages
             reading.messages.clear()
         else:
             what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
             raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
     return (*turns, *turns_of(loose))
-
-
-def _is_row(item: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(item, Mapping) and isinstance(item.get("content"), str | list | None)
 
 
 def _redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import TypeAlias
 
@@ -33,6 +33,7 @@ SURFACE = "fact"
 _ID = re.compile(r"fact_[0-9a-f]{8}")
 _DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _DRAWS = 100
+_EXPORTED = 1_000  # facts masked together on their way out
 
 
 def duplicate_key(content: str) -> str:
@@ -146,10 +147,27 @@ class Facts:
         return self._services.store.backend.count_facts()
 
     def export(self) -> Iterator[dict[str, object]]:
-        """Every fact in its published form, in order of insertion, lazily: what :meth:`import_` reads."""
+        """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
+
+        Raises: PluginError."""
+        from itertools import islice
+
         from holdfast.serde import fact_out
 
-        return map(fact_out, self._services.store.backend.facts())
+        facts = iter(self._services.store.backend.facts())
+        while part := list(islice(facts, _EXPORTED)):
+            yield from map(fact_out, self.shown(part))
+
+    def shown(self, facts: Sequence[Fact]) -> FactList:
+        """The facts as they may leave the store: masked. Raises: PluginError."""
+        import attrs
+
+        texts = [text for fact in facts for text in (fact.content, fact.source)]
+        masked = self._services.gate.outgoing_all(texts, surface=SURFACE)
+        if masked == texts:
+            return list(facts)
+        pairs = zip(facts, masked[::2], masked[1::2], strict=True)
+        return [attrs.evolve(fact, content=content, source=source) for fact, content, source in pairs]
 
     # coming in
 

@@ -13,22 +13,38 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from holdfast import contract, curated, delivery, durable, extract, handoff, notes, paths, private, safety
-from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Unavailable
+from holdfast import (
+    contract,
+    curated,
+    delivery,
+    durable,
+    extract,
+    handoff,
+    notes,
+    paths,
+    private,
+    proof,
+    safety,
+    stated,
+    summaries,
+)
+from holdfast.errors import Corrupt, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.journal import file_stem
 from holdfast.layout import Surface
-from holdfast.models import Evidence, Finding, Payload, Receipt, Written, turns_of
-from holdfast.safety import Marker
-from holdfast.serde import moment, payload_from, stamp, unstructure
+from holdfast.models import Evidence, Finding, Payload, Receipt, Written, payload_of, turns_of
+from holdfast.proof import Proof
+from holdfast.safety import Marker, Stated
+from holdfast.serde import moment, stamp, unstructure
 from holdfast.storage import Document, block_marker, sha256
 
 if TYPE_CHECKING:
+    from holdfast.models import CuratedEntry, Extraction, Message
     from holdfast.services import Services
     from holdfast.session import Session
 
@@ -40,7 +56,7 @@ REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow
 def flush(
     services: Services,
     session: Session,
-    payload: Payload | None,
+    payload: Payload | Mapping[str, Any] | None,
     *,
     reason: str,
     on_summary: Callable[[str], object] | None = None,
@@ -49,48 +65,49 @@ def flush(
     """Flush ``session``. See :meth:`holdfast.session.Session.flush`."""
     if reason not in REASONS:
         raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
+    payload = payload_of(payload)
+    one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
+    work = _Flush(services=services, session=session, given=payload, stated=one, reason=reason, agent=agent)
     try:
         private.make(services.state, "sessions")
         with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
             session.catch_up()
-            unflushed, upto, position = session.stretch()
-            work = _Flush(
-                services=services,
-                session=session,
-                given=payload,
-                reason=reason,
-                agent=agent,
-                unflushed=unflushed,
-                upto=upto,
-                position=position,
-            )
+            work.unflushed, work.upto, work.position = session.stretch()
             receipt = work.run()
+    except NothingToFlush:
+        raise
     except FlushRefused as refused:
         session.unmarked = refused.target == "state"
+        if session.unmarked and one is not None and payload is not None:
+            session.unwritten.append(stated.kept(services, one, payload, refused))
         raise
     except HoldfastError as error:
-        raise _not_begun(services, session, reason, error) from error
+        raise _not_begun(services, session, work, error) from error
     session.unmarked = False
+    if not receipt.repeated and not services.hurried:  # all is durable and no lock is held: a model may be asked now
+        receipt = work.ask_models(receipt)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
         except Exception as error:  # noqa: BLE001 - a caller's callback must not undo a flush that is durable
             logger.warning("on_summary raised %s", type(error).__name__)
             receipt = evolve(receipt, warnings=(*receipt.warnings, f"The summary callback raised {error!r}."))
-    if receipt.flush_id and not receipt.repeated:  # all is durable and no lock is held: a model may be asked now
-        extract.work_off(services, but=work.gathered.failed if work.gathered else ())
     return receipt
 
 
-def _not_begun(services: Services, session: Session, reason: str, error: HoldfastError) -> FlushRefused:
+def _not_begun(services: Services, session: Session, work: _Flush, error: HoldfastError) -> FlushRefused:
     """The refusal when not even the journal or the lock can be had, told by a marker if that can be written."""
     message = f"The flush could not begin: {error.message} Context is kept."
+    mine = [stated.kept(services, work.stated, work.given, error)] if work.stated and work.given else []
     try:
         marker = safety.read(services.state, session.id)
-        marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=reason)
+        marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=work.reason)
+        for one in mine:
+            marker = evolve(marker, stated=stated.joined(marker.stated, one))
         safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
     except HoldfastError:
         session.unmarked = True
+        session.unwritten += mine
     return FlushRefused(message, next_step=error.next_step, target="state")
 
 
@@ -99,35 +116,44 @@ class _Flush:
     services: Services
     session: Session
     given: Payload | None
+    stated: Stated | None  # what was given, by its digest; later what was taken up from an earlier flush
     reason: str
     agent: str
-    unflushed: Sequence[Any]
-    upto: int
-    position: int
+    unflushed: Sequence[Message] = ()
+    upto: int = 0
+    position: int = 0
     warnings: list[str] = field(factory=list)
     written: list[Written] = field(factory=list)
     step: str = "collect"
     gathered: extract.Gathered | None = None  # None: a process that died had asked the extractors
+    before: list[str] = field(factory=list)  # what refused payloads said beyond this one
+    settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
+    overrides: tuple[str, ...] = ()
+    flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
+    proof: Proof = field(factory=Proof)  # of the flush that is written again
+    queued: list[str] = field(factory=list)  # what waits for models, by id
 
     def run(self) -> Receipt:
-        session = self.session
-        unflushed = self.unflushed
+        session, services = self.session, self.services
         if self._idle and not self._has_begun():
-            if session.last_receipt is None:
-                safety.clear(self.services.state, session.id)
-                return self._nothing()
+            last = session.last_receipt
+            if last is None:
+                safety.clear(services.state, session.id)
+                raise _nothing(session.id)
             try:
-                if self._still_stored(session.last_receipt):
-                    return self._repeat(session.last_receipt)
+                services.dispatch.require_all()
+                self.proof = proof.check(services, last, session.last_flush)
+                if not self.proof.lost:
+                    return self._repeat(last)
+                if session.last_flush is None:
+                    self.unflushed = session.messages  # what is still in context is all there is to write it from
             except HoldfastError as error:
                 self._failed(self._begin(), error)
-            unflushed = session.messages  # the proof is gone: what is still in context is flushed again
-            if not unflushed:
-                lost = "The note of the last flush is no longer there; nothing was left in context to write it from."
-                return evolve(session.last_receipt, repeated=True, warnings=(*session.last_receipt.warnings, lost))
         marker = self._begin()
         try:
-            return self._write(marker, unflushed)
+            return self._write(marker)
+        except NothingToFlush:
+            raise
         except HoldfastError as error:
             self._failed(marker, error)
         except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
@@ -140,32 +166,44 @@ class _Flush:
 
     @property
     def _idle(self) -> bool:
-        return self.given is None and not self.unflushed
+        return self.stated is None and not self.unflushed
 
     def _has_begun(self) -> bool:
-        """Whether an earlier flush did not come to its end: its payload is in the marker and must not be forgotten."""
+        """Whether an earlier flush did not come to its end: its payload must not be forgotten."""
         marker = safety.read(self.services.state, self.session.id)
-        return marker is not None and marker.pending is not None
+        return bool(self.session.unwritten) or (
+            marker is not None and (marker.pending is not None or bool(marker.stated))
+        )
 
     # the pipeline
 
-    def _write(self, marker: Marker, unflushed: Sequence[Any]) -> Receipt:
+    def _write(self, marker: Marker) -> Receipt:
         services, session = self.services, self.session
         services.dispatch.require_all()
-        marker, payload, summary, at = self._collect(marker, unflushed)
+        found = self._collect(marker)
+        if isinstance(found, Receipt):
+            return found
+        marker, payload, summary, at = found
         last = session.last_receipt
-        if last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at):  # as in _block
-            if self._still_stored(last):
+        again = last is not None and last.flush_id.partition("-")[0] == self._id(
+            marker, payload, last.at
+        )  # as in _block
+        if last is not None and again and not self.before:
+            self.proof = proof.check(services, last, session.last_flush)
+            if last.written and not self.proof.lost:
                 return self._repeat(last)
-            at = last.at
+            at, kept = last.at, session.last_flush or {}
+            self.overrides = tuple(kept.get("overrides", self.overrides))
+            self.flushed = {**self.flushed, "at": stamp(at)}
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
         note_name = services.layout.name(Surface.DAILY, at.date())
-        note = services.store.read(note_name)
-        self._warn_of_clock(note, at)
-        flush_id, block = self._block(payload, summary, flush_id, note_name, note, at)
-        self.written.append(services.store.append(Surface.DAILY, note_name, block, notes.header(at.date()), flush_id))
+        if last is not None and self.proof.of(Surface.DAILY):
+            flush_id = last.flush_id
+            self.written.append(self.proof.of(Surface.DAILY) or self.proof.whole[0])
+        else:
+            flush_id = self._note(payload, summary, flush_id, note_name, at)
         if payload.state_mutations:
             self.step = "daily summary"
             self._trail(payload, flush_id, note_name, at)
@@ -174,6 +212,9 @@ class _Flush:
         self.step = "curated memory"
         self._curated(payload)
 
+        lost = ", ".join(dict.fromkeys(w.name for w in self.proof.lost))
+        if lost:
+            self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
         receipt = Receipt(
             flush_id=flush_id,
             session_id=session.id,
@@ -182,103 +223,175 @@ class _Flush:
             written=self.written,
             derived=payload.derived,
             warnings=[paths.rewrite(w, services.root) for w in self.warnings],
-            summary=notes.body(payload, summary),
+            summary=notes.body(payload, summary, self.before),
         )
         self.step = "on_flush"
         receipt = self._publish(payload, receipt)
         self.step = "facts"
-        unstored = extract.settle_flush(services, self.gathered, unflushed, session.id)
+        unstored = self._settle(flush_id)
         receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
         self.step = "journal"
-        session.record_flush(receipt, summary, self.upto)
+        session.record_flush(
+            receipt, {**self.flushed, "overrides": self.overrides}, self.upto, self._told(receipt, summary)
+        )
         self.step = "marker"
-        safety.clear(services.state, session.id)
+        session.unwritten.clear()
+        safety.clear(services.state, session.id, self.settled)
         logger.info("flushed session %s as %s", session.id, flush_id)
         return receipt
 
     def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
         """The flush's id. The instant is part of it: the same words may be flushed again on another day."""
-        parts = [self.session.id, marker.key, unstructure(payload), stamp(at.astimezone(UTC))]
+        parts = [self.session.id, marker.key, stated.form(payload), stamp(at.astimezone(UTC))]
         return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
-    def _collect(self, marker: Marker, unflushed: Sequence[Any]) -> tuple[Marker, Payload, str, datetime]:
-        """The complete, redacted payload; from the marker when this very flush had begun before."""
-        given = json.dumps(unstructure(self.given), sort_keys=True) if self.given else ""
-        key = hashlib.sha256(f"{self.position}\n{given}".encode()).hexdigest()
+    def _collect(self, marker: Marker) -> tuple[Marker, Payload, str, datetime] | Receipt:
+        """The complete, redacted payload; from the marker when this very flush had begun before, from the journal when
+        it is the last one that is written again. A receipt when an operator overrode all that there was to flush."""
+        session = self.session
         pending = marker.pending
-        if pending is not None and (marker.key == key or self._idle):
+        if self.proof.lost and session.last_flush is not None:
+            marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
+        idle = self._idle
+        taken_up = self._take_up(marker)
+        key = hashlib.sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}".encode()).hexdigest()
+        if pending is not None and (marker.key == key or (idle and not taken_up)):
             try:
                 begun = (
                     marker,
-                    evolve(payload_from(pending["payload"]), derived=tuple(pending["derived"])),
+                    proof.payload_of(pending),
                     str(pending["summary"]),
                     moment(pending["at"]).astimezone(self.services.config.tz),
                 )
                 # The heading tells the reason: another one would make another block of what is the same flush.
                 self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
+                self.before = list(pending.get("before", ()))
+                self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
+                self.flushed = {**pending, "key": marker.key}
                 return begun
             except (KeyError, TypeError, ValueError, HoldfastError):
                 logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
+        said = self.unflushed or session.messages
+        if self.given is None and not said:
+            return self._nothing_left(marker)
         at = self.services.now()
         names = contract.missing(self.given or Payload())
         strict = self.services.config.flush.policy == "strict"
         if names and strict and marker.blocked < self.services.config.flush.strict_blocks:
             raise contract.refusal(names)
-        extractions, summary = self._extract(unflushed)
-        said = unflushed or self.session.messages
+        extractions, summary = self._extract()
         payload = contract.complete(
-            self.given, said, extractions, branch=self.session.branch, previous=self._previous_work(names)
+            self.given, said, extractions, branch=session.branch, previous=self._previous_work(names)
         )
         names = contract.missing(payload)
         if names:
             raise contract.refusal(names)
         self.step = "gate"
         payload, summary = self._admit(payload, summary)
+        others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
+        self.before = stated.beyond(others, payload, at)
+        self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
+        self.overrides = session.unrecorded_overrides
         pending = {
             "payload": unstructure(evolve(payload, derived=())),
             "derived": list(payload.derived),
             "summary": summary,
+            "before": self.before,
             "at": stamp(at),
             "reason": self.reason,
             "agent": self.agent,
         }
-        marker = evolve(marker, key=key, pending=pending)
-        safety.begin(self.services.state, marker)
+        self.flushed = {**pending, "key": key}
+        entries = marker.stated
+        if self.stated is not None:
+            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=())
+            entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
+        marker = safety.begin(self.services.state, evolve(marker, key=key, pending=pending, stated=entries))
         return marker, payload, summary, at
 
-    def _extract(self, unflushed: Sequence[Any]) -> tuple[list[Any], str]:
-        if not unflushed:
+    def _take_up(self, marker: Marker) -> bool:
+        """Go on with the newest payload that was refused before, unless one is given now or an operator overrode it.
+        Whether that was so. Raises: FlushRefused when one of them could not be kept."""
+        self.settled = {one.digest for one in marker.stated}
+        if self.stated is not None or self.session.override_reason:
+            return False
+        one = stated.newest([one for one in marker.stated if not one.waived])
+        if one is None:
+            return False
+        self.stated, self.given = one, stated.payload_of(one)
+        return True
+
+    def _nothing_left(self, marker: Marker) -> Receipt:
+        """Nothing was said, and what was stated is overridden, or lost with the note of an earlier holdfast."""
+        session, services = self.session, self.services
+        if self.proof.lost:
+            names = ", ".join(dict.fromkeys(w.name for w in self.proof.lost))
+            raise FlushRefused(
+                f"What the last flush saved is no longer stored in {names}, and nothing is left to write it from.",
+                next_step="Restore the document from a copy, or state a payload.",
+                target=self.proof.lost[0].surface,
+            )
+        if marker.stated:
+            session.use_override()
+        session.unwritten.clear()
+        safety.clear(services.state, session.id, self.settled)
+        if session.last_receipt is None:
+            raise _nothing(session.id)
+        return self._repeat(session.last_receipt)
+
+    def _extract(self) -> tuple[list[Extraction], str]:
+        """What the extractors say that need no model; the others are asked later, without the lock."""
+        if not self.unflushed:
             return [], ""
         self.step = "on_extract"
-        self.gathered = extract.gather(self.services, turns_of(unflushed), source=self.session.id)
+        self.gathered = extract.at_once(self.services, turns_of(self.unflushed))
         self.warnings += self.gathered.failed.values()
         found = [e for _, e in self.gathered.results]
         summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
-        return found, summary or contract.digest(unflushed)
+        return found, summary or contract.digest(self.unflushed)
+
+    def _settle(self, flush_id: str) -> tuple[str, ...]:
+        """Store the facts found, and let the turns wait for those who are asked later. Returns what to warn of."""
+        queued, warnings = extract.settle_flush(
+            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id
+        )
+        self.queued += queued
+        return warnings
+
+    def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
+        """The journal's record of the summary; empty when there is none."""
+        if not summary:
+            return {}
+        extracted = self.gathered is not None and any(e.summary.strip() for _, e in self.gathered.results)
+        by = summaries.EXTRACTED if extracted or self.gathered is None else summaries.DERIVED
+        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at))
+
+    def ask_models(self, receipt: Receipt) -> Receipt:
+        """Ask those that wait for this flush's turns, and one piece more; the receipt with what came of it."""
+        asked = extract.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
+        if asked.failures:
+            receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+        mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
+        if mine:
+            self.session.catch_up()
+            receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
+        return receipt
 
     def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
-        """Every text without this machine's paths, through the gate in one call."""
-        root = self.services.root
-        texts = contract.texts(payload)
-        payload = contract.map_texts(payload, {t: paths.rewrite(t, root) for t in texts})
-        texts = contract.texts(payload)
         found: list[Finding] = []
-        *admitted, summary = self.services.gate.admit_all(
-            [*texts, paths.rewrite(summary, root)], surface=Surface.DAILY, notes=found
-        )
+        payload, summary = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
-        payload = contract.map_texts(payload, dict(zip(texts, admitted, strict=True)))
-        contract.check_pointers(payload)  # now, because a refusal quotes the pointer and is written into the marker
         return payload, summary
 
-    def _block(
-        self, payload: Payload, summary: str, flush_id: str, name: str, stored: Document | None, at: datetime
-    ) -> tuple[str, str]:
-        """The block and its id. The id gets a suffix when a block of that id stands there with other text (somebody
-        edited it): what is to be saved is then written beside it, never skipped."""
+    def _note(self, payload: Payload, summary: str, flush_id: str, name: str, at: datetime) -> str:
+        """Append the block; returns its id. The id gets a suffix when a block of that id is there with other text (a
+        user edited it): what is to be saved is then written next to it, never skipped."""
+        services = self.services
+        note = services.store.read(name)
+        self._warn_of_clock(note, at)
         for attempt in range(100):
             block_id = flush_id if attempt == 0 else f"{flush_id}-{attempt + 1}"
-            block = self.services.gate.admit(
+            block = services.gate.admit(
                 notes.render(
                     payload,
                     block_id=block_id,
@@ -286,18 +399,25 @@ class _Flush:
                     reason=self.reason,
                     at=at,
                     summary=summary,
-                    overrides=self.session.unrecorded_overrides,
+                    before=self.before,
+                    overrides=self.overrides,
                 ),
                 surface=Surface.DAILY,
                 name=name,
             )
-            if stored is None or block_marker(block_id) not in stored.text or block.strip("\n") in stored.text:
-                return block_id, block
+            if note is None or block_marker(block_id) not in note.text or block.strip("\n") in note.text:
+                header = notes.header(at.date())
+                self.written.append(services.store.append(Surface.DAILY, name, block, header, block_id))
+                return block_id
         raise Corrupt(f"{name} holds a hundred edited copies of {flush_id}.", next_step="Clean up the note.")
 
     def _trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
         from holdfast.report import trail_block, trail_header
 
+        there = self.proof.of(Surface.TRAIL)
+        if there is not None:
+            self.written.append(there)
+            return
         name = self.services.layout.name(Surface.TRAIL, at.date())
         block = trail_block(payload, flush_id=flush_id, note=note_name, session=self.session.id, at=at)
         block = self.services.gate.admit(block, surface=Surface.TRAIL, name=name)
@@ -305,29 +425,19 @@ class _Flush:
 
     def _handoff(self, payload: Payload, flush_id: str, note_name: str) -> None:
         name = self.services.layout.name(Surface.HANDOFF)
-        fields = payload.handoff
-        work = handoff.Work(
-            session=self.session.id,
-            flush=flush_id,
-            note=note_name,
-            agent=self.agent,
-            objective=payload.objective or "",
-            active_task=fields.active_task if fields else payload.objective or "",
-            branch=fields.branch if fields else "none",
-            blocker=fields.blocker if fields else "none",
-            next_action=fields.next_action if fields else payload.next_step or "",
-            facts=payload.facts or (),
-            blockers=payload.blockers or (),
-            artifacts=payload.artifacts or (),
-            follow_ups=payload.follow_ups or (),
-            derived="next_step" in payload.derived,
-        )
-        if not contract.is_open(payload):
-            if self.services.store.read(name) is None:
-                return
-            work = handoff.closed(work)
+        work = handoff.of(payload, session=self.session.id, flush=flush_id, note=note_name, agent=self.agent)
+        if not work.is_open and self.services.store.read(name) is None:
+            return
+        after: tuple[handoff.Work, ...] = ()
 
-        self.written.append(self._change_handoff(lambda entries: handoff.put(entries, work)))
+        def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
+            nonlocal after
+            after = handoff.put(entries, work)
+            return after
+
+        self.written.append(self._change_handoff(update))
+        if crowded := handoff.crowded(after):
+            self.warnings.append(crowded)
 
     def _change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> Written:
         name = self.services.layout.name(Surface.HANDOFF)
@@ -343,6 +453,8 @@ class _Flush:
         if not missing:
             return None
         name = self.services.layout.name(Surface.HANDOFF)
+        if self.services.store.is_withheld(name):  # what a clone says must not become our own note
+            return None
         stored = self.services.store.read(name)
         entries = handoff.parse(stored.text, name) if stored else ()
         return next((w for w in entries if w.session == self.session.id and w.is_open), None)
@@ -351,16 +463,34 @@ class _Flush:
         decision = payload.curated
         if decision is None or decision.is_none:
             return
-        for surface, entries in ((Surface.MEMORY, decision.memory), (Surface.USER, decision.user)):
-            if not entries:
+        services, last = self.services, self.session.last_receipt
+        for surface, decided in ((Surface.MEMORY, decision.memory), (Surface.USER, decision.user)):
+            if not decided:
                 continue
-            name = self.services.layout.name(surface)
+            there = self.proof.of(surface)
+            if there is not None:
+                self.written.append(there)
+                continue
+            name = services.layout.name(surface)
+            entries: Sequence[CuratedEntry] = decided
+            if self.proof.lost and last is not None:  # only what is missing, since other lines may have left rightly
+                stored = services.store.read(name)
+                entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
+            absent: list[str] = []
 
-            def change(text: str | None, surface: Surface = surface, entries: Any = entries, name: str = name) -> str:
+            def change(
+                text: str | None,
+                surface: Surface = surface,
+                entries: Sequence[CuratedEntry] = entries,
+                name: str = name,
+                absent: list[str] = absent,
+            ) -> str:
+                absent[:] = curated.not_found(text, entries)
                 new = curated.apply(text, entries, surface)
-                return self.services.gate.admit(new, surface=surface, name=name, previous=text)
+                return services.gate.admit(new, surface=surface, name=name, previous=text)
 
-            self.written.append(self.services.store.change(surface, name, change))
+            self.written.append(services.store.change(surface, name, change))
+            self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
 
     def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:
         evidence = self.services.dispatch.on_flush(payload, receipt)
@@ -397,10 +527,14 @@ class _Flush:
         marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
         if old is not None:
             marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
+        entries = old.stated if old is not None else ()
+        for one in (*session.unwritten, *([self.stated] if self.stated else [])):
+            entries = stated.joined(entries, one)
         try:
-            safety.begin(services.state, marker)
+            marker = safety.begin(services.state, evolve(marker, stated=entries))
         except HoldfastError as error:
             return self._unmarked(error)
+        session.unwritten.clear()
         return marker
 
     def _unmarked(self, error: HoldfastError) -> Marker:
@@ -411,10 +545,14 @@ class _Flush:
         ) from error
 
     def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
-        """Leave the marker, with what went wrong, and refuse."""
+        """Leave the marker, with what went wrong and what was stated, and refuse."""
         current = safety.read(self.services.state, self.session.id) or marker
         target = error.target if isinstance(error, FlushRefused) and error.target else self.step
         strict = isinstance(error, FlushRefused) and bool(error.missing)
+        if self.stated is not None and self.given is not None:
+            mine = next((one for one in current.stated if one.digest == self.stated.digest), self.stated)
+            mine = stated.kept(self.services, mine, self.given, error)
+            current = evolve(current, stated=stated.joined(current.stated, mine))
         try:
             safety.failed(
                 self.services.state,
@@ -444,7 +582,8 @@ class _Flush:
             self._change_handoff(
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
-        safety.clear(self.services.state, self.session.id)
+        self.session.unwritten.clear()
+        safety.clear(self.services.state, self.session.id, self.settled)
         pending = self._pending(receipt.evidence)
         over = () if pending else self._notes(receipt.evidence)  # what waited then has been published since
         warnings = [w for w in receipt.warnings if w not in over]
@@ -452,37 +591,17 @@ class _Flush:
 
     # checks
 
-    def _nothing(self) -> Receipt:
-        return Receipt(
-            flush_id="",
-            session_id=self.session.id,
-            reason=self.reason,
-            at=self.services.now(),
-            warnings=("There is nothing to flush: the session is empty.",),
-        )
-
-    def _still_stored(self, receipt: Receipt) -> bool:
-        """Whether the blocks of an earlier receipt still stand and its handoff was not lost."""
-        if not receipt.written:
-            return False
-        for written in receipt.written:
-            document = self.services.store.read(written.name)
-            if document is None:
-                return False
-            if (
-                written.surface in (Surface.DAILY, Surface.TRAIL)
-                and block_marker(receipt.flush_id) not in document.text
-            ):
-                return False
-            if written.surface == Surface.HANDOFF:
-                entries = handoff.parse(document.text, written.name)
-                if not any(w.session == receipt.session_id for w in entries):
-                    return False
-        return True
-
     def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
         last = notes.last_stamp(note.text) if note else None
         if last is not None and at < last - timedelta(seconds=1):
             self.warnings.append(
                 f"The clock went back: the note's last block is of {last:%H:%M:%S} UTC. The order of writing is kept."
             )
+
+
+def _nothing(session_id: str) -> NothingToFlush:
+    return NothingToFlush(
+        f"There is nothing to flush: session {session_id!r} is empty.",
+        next_step="Say something in it first, or state a payload with every field.",
+        target="payload",
+    )

@@ -147,6 +147,7 @@ class BySession(Edit):
         if not session_id.strip():
             raise BadValue("session", "is blank", next_step="`holdfast sessions` lists them.")
         self._id = session_id
+        self._stamp = f" session={notes.comment(session_id)} "  # of its blocks; most notes have none
         self._flushes: set[str] = set()
         self._sources: set[str] = {session_id}
 
@@ -166,7 +167,9 @@ class BySession(Edit):
                     document = services.store.read(name)
                 except HoldfastError:
                     continue  # told when its turn comes
-                self._flushes |= {b.id for b in notes.blocks(document.text if document else "") if self._said(b)}
+                text = document.text if document else ""
+                if self._stamp in text:
+                    self._flushes |= {b.id for b in notes.blocks(text) if self._said(b)}
         self._flushes.discard("")
 
     def traces(self) -> tuple[Needle, ...]:
@@ -179,6 +182,8 @@ class BySession(Edit):
         if surface is Surface.HANDOFF:
             return edit_handoff(text, lambda work: None if work.session == self._id else work) or text
         if surface in (Surface.DAILY, Surface.TRAIL):
+            if self._stamp not in text and self._flushes.isdisjoint(notes.block_ids(text)):
+                return text
             return without_blocks(text, lambda block: block.id in self._flushes or self._said(block))
         return text
 
@@ -210,10 +215,10 @@ class Before(Edit):
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         receipt = record.get("receipt")
-        if record["kind"] == "message" and self._old_text(record.get("at")):
+        if record["kind"] in ("message", "summary") and self._old_text(record.get("at")):
             return {**record, "text": PURGED}
         if receipt and self._old_text(receipt.get("at")):
-            said: dict[str, Any] = {"summary": PURGED if record["summary"] else "", "new_summaries": []}
+            said: dict[str, Any] = {"summary": PURGED if record["summary"] else "", "new_summaries": [], "flush": None}
             return {**record, **said, "receipt": {**receipt, "summary": PURGED if receipt.get("summary") else ""}}
         return record
 

@@ -1,7 +1,8 @@
-"""The gate: every text on its way to storage passes here. Validators find, the gate masks or refuses."""
+"""The gate: every text on its way into and out of a store passes here. Validators find, the gate masks or refuses."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
@@ -18,6 +19,10 @@ _ROUNDS = 4
 _PORTION_CHARS = 200_000
 #: Removing a line may bring up another error, as a limit on the number of items does.
 _SIFTS = 12
+#: Ids that cannot hold a secret.
+_HEX = frozenset("0123456789abcdef-")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz-")
+_PLAIN_CHARS = 40
 #: Stands on a line of its own between texts; one that holds it itself is asked for alone. Printable, see `clean`.
 _BORDER_CHAR = "\ufffc"
 _BORDER = f"\n{_BORDER_CHAR}\n"
@@ -88,17 +93,42 @@ class Gate:
             text = mask(text, found)
         raise _restless(surface, name)
 
-    def masked(self, text: str, *, surface: str, name: str = "") -> str:
-        """A stored text as it may be shown to a model: masked like any text, and never refused, since it is stored.
+    def outgoing(self, text: str, *, surface: str, name: str = "") -> str:
+        """The only way out of a store: ``text`` as it may leave for a model, a terminal or another file.
 
-        Raises: Refused when masking does not come to rest; PluginError.
+        Everything is masked that validators want masked now, so a secret that was written by hand, or before a rule
+        knew it, stays inside. It is never refused, because it is stored already.
+        Raises: Refused when masking does not come to rest; PluginError when a validator is broken. Then nothing leaves.
         """
         for _ in range(_ROUNDS):
-            found = self._dispatch.on_validate(Subject(surface, name, text, stored=True))
+            found = self._dispatch.on_validate(Subject(surface, name, text, stored=True), outgoing=True)
             if not any(_can_mask(f, text) for f in found):
                 return text
             text = mask(text, found)
         raise _restless(surface, name)
+
+    def identifier(self, given: str) -> str:
+        """An id of a session or message as it may become part of a file's name: masked, the same each time.
+
+        Ids that cannot hold a secret are not asked about: agents' hooks come here at every event.
+        Raises: Refused for one with a secret that the policy refuses; PluginError when a validator is broken.
+        """
+        if is_plain(given):
+            return given
+        found = self._dispatch.on_validate(Subject("journal", "", given, stored=True), outgoing=True)
+        refused = [f for f in found if f.span is not None and f.severity == "error" and not _can_mask(f, given)]
+        if refused:
+            raise _refusal("journal", "an id", refused)
+        return mask(given, found) if any(_can_mask(f, given) for f in found) else given
+
+    def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
+        """:meth:`outgoing` for many short texts, with few questions to the validators. Raises: as :meth:`outgoing`."""
+        shown: list[str] = []
+        for portion in _portions(texts):
+            whole = _joined(portion)
+            together = _parted(self.outgoing(whole, surface=surface), portion) if whole is not None else []
+            shown += together or [self.outgoing(text, surface=surface) for text in portion]
+        return shown
 
     def sift(
         self,
@@ -136,29 +166,30 @@ class Gate:
         raise _refusal(surface, name, errors)
 
     def admit_all(self, texts: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
-        """:meth:`admit` for many short texts with one question to the validators. When a mask reaches over a border,
+        """:meth:`admit` for many short texts with few questions to the validators. When a mask reaches over a border,
         or something is refused, each text is asked for by itself, and a refusal tells what was said of all of them.
         Raises: as :meth:`admit`."""
-        whole = _BORDER.join(texts)
-        if whole.count(_BORDER_CHAR) == len(texts) - 1:
-            found: list[Finding] = []
-            try:
-                admitted = self.admit(whole, surface=surface, notes=found).split(_BORDER)
-            except Refused:
-                admitted = []
-            if len(admitted) == len(texts):
-                if notes is not None:
-                    notes += found
-                return admitted
-        admitted = []
+        admitted: list[str] = []
         refused: list[Finding] = []
-        for text in texts:
-            try:
-                admitted.append(self.admit(text, surface=surface, notes=notes))
-            except Refused as error:
-                if not error.findings:
-                    raise
-                refused += error.findings
+        for portion in _portions(texts):
+            found: list[Finding] = []
+            together: list[str] = []
+            whole = _joined(portion)
+            if whole is not None:
+                with suppress(Refused):  # each text is asked for by itself then
+                    together = _parted(self.admit(whole, surface=surface, notes=found), portion)
+            if together:
+                admitted += together
+                if notes is not None:
+                    notes += [f for f in found if f not in notes]
+                continue
+            for text in portion:
+                try:
+                    admitted.append(self.admit(text, surface=surface, notes=notes))
+                except Refused as error:
+                    if not error.findings:
+                        raise
+                    refused += error.findings
         if refused:
             raise _refusal(surface, "", refused)
         return admitted
@@ -168,8 +199,20 @@ class Gate:
         return frozenset((f.rule, _line_of(previous, f)) for f in found)
 
 
+def is_plain(given: str) -> bool:
+    """Whether an id cannot hold a secret: words of lower-case letters, followed by a UUID, ``ses_`` with letters and
+    digits (opencode's form), or nothing."""
+    head, form, rest = given.rpartition("ses_")
+    if form and rest.isascii() and rest.isalnum() and len(rest) <= _PLAIN_CHARS:
+        given = head
+    head, tail = given[:-36], given[-36:]
+    if len(tail) == 36 and tail[8] == tail[13] == tail[18] == tail[23] == "-" and _HEX.issuperset(tail):
+        given = head
+    return len(given) <= _PLAIN_CHARS and _LETTERS.issuperset(given)
+
+
 def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts in order, as many at once as a validator can judge well within its deadline."""
+    """The texts in order, as many at once as a validator can judge well within its deadline, and at least one."""
     start = size = 0
     for number, text in enumerate(texts):
         if size and size + len(text) > _PORTION_CHARS:
@@ -178,6 +221,18 @@ def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         size += len(text)
     if start < len(texts):
         yield texts[start:]
+
+
+def _joined(texts: Sequence[str]) -> str | None:
+    """The texts with borders between them; None when one of them holds a border itself."""
+    whole = _BORDER.join(texts)
+    return whole if whole.count(_BORDER_CHAR) == len(texts) - 1 else None
+
+
+def _parted(whole: str, texts: Sequence[str]) -> list[str]:
+    """The judged texts of a portion; none when a mask reached over a border."""
+    parts = whole.split(_BORDER)
+    return parts if len(parts) == len(texts) and whole.count(_BORDER_CHAR) == len(texts) - 1 else []
 
 
 def _can_mask(finding: Finding, text: str) -> bool:

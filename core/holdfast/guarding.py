@@ -31,14 +31,16 @@ logger = logging.getLogger(__name__)
 
 #: How often is flushed again because something was said meanwhile, before the compaction is refused.
 _ROUNDS = 5
+_NAMES = ("role", "type")
 
 
 @frozen(kw_only=True)
 class Guard:
     """What is asked around each call of the guarded function.
 
-    ``session`` is an id, or gets the call's arguments and returns one. ``messages`` gets them and returns what is in
-    context; ``kept`` gets the result and returns what still is.
+    ``session`` is an id, or gets the call's arguments and returns one. ``messages`` gets them and returns the rows in
+    context; without it they are the call's first argument that is a list of rows. ``kept`` gets the result and returns
+    the rows still in context.
     """
 
     memory: Holdfast
@@ -97,15 +99,21 @@ class Guard:
             return self.memory.session(session_id)
 
     def _said(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
-        """What is in context; None when only the session can tell."""
-        return None if self.messages is None else parse(self.messages(*args, **kwargs))
+        """The messages in context; None when only the session knows them."""
+        rows = self._rows(args, kwargs)
+        return None if rows is None else parse(rows)
+
+    def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
+        if self.messages is not None:
+            return self.messages(*args, **kwargs)
+        return next((given for given in (*args, *kwargs.values()) if _are_rows(given)), None)
 
     def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
         """Journal what the session does not hold and pass the gate. False when more was said meanwhile."""
         if said is None and not session.messages and session.last_receipt is None:
             raise FlushRefused(
                 f"Session {session.id!r} holds nothing, so nothing of what would be dropped was saved.",
-                next_step="Call `session.add` for what is said, or give the guard `messages=`.",
+                next_step="Pass the function the list of messages, give the guard `messages=`, or call `session.add`.",
                 target="journal",
             )
         with _refusing("What is in context cannot be journalled"):
@@ -115,9 +123,9 @@ class Guard:
 
     def _left(self, result: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
         """What is in context after the compaction; None when nobody can tell."""
-        if self.messages is None:
-            return None
         try:
+            if self.messages is None and self._rows(args, kwargs) is None:
+                return None
             if self.kept is not None:
                 return parse(self.kept(result))
             if isinstance(result, list | tuple):
@@ -135,6 +143,16 @@ class Guard:
             session.mirror.follow(left)
         except HoldfastError as error:
             logger.warning("session %s still holds what was dropped: %s", session.id, error.message)
+
+
+def _are_rows(given: object) -> bool:
+    """Whether an argument is the list of messages: each element has a role or a type."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(
+        any(isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str) for name in _NAMES)
+        for row in given
+    )
 
 
 @contextmanager

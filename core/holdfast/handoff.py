@@ -2,22 +2,30 @@
 
 TOML between two ``+++`` lines, read without any model, and below it the same for people. Several sessions may have
 work open in one project; each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
-closed marker, which goes when the next session writes.
+closed marker, which goes when the next session writes. An entry with open work never goes: beyond the newest
+:data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, fields, frozen
 
+from holdfast.contract import is_open
 from holdfast.errors import Corrupt
 from holdfast.plain import one_line
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload
 
 #: What one entry may hold. The daily note keeps everything; this document stays small (R181).
 MAX_ENTRIES = 8
 MAX_ITEMS = 20
 MAX_CHARS = 2000
+#: The limit of each text of a shortened entry.
+SHORT_CHARS = 160
 
 _FENCE = "+++"
 HEADER = "# Handoff"
@@ -37,8 +45,9 @@ def _clips(texts: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class Work:
-    """One entry. ``state`` is open or closed; ``note`` the daily note that tells the whole story; ``derived`` is true
-    when the next action was derived, not stated."""
+    """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``derived`` is true
+    when the next action was derived, not stated; ``short`` when older than :data:`MAX_ENTRIES` others, see
+    :func:`shortened`."""
 
     session: str
     flush: str
@@ -54,7 +63,9 @@ class Work:
     blockers: tuple[str, ...] = field(default=(), converter=_clips)
     artifacts: tuple[str, ...] = field(default=(), converter=_clips)
     follow_ups: tuple[str, ...] = field(default=(), converter=_clips)
+    needs_operator: tuple[str, ...] = field(default=(), converter=_clips)
     derived: bool = False
+    short: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -89,6 +100,7 @@ def _for_people(work: Work) -> list[str]:
         ("Facts that changed", work.facts),
         ("Artifacts", work.artifacts),
         ("Promised", work.follow_ups),
+        ("Needed from the operator", work.needs_operator),
     ):
         if values:
             lines += [f"- **{label}:**", *(f"  - {one_line(v)}" for v in values)]
@@ -118,11 +130,72 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """``new`` first, then the other sessions' open work; the oldest beyond :data:`MAX_ENTRIES` leave."""
+    """``new`` first, then the other sessions' open work, all of it; the oldest beyond :data:`MAX_ENTRIES` shortened."""
     others = [w for w in entries if w.session != new.session and w.is_open]
-    return (new, *others)[:MAX_ENTRIES]
+    full = MAX_ENTRIES - 1
+    return (new, *others[:full], *map(shortened, others[full:]))
+
+
+def shortened(work: Work) -> Work:
+    """The entry with its texts cut and its lists left out, so that many open sessions fit. Shortening it again changes
+    nothing."""
+    if work.short:
+        return work
+    cut: dict[str, Any] = {
+        n: _cut(getattr(work, n)) for n in ("objective", "active_task", "branch", "blocker", "next_action")
+    }
+    return evolve(
+        work,
+        **cut,
+        facts=(),
+        blockers=(),
+        artifacts=(),
+        follow_ups=(),
+        needs_operator=tuple(_cut(text) for text in work.needs_operator[:3]),
+        short=True,
+    )
+
+
+def _cut(text: str) -> str:
+    text = one_line(text)
+    return text if len(text) <= SHORT_CHARS else text[: SHORT_CHARS - 1].rstrip() + "…"
+
+
+def crowded(entries: Iterable[Work]) -> str:
+    """A sentence about the entries that are shortened, empty when none is."""
+    short = [w.session for w in entries if w.short]
+    if not short:
+        return ""
+    shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
+    return (
+        f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the entries of the oldest are shortened: "
+        f"{shown}. Their daily notes hold the rest."
+    )
+
+
+def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = "") -> Work:
+    """The entry that a flush leaves for ``payload``: open work, or the marker that it is closed."""
+    stated = payload.handoff
+    work = Work(
+        session=session,
+        flush=flush,
+        note=note,
+        agent=agent,
+        objective=payload.objective or "",
+        active_task=stated.active_task if stated else payload.objective or "",
+        branch=stated.branch if stated else "none",
+        blocker=stated.blocker if stated else "none",
+        next_action=stated.next_action if stated else payload.next_step or "",
+        facts=payload.facts or (),
+        blockers=payload.blockers or (),
+        artifacts=payload.artifacts or (),
+        follow_ups=payload.follow_ups or (),
+        needs_operator=payload.needs_operator or (),
+        derived="next_step" in payload.derived,
+    )
+    return work if is_open(payload) else closed(work)
 
 
 def closed(work: Work) -> Work:
     """The marker that stays in place of finished work."""
-    return evolve(work, state="closed", blocker="", next_action="", blockers=(), follow_ups=())
+    return evolve(work, state="closed", blocker="", next_action="", blockers=(), follow_ups=(), needs_operator=())

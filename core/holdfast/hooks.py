@@ -50,8 +50,13 @@ def on_validate(subject: Subject) -> Sequence[Finding]:  # type: ignore[empty-bo
 def on_extract(turns: Sequence[Turn]) -> Extraction:  # type: ignore[empty-body]
     """Tell what a stretch of conversation holds. Collected from all; a failure is isolated and recorded.
 
+    Asked when a flush is durable and its lock released, and never in a client's hook: the turns wait in a queue until
+    then. A plugin that reads nothing but the turns, without a model, a network or a disk, says ``EXTRACTS_AT_ONCE =
+    True`` (an attribute of the plugin) and is asked within the flush, for a few seconds at most.
+
     :param turns: the turns since the last flush, oldest first, already redacted.
-    :returns: a summary, candidate facts and the payload fields that the turns state. Never invent.
+    :returns: a summary, candidate facts and the payload fields that the turns state. Never invent. The payload fields
+        are used of plugins that are asked within the flush.
     """
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from holdfast import discovery, settings
 from holdfast.discovery import BACKENDS, PLUGINS, Found, Status
 from holdfast.dispatch import Dispatch, PluginSettings
-from holdfast.errors import PluginError, PluginNotFound, StorageError
+from holdfast.errors import NotTrusted, PluginError, PluginNotFound, StorageError
 
 
 def inventory(root: str) -> list[Status]:
@@ -18,12 +18,16 @@ def inventory(root: str) -> list[Status]:
     try:
         with Holdfast.open(root) as memory:
             return memory.plugin_statuses()
-    except (PluginError, StorageError) as error:
+    except (NotTrusted, PluginError, StorageError) as error:
         return _without_store(root, error)
 
 
 def statuses(
-    loaded: Iterable[Status], found: Sequence[Found], backend: str, *, error: PluginError | StorageError | None = None
+    loaded: Iterable[Status],
+    found: Sequence[Found],
+    backend: str,
+    *,
+    error: NotTrusted | PluginError | StorageError | None = None,
 ) -> list[Status]:
     """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
     that is configured, ``error`` why it cannot be used."""
@@ -44,7 +48,7 @@ def statuses(
     return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
 
 
-def _without_store(root: str, error: PluginError | StorageError) -> list[Status]:
+def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[Status]:
     config = settings.load(root)
     found = discovery.scan()
     dispatch = Dispatch()

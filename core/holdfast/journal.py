@@ -1,13 +1,16 @@
 """A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line a record, only ever appended.
 
-An append is durable on return. A crash can leave a torn last line, which nobody was told of: readers stop before it
-and the next writer cuts it. Anything unreadable further up is :class:`~holdfast.errors.Corrupt`.
+An append is durable on return. A crash can leave a torn last line, which was never acknowledged: readers stop before
+it and the next writer cuts it. Anything else that cannot be read is :class:`~holdfast.errors.Corrupt`. So is a journal
+that is shorter than what was acknowledged, or missing: the file ``ID.hint`` has the acknowledged size. It is written
+after each append and not flushed, so after a power cut it can show less than was acknowledged, never more.
 
 Only a purge or a scrub rewrites what was said, by :meth:`Journal.rewrite`; the first line differs afterwards, so that
 whoever has the session open notices.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
-whole state up to there, so that a reader may begin at the last one), ``override``.
+state up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush;
+the running summary is read from these, so that no checkpoint repeats it).
 """
 
 from __future__ import annotations
@@ -20,13 +23,18 @@ from typing import Any, BinaryIO, NamedTuple
 
 from holdfast import durable, private
 from holdfast.errors import Conflict, Corrupt
+from holdfast.torn import may_be_torn
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
-_OFFSETS = ("kept_from", "flushed_to", "last_message")  # what a checkpoint points to
+_MESSAGE = b'{"kind":"message",'
+_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # what a checkpoint points to
+_SUMMARY = b'{"kind":"summary",'
+_BEGINNING = b'{"kind":"'  # of every line
+_HINT = b"%016d %016d"  # of one length always, so that it is written in place and never empty
 
 
 class Entry(NamedTuple):
@@ -70,6 +78,13 @@ def decode(line: bytes) -> dict[str, Any] | None:
     return record
 
 
+class Hint(NamedTuple):
+    """Offset of the last checkpoint, 0 when that is not known, and how many bytes of the journal were acknowledged."""
+
+    checkpoint: int = 0
+    acknowledged: int = 0
+
+
 class Journal:
     """The journal of one session. Safe for several processes and threads; nothing is opened before it is needed."""
 
@@ -82,6 +97,7 @@ class Journal:
         self._lock_path = stem + ".lock"
         self._hint_path = stem + ".hint"
         self._clean_size = -1  # size of the file after our own last append: its tail needs no second look
+        self._checkpoint = 0  # the last one's offset, as the hint had it then
 
     @property
     def shown(self) -> str:
@@ -116,8 +132,8 @@ class Journal:
     def append(self, *records: dict[str, Any], first_line: bytes = b"") -> list[Entry]:
         """Add records durably, all with one flush.
 
-        Raises: Unavailable; Conflict when ``first_line`` is given and is not the journal's any more. Then nothing was
-        added.
+        Raises: Unavailable; Corrupt when the journal was damaged or cut short; Conflict when ``first_line`` is given
+        and is not the journal's any more. Then nothing was added.
         """
         lines = [encode(record) for record in records]
         private.make(self._state, "sessions")
@@ -128,28 +144,33 @@ class Journal:
                 )
             size = self.size()
             if size != self._clean_size:
-                size = self._cut_torn_tail(size)
+                hint = self.hint()
+                size = self._cut_torn_tail(size, hint.acknowledged)
+                self._checkpoint = hint.checkpoint
             first = b"" if size else _first_line(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
                 entries.append(Entry(start, start + len(line), record))
+                if record["kind"] == "checkpoint":
+                    self._checkpoint = start
                 start += len(line)
             self._clean_size = start
-        if any(record["kind"] == "checkpoint" for record in records):
-            self._leave_hint(entries[-1].start)
+            self._leave_hint(start)
         return entries
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         """Records from offset ``start`` (a record's beginning) on, in order; a torn last line is left out.
 
-        Memory stays flat in the length of the journal. Raises: Corrupt naming file and offset; Unavailable.
+        Memory stays flat in the length of the journal. Raises: Corrupt naming file and offset, also after the last
+        record when some that were acknowledged are missing; Unavailable.
         """
         if os.path.isdir(self.path):
             raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal is a file.")
         try:
             file = open(self.path, "rb")  # noqa: SIM115 - closed below; opening and reading fail differently
         except FileNotFoundError:
+            self._check_length(0)
             return
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
@@ -162,12 +183,14 @@ class Journal:
                 if bad >= 0:
                     raise self._corrupt(bad)
                 if record is None:
-                    if not _may_be_torn(line):
+                    if not may_be_torn(line, _BEGINNING):
                         raise self._corrupt(start)
                     bad = start  # torn when it is the last line, damage when it is not
                 else:
                     yield Entry(start, end, record)
                 start = end
+            whole = min(os.fstat(file.fileno()).st_size, start)
+        self._check_length(whole if bad < 0 else bad)
 
     def last_checkpoint(self) -> Entry | None:
         """The newest checkpoint. Uses the hint beside the journal, which may be missing or stale, never wrong.
@@ -175,7 +198,7 @@ class Journal:
         Only checkpoints are decoded: whoever reads on from there meets what is damaged. Raises: Unavailable.
         """
         found: Entry | None = None
-        start = self._hint()
+        start = self._hinted()
         try:
             with open(self.path, "rb") as file:
                 file.seek(start)
@@ -190,21 +213,53 @@ class Journal:
             raise durable.unavailable(error, self.path, "read") from error
         return found
 
+    def is_unflushed(self) -> bool:
+        """Whether a message came after the last flush. Reads from the last checkpoint on. Raises: Unavailable."""
+        last = self.last_checkpoint()
+        if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
+            return True
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(last.end if last else 0)
+                return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
+        except (FileNotFoundError, IsADirectoryError):
+            return False
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def summaries(self, until: int) -> Iterator[Entry]:
+        """Records that hold summaries, among them checkpoints, that begin before offset ``until``, in order.
+
+        Only these are decoded; a damaged line is passed over. Raises: Unavailable.
+        """
+        start = 0
+        try:
+            with open(self.path, "rb") as file:
+                for line in file:
+                    if start >= until:
+                        return
+                    record = decode(line[:-1]) if line.startswith((_CHECKPOINT, _SUMMARY)) else None
+                    if record is not None:
+                        yield Entry(start, start + len(line), record)
+                    start += len(line)
+        except (FileNotFoundError, IsADirectoryError):
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
     def repair(self) -> int:
         """Keep the damaged file beside the journal and go on with the lines that are whole; returns how many bytes
-        were left out. Nothing is deleted, and checkpoints point to the same messages as before."""
+        were left out or are missing. Nothing is deleted, and checkpoints point to the same messages as before."""
         with durable.lock(self._lock_path):
-            try:
-                with open(self.path, "rb") as file:
-                    data = file.read()
-            except OSError as error:
-                raise durable.unavailable(error, self.path, "read") from error
+            data = self._bytes()
             whole, lost = _whole_lines(data, self.session_id)
-            if not lost:
+            lost = max(lost, self.hint().acknowledged - len(data))
+            if lost <= 0:
                 return 0
-            durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
+            if data:
+                durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
+            durable.remove(self._hint_path)  # first: it must never show more than there is
             durable.replace(self.path, whole)
-            durable.remove(self._hint_path)
             self._clean_size = -1
             return lost
 
@@ -225,8 +280,8 @@ class Journal:
         with durable.lock(self._lock_path):
             data, changed = self._rewritten(change, keep)
             if changed:
+                durable.remove(self._hint_path)  # first: it must never show more than there is
                 durable.replace(self.path, data)
-                durable.remove(self._hint_path)
                 self._clean_size = -1
             return changed
 
@@ -244,14 +299,8 @@ class Journal:
             changed += new != record
             return line if new == record and record["kind"] != "checkpoint" else new
 
-        try:
-            with open(self.path, "rb") as file:
-                data = file.read()
-        except FileNotFoundError:
-            return b"", 0
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-        return _rebuilt(data, self.session_id, choose), changed
+        data = self._bytes()
+        return (_rebuilt(data, self.session_id, choose), changed) if data else (b"", 0)
 
     def erase(self) -> None:
         """Remove the journal and everything that lies beside it. Raises: Unavailable."""
@@ -268,54 +317,88 @@ class Journal:
         names = [n for n in os.listdir(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
         return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
 
+    def hint(self) -> Hint:
+        """What the hint says; nothing when it is missing or cannot be read."""
+        try:
+            with open(self._hint_path, "rb") as file:
+                checkpoint, acknowledged = map(int, file.read(40).split())
+        except (OSError, ValueError, OverflowError):
+            return Hint()
+        return Hint(max(checkpoint, 0), acknowledged)
+
+    def _bytes(self) -> bytes:
+        """The whole file, empty when there is none. Raises: Unavailable."""
+        try:
+            with open(self.path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def _check_length(self, whole: int) -> None:
+        """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
+        if self.hint().acknowledged <= whole:
+            return
+        with durable.lock(self._lock_path):  # else a purge or another writer may just be at work
+            acknowledged, size = self.hint().acknowledged, self.size()
+            if size:
+                with open(self.path, "rb") as file:
+                    size = _whole_length(file, size)
+            if acknowledged > size:
+                raise self._cut_short(size, acknowledged)
+
+    def _cut_short(self, whole: int, acknowledged: int) -> Corrupt:
+        how = f"was cut at byte {whole:,}" if whole else "is missing or empty"
+        return Corrupt(
+            f"{self.shown} {how}: {acknowledged:,} bytes were acknowledged.",
+            next_step="Restore the file from a copy, or run `holdfast doctor --fix` to go on without the rest.",
+        )
+
     def _corrupt(self, offset: int) -> Corrupt:
         return Corrupt(
             f"{self.shown} is damaged at byte {offset}.",
             next_step="Run `holdfast doctor --repair`: it keeps the damaged file and every line that is whole.",
         )
 
-    def _cut_torn_tail(self, size: int) -> int:
-        if size == 0:
-            return 0
-        try:
-            with open(self.path, "rb") as file:
-                cut = _whole_length(file, size)
-                file.seek(cut)
-                tail = file.read(size - cut)
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-        if tail:
-            if not _may_be_torn(tail):
+    def _cut_torn_tail(self, size: int, acknowledged: int) -> int:
+        cut = 0
+        if size:
+            try:
+                with open(self.path, "rb") as file:
+                    cut = _whole_length(file, size)
+                    file.seek(cut)
+                    tail = file.read(size - cut)
+            except OSError as error:
+                raise durable.unavailable(error, self.path, "read") from error
+            if tail and not may_be_torn(tail, _BEGINNING):
                 raise self._corrupt(cut)
+        if cut < acknowledged:
+            raise self._cut_short(cut, acknowledged)
+        if cut < size:
             durable.truncate(self.path, cut)
         return cut
 
-    def _leave_hint(self, offset: int) -> None:
+    def _leave_hint(self, acknowledged: int) -> None:
         try:
-            fd = os.open(self._hint_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            fd = os.open(self._hint_path, os.O_WRONLY | os.O_CREAT, 0o600)
             try:
-                os.write(fd, b"%d" % offset)
+                os.write(fd, _HINT % (self._checkpoint, acknowledged))
             finally:
                 os.close(fd)
         except OSError:
-            return  # only slower without it
+            return  # without it reading is slower, and a cut is not noticed
 
-    def _hint(self) -> int:
+    def _hinted(self) -> int:
+        """Offset of a checkpoint, perhaps not the last one, or 0."""
+        offset = self.hint().checkpoint
         try:
-            with open(self._hint_path, encoding="ascii") as file:
-                offset = int(file.read(20))
             with open(self.path, "rb") as file:
                 file.seek(offset)
                 record = decode(file.readline().rstrip(b"\n"))
         except (OSError, ValueError, OverflowError):
             return 0
         return offset if record and record.get("kind") == "checkpoint" else 0
-
-
-def _may_be_torn(line: bytes) -> bool:
-    """Whether a last line that is not whole can come from a crash: its end is missing, or a power cut left zeros in it.
-    One that has its end was acknowledged; when that does not fit, it is damage."""
-    return not line.endswith(b"\n") or b"\0" in line
 
 
 def _first_line(session_id: str) -> bytes:
@@ -383,11 +466,15 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def session_files(state: str) -> list[str]:
-    """Paths of all journals, sorted. Raises: Unavailable."""
+def session_files(state: str, *, missing: bool = False) -> list[str]:
+    """Paths of all journals, sorted; with ``missing`` also of those that are gone while their hint is there.
+
+    Raises: Unavailable.
+    """
     folder = os.path.join(state, "sessions")
     try:
-        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl"))
+        names = {name for name in os.listdir(folder) if name.endswith((".jsonl", ".hint") if missing else ".jsonl")}
+        return sorted(os.path.join(folder, name) for name in {n.replace(".hint", ".jsonl") for n in names})
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -88,10 +88,11 @@ class MemoryTool:
     def _view(self, command: Mapping[str, object]) -> str:
         path = _text(command, "path")
         name = self._name(path)
+        self._check_provenance(path, name)
         document = self._store.read(name) if self._is_file(name) else None
         if document is None:
             return self._listing(path, name)
-        lines = filetext.lines(self._services.gate.masked(document.text, surface=_SURFACE, name=name))
+        lines = filetext.lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
         if len(lines) > _MAX_LINES:
             raise MemoryToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
         given = command.get("view_range")
@@ -104,7 +105,7 @@ class MemoryTool:
         return f"Here's the content of {path} with line numbers:\n{filetext.numbered(lines, *shown)}"
 
     def _listing(self, path: str, name: str) -> str:
-        below = self._below(name)
+        below = self._listed(name)
         if not below and name != self._folder:
             raise MemoryToolError(f"The path {path} does not exist. Please provide a valid path.")
         files = [(one.removeprefix(f"{name}/"), self._size(one)) for one in below if _HIDDEN not in one.split("/")]
@@ -178,6 +179,8 @@ class MemoryTool:
         if new.startswith(f"{old}/"):
             raise MemoryToolError(f"Error: The destination {new_path} is inside of {old_path}")
         self._refuse_file_above(new_path, new)
+        if self._services.gate.outgoing(new, surface=_SURFACE) != new:
+            raise MemoryToolError("Error: The new path holds a secret, which must not become the name of a file")
         for name in names:  # a crash leaves the file in both places, never in none
             document = self._store.read(name)
             if document is None:
@@ -213,6 +216,8 @@ class MemoryTool:
         if name == self._folder or path.endswith("/") or self._below(name):
             raise MemoryToolError(f"Error: The path {path} is a directory")
         self._refuse_file_above(path, name)
+        if self._services.gate.outgoing(name, surface=_SURFACE) != name:
+            raise MemoryToolError("Error: The path holds a secret, which must not become the name of a file")
         return name
 
     def _refuse_file_above(self, path: str, name: str) -> None:
@@ -229,6 +234,10 @@ class MemoryTool:
         found = self._store.backend.names(f"{name}/")
         return [one for one in found if self._services.layout.surface_of(one) is _SURFACE]
 
+    def _listed(self, name: str) -> list[str]:
+        """Those below that the model may know of: the names of others came with a clone, too."""
+        return [one for one in self._below(name) if not self._store.is_withheld(one)]
+
     def _those_at(self, path: str, name: str) -> list[str]:
         """The file at the path, else everything in the directory. Raises: MemoryToolError."""
         if name == self._folder:
@@ -236,7 +245,17 @@ class MemoryTool:
         found = [name] if self._is_file(name) else self._below(name)
         if not found:
             raise MemoryToolError(f"Error: The path {path} does not exist")
+        for one in found:
+            self._check_provenance(path, one)
         return found
+
+    def _check_provenance(self, path: str, name: str) -> None:
+        """Raises: MemoryToolError for a file that came with a clone: the model may neither read nor pass it on."""
+        if self._store.is_withheld(name) and self._is_file(name):
+            raise MemoryToolError(
+                f"Error: The file {path} is withheld: this machine did not write it, and the user does not trust the "
+                "memory of this project yet. The user can read it with `holdfast show` and run `holdfast trust`."
+            )
 
     def _size(self, name: str) -> int:
         try:
@@ -258,6 +277,7 @@ class MemoryTool:
 
         if not self._is_file(name):
             raise MemoryToolError(missing)
+        self._check_provenance(path, name)
         self._store.change(_SURFACE, name, admitted)
         return result
 

@@ -20,7 +20,8 @@ from holdfast import durable
 from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import ABSENT, StorageBackend, sha256
+from holdfast.provenance import FACTS
+from holdfast.storage import ABSENT, Capability, StorageBackend, sha256
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -66,6 +67,8 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
+            if services.store.provenance is not None and Capability.REMOTE in services.store.backend.capabilities:
+                services.store.provenance.register([*services.store.names(), FACTS])  # no clone brought them
             return migrate(
                 services.store.backend,
                 target,

@@ -24,26 +24,34 @@ if TYPE_CHECKING:
     #: Role, tool and text.
     Key = tuple[str, str, str]
 
-#: Instructions of the loop, not part of what was said.
-_INSTRUCTIONS = frozenset({"system", "developer"})
-
 
 def parse(rows: Iterable[object]) -> list[Message]:
-    """The messages in ``rows``: dicts of the Chat Completions or the Messages interface, or an SDK's own objects.
+    """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, or an SDK's own
+    objects. Every string in a row is in one of its messages; what is over a stated size is an excerpt with its digest.
 
-    Raises: FlushRefused for a row that is neither: what is not understood could not be kept.
+    Instructions of the loop (roles ``system`` and ``developer`` before anything else) are left out.
+    Raises: FlushRefused for a row that cannot be kept.
     """
     reading = Reading()
     for number, row in enumerate(rows):
-        table = _table(row)
-        table.pop("id", None)  # equal ids would make one message of two
-        if table.get("role") not in _INSTRUCTIONS and not plain.take(table, number, reading):
-            raise FlushRefused(
-                f"Message {number} of the context is of no known form, so it cannot be kept. Nothing was dropped.",
-                next_step='Give rows like {"role": "user", "content": "..."}.',
-                target="journal",
-            )
-    return reading.messages
+        try:
+            table = _table(row)
+            table.pop("id", None)  # equal ids would make one message of two
+            if not plain.take(table, number, reading):
+                raise _refused(number, "is of no known form")
+        except RecursionError as error:
+            raise _refused(number, "is nested too deeply, or holds itself") from error
+        except TypeError as error:
+            raise _refused(number, f"holds a value that is not JSON ({error})") from error
+    return reading.kept
+
+
+def _refused(number: int, why: str) -> FlushRefused:
+    return FlushRefused(
+        f"Message {number} of the context {why}, so it cannot be kept. Nothing was dropped.",
+        next_step='Pass rows like {"role": "user", "content": "..."}.',
+        target="journal",
+    )
 
 
 class Mirror:
@@ -124,11 +132,19 @@ def _table(row: object) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """``value`` with the SDKs' models in it as dicts."""
-    if callable(dump := getattr(value, "model_dump", None)):
-        return dump()
+    """``value`` as JSON has it, with the SDKs' models in it as dicts. Raises: TypeError for what JSON cannot hold."""
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
-    return value
+    if callable(dump := getattr(value, "model_dump", None)):
+        return _plain(dump())
+    if isinstance(value, bytes | bytearray):
+        raise TypeError("bytes")
+    if isinstance(value, Iterable):
+        return [_plain(one) for one in value]
+    if type(value).__str__ is not object.__str__:  # a time, a decimal number, an UUID
+        return str(value)
+    raise TypeError(type(value).__name__)

@@ -7,21 +7,23 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 
 from attrs import field, frozen, validators
 
 from holdfast import private
-from holdfast.errors import HoldfastError
+from holdfast.errors import ConfigError, HoldfastError
 
 logger = logging.getLogger(__name__)
 
 USAGE_FILE: Final = "usage.jsonl"
 #: Answers that another try may turn into a good one. Source: RFC 9110 and the providers' error pages.
 RETRYABLE: Final = frozenset({408, 409, 429, *range(500, 600)})
+_CREDENTIALS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
+_LIBRARIES: Final = ("httpx", "httpx2")
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 20.0
 
 
@@ -58,12 +60,25 @@ class ModelFailed(HoldfastError):
         self.retry_after_s = retry_after_s
 
 
-def refused(provider: str, status: int, retry_after: str | None = None) -> ModelFailed:
-    """The error for an HTTP status. What the server wrote is left out: it may quote the key or the prompt."""
+def refused(provider: str, status: int, retry_after: str | None = None, *, origin: str = "") -> ModelFailed:
+    """The error for an HTTP status. What the server wrote is left out: it may quote the key or the prompt.
+
+    ``origin`` is that of the address which answered, empty for the provider's own.
+    """
+    from holdfast.secrets import command
+
+    if 300 <= status < 400:
+        return ModelFailed(
+            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which is not followed, because "
+            "the key belongs to this address alone.",
+            next_step="Set `base_url` to the final address yourself, and a key for it with "
+            f"`holdfast auth set {provider} --origin URL`.",
+            status=status,
+        )
     steps = {
         400: "Check `model` and `base_url`, and that the model takes this many tokens.",
-        401: f"Set a valid key: `holdfast auth set {provider}`.",
-        403: f"Set a key that may use this model: `holdfast auth set {provider}`, or choose another model.",
+        401: f"Set a valid key: {command(provider, origin)}.",
+        403: f"Set a key that may use this model: {command(provider, origin)}, or choose another model.",
         404: "Check `model` and `base_url`.",
         429: "The quota is used up for now.",
     }
@@ -90,6 +105,32 @@ def not_installed(provider: str) -> ModelFailed:
     return ModelFailed(
         f"The SDK of {provider} is not installed.", next_step=f"Install it with `pip install 'holdfast[{provider}]'`."
     )
+
+
+def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = False, drop: Sequence[str] = ()) -> Any:
+    """A client of the HTTP library under an SDK, which sends ``key`` to the origin of ``url`` and nothing elsewhere.
+
+    ``sdk_client`` is the SDK's ``DefaultHttpxClient``. Credentials that the SDK takes from the environment by itself
+    and headers named in ``drop`` are not sent. Raises: ModelFailed for an address that no key may go to.
+    """
+    from holdfast import origins
+
+    try:
+        origin = origins.safe(url, "`base_url`", insecure_http=insecure_http)
+    except ConfigError as error:
+        raise ModelFailed(error.message, next_step=error.next_step) from None
+
+    def check(request: Any) -> None:
+        if origins.of(str(request.url)) != origin:
+            raise ModelFailed("The SDK asked another address than `base_url`, so nothing was sent.")
+        for name in _CREDENTIALS:
+            if key not in request.headers.get(name, key):
+                del request.headers[name]
+        for name in drop:
+            request.headers.pop(name, None)
+
+    library = next(kind for kind in sdk_client.__mro__ if kind.__module__.partition(".")[0] in _LIBRARIES)
+    return library(event_hooks={"request": [check]}, **origins.http_options(origin))
 
 
 def seconds(retry_after: str | None) -> float | None:

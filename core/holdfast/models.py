@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import attrs
 from attrs import field, frozen
 
+from holdfast.errors import BadValue
+
 
 def _strings(value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
@@ -17,8 +19,65 @@ def _strings(value: Iterable[str]) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _optional_strings(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if value is None else _strings(value)
+def _type(value: object) -> str:
+    return f"cannot be of type {type(value).__name__}"
+
+
+def _must_be_text(_: object, attribute: attrs.Attribute[str], value: object) -> None:
+    if not isinstance(value, str):
+        raise BadValue(attribute.name, _type(value), next_step="Give a string.")
+
+
+def _text_or_none(_: object, attribute: attrs.Attribute[str | None], value: object) -> None:
+    if value is not None:
+        _must_be_text(_, attribute, value)  # type: ignore[arg-type]
+
+
+def _bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: object) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise BadValue(attribute.name, _type(value), next_step="Give True, False or nothing.")
+
+
+def _items(value: object, name: str) -> list[Any]:
+    """The items of a list that a caller gave. Raises: BadValue for one string, a mapping, or a value without items."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise BadValue(name, f"must be a list and {_type(value)}", next_step=f"Give a list, `{name}=[...]`.")
+    return list(value)
+
+
+def _tuple(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    """A tuple where that can be made; the rest is :func:`_must_be_texts`'s, which knows the field."""
+    if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return value  # type: ignore[return-value]
+    return tuple(value)
+
+
+def _must_be_texts(_: object, attribute: attrs.Attribute[tuple[str, ...] | None], value: object) -> None:
+    if value is None:
+        return
+    for number, item in enumerate(_items(value, attribute.name)):
+        if not isinstance(item, str):
+            raise BadValue(f"{attribute.name}[{number}]", _type(item), next_step="Give strings.")
+
+
+def _made(cls: type[Any], value: object, path: str) -> Any:
+    """``value``, a mapping of field names, as a ``cls``. Raises: BadValue with the field's path."""
+    if isinstance(value, cls):
+        return value
+    if not isinstance(value, Mapping):
+        raise BadValue(path, _type(value), next_step=f"Give a mapping or a {cls.__name__}.")
+    known = {a.name: a for a in attrs.fields(cls)}
+    for key in value:
+        if key not in known:
+            raise BadValue(f"{path}.{key}", "is not a known field", next_step=f"Fields are: {', '.join(known)}.")
+    for name, attribute in known.items():
+        if attribute.default is attrs.NOTHING and name not in value:
+            raise BadValue(f"{path}.{name}", "is missing", next_step=f"Fields are: {', '.join(known)}.")
+    try:
+        return cls(**value)
+    except BadValue as error:
+        problem = error.message.removeprefix(error.field).strip().removesuffix(".")
+        raise BadValue(f"{path}.{error.field}", problem, next_step=error.next_step) from error
 
 
 # --- context tier ---------------------------------------------------------------------------------------------
@@ -153,71 +212,88 @@ class MutationKind(StrEnum):
     DECISION = "decision"
 
 
+def _kind(value: str) -> MutationKind:
+    try:
+        return MutationKind(value)
+    except ValueError as error:
+        raise BadValue("kind", f"cannot be {value!r}", next_step=f"Use one of: {', '.join(MutationKind)}.") from error
+
+
 @frozen(kw_only=True)
 class StateMutation:
     """A change of queue, review or delivery state; ``target`` is like ``owner/repo#12``."""
 
-    kind: MutationKind = field(converter=MutationKind)
-    target: str
-    summary: str
+    kind: MutationKind = field(converter=_kind)
+    target: str = field(validator=_must_be_text)
+    summary: str = field(validator=_must_be_text)
 
 
 @frozen(kw_only=True)
 class HandoffFields:
     """The four fields that another agent needs to go on. ``none`` is allowed, blank is not."""
 
-    active_task: str
-    branch: str
-    blocker: str
-    next_action: str
+    active_task: str = field(validator=_must_be_text)
+    branch: str = field(validator=_must_be_text)
+    blocker: str = field(validator=_must_be_text)
+    next_action: str = field(validator=_must_be_text)
 
 
 @frozen(kw_only=True)
 class CuratedEntry:
     """One standing line for curated memory; ``replaces`` names the line that it corrects, if any."""
 
-    text: str
-    replaces: str = ""
+    text: str = field(validator=_must_be_text)
+    replaces: str = field(default="", validator=_must_be_text)
 
 
-def _entries(value: Sequence[CuratedEntry | str]) -> tuple[CuratedEntry, ...]:
-    if isinstance(value, str):
-        raise TypeError("expected a list of entries, got one text")
-    return tuple(CuratedEntry(text=v) if isinstance(v, str) else v for v in value)
+CuratedLines: TypeAlias = Sequence[CuratedEntry | str | Mapping[str, str]]
+
+
+def _entries(value: object, name: str) -> tuple[CuratedEntry, ...]:
+    return tuple(
+        CuratedEntry(text=v) if isinstance(v, str) else _made(CuratedEntry, v, f"{name}[{number}]")
+        for number, v in enumerate(_items(value, name))
+    )
+
+
+def _memory(value: CuratedLines) -> tuple[CuratedEntry, ...]:
+    return _entries(value, "memory")
+
+
+def _user(value: CuratedLines) -> tuple[CuratedEntry, ...]:
+    return _entries(value, "user")
 
 
 @frozen(kw_only=True)
 class CuratedDecision:
-    """The explicit decision about MEMORY.md and USER.md. Without entries it is ``none``."""
+    """The explicit decision about MEMORY.md and USER.md. Without entries it is ``none``. An entry may be given as a
+    string or as a mapping with ``text`` and ``replaces``."""
 
-    memory: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
-    user: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    memory: tuple[CuratedEntry, ...] = field(default=(), converter=_memory)
+    user: tuple[CuratedEntry, ...] = field(default=(), converter=_user)
 
     @property
     def is_none(self) -> bool:
         return not (self.memory or self.user)
 
 
-CuratedInput: TypeAlias = "CuratedDecision | str | Mapping[str, Sequence[CuratedEntry | str]] | None"
+CuratedInput: TypeAlias = "CuratedDecision | str | Mapping[str, CuratedLines] | None"
 
 
 def _curated(value: CuratedInput) -> CuratedDecision | None:
     if value is None or isinstance(value, CuratedDecision):
         return value
-    if isinstance(value, str):
-        if value.strip().casefold() != "none":
-            raise ValueError('curated is "none" or {"memory": [...], "user": [...]}')
+    if isinstance(value, str) and value.strip().casefold() == "none":
         return CuratedDecision()
-    unknown = set(value) - {"memory", "user"}
-    if unknown:
-        raise ValueError(f"curated has unknown keys: {', '.join(sorted(unknown))}")
-    return CuratedDecision(memory=value.get("memory", ()), user=value.get("user", ()))
+    if not isinstance(value, Mapping):
+        problem = f"cannot be {value!r}" if isinstance(value, str) else _type(value)
+        raise BadValue("curated", problem, next_step='Give "none", or {"memory": [...], "user": [...]}.')
+    made: CuratedDecision = _made(CuratedDecision, value, "curated")
+    return made
 
 
 def _handoff(value: HandoffFields | Mapping[str, str] | None) -> HandoffFields | None:
-    if value is None or isinstance(value, HandoffFields):
-        return value
-    return HandoffFields(**value)
+    return None if value is None else _made(HandoffFields, value, "handoff")
 
 
 def _mutations(
@@ -225,25 +301,29 @@ def _mutations(
 ) -> tuple[StateMutation, ...] | None:
     if value is None:
         return None
-    return tuple(v if isinstance(v, StateMutation) else StateMutation(**v) for v in value)
+    name = "state_mutations"
+    return tuple(_made(StateMutation, v, f"{name}[{number}]") for number, v in enumerate(_items(value, name)))
 
 
 @frozen(kw_only=True)
 class Payload:
     """What must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
-    ``derived`` names the fields that core filled in from extraction or from the journal.
+    ``derived`` names the fields that core filled in from extraction or from the journal. ``needs_operator`` lists what
+    only the operator can do or decide; the contract does not ask for it.
+    Raises: BadValue naming the field, here and not in the middle of a flush.
     """
 
-    objective: str | None = None
-    facts: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
-    decisions: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
-    blockers: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
-    next_step: str | None = None
-    artifacts: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
-    follow_ups: tuple[str, ...] | None = field(default=None, converter=_optional_strings)
+    objective: str | None = field(default=None, validator=_text_or_none)
+    facts: tuple[str, ...] | None = field(default=None, converter=_tuple, validator=_must_be_texts)
+    decisions: tuple[str, ...] | None = field(default=None, converter=_tuple, validator=_must_be_texts)
+    blockers: tuple[str, ...] | None = field(default=None, converter=_tuple, validator=_must_be_texts)
+    next_step: str | None = field(default=None, validator=_text_or_none)
+    artifacts: tuple[str, ...] | None = field(default=None, converter=_tuple, validator=_must_be_texts)
+    follow_ups: tuple[str, ...] | None = field(default=None, converter=_tuple, validator=_must_be_texts)
+    needs_operator: tuple[str, ...] | None = field(default=None, converter=_tuple, validator=_must_be_texts)
     state_mutations: tuple[StateMutation, ...] | None = field(default=None, converter=_mutations)
-    work_open: bool | None = None
+    work_open: bool | None = field(default=None, validator=_bool_or_none)
     handoff: HandoffFields | None = field(default=None, converter=_handoff)
     curated: CuratedDecision | None = field(default=None, converter=_curated)
     derived: tuple[str, ...] = field(default=(), converter=_strings)
@@ -251,6 +331,19 @@ class Payload:
     def evolve(self, **changes: Any) -> Payload:
         """A copy with the given fields changed."""
         return attrs.evolve(self, **changes)
+
+
+def payload_of(value: object) -> Payload | None:
+    """What a caller gave as the payload, a mapping of field names too. Raises: BadValue naming the field."""
+    if value is None or isinstance(value, Payload):
+        return value
+    if not isinstance(value, Mapping):
+        raise BadValue("payload", _type(value), next_step="Give a Payload, or a mapping of its fields.")
+    known = [a.name for a in attrs.fields(Payload) if a.name != "derived"]
+    for key in value:
+        if key not in known:
+            raise BadValue(str(key), "is not a field of the payload", next_step=f"Fields are: {', '.join(known)}.")
+    return Payload(**value)
 
 
 def _candidates(value: Iterable[FactCandidate]) -> tuple[FactCandidate, ...]:

@@ -87,10 +87,10 @@ def _told(one: Activity, now: datetime) -> str:
 
 def _masked(services: Services, texts: list[str]) -> list[str]:
     """People write secrets into comments, too."""
-    masked = services.gate.masked("\n".join(texts), surface=Surface.REPORT).split("\n") if texts else []
+    masked = services.gate.outgoing("\n".join(texts), surface=Surface.REPORT).split("\n") if texts else []
     if len(masked) == len(texts):
         return masked
-    return [services.gate.masked(text, surface=Surface.REPORT) for text in texts]
+    return [services.gate.outgoing(text, surface=Surface.REPORT) for text in texts]
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 from attrs import frozen
 
-from holdfast.contract import is_open
+from holdfast.contract import is_none, is_open
 from holdfast.models import CuratedDecision, Payload
 from holdfast.plain import one_line
 from holdfast.serde import moment, stamp
@@ -22,7 +22,9 @@ TITLES = {
     "daily": "Daily Summary",
 }
 OTHER_TITLE = "Session Notes"
+LATER_TITLE = "Summary"
 SUMMARY = "### Summary"
+BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
 
 _STAMP = re.compile(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
@@ -47,39 +49,69 @@ def render(
     reason: str,
     at: datetime,
     summary: str = "",
+    before: Iterable[str] = (),
     overrides: Iterable[str] = (),
 ) -> str:
     """One block, beginning with a blank line. All parts of the contract are there, empty ones as ``none``."""
+    text = body(payload, summary, before)
+    return framed(text, block_id=block_id, session=session, reason=reason, at=at, overrides=overrides)
+
+
+def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime, overrides: Iterable[str] = ()) -> str:
+    """A block around a text of :func:`body`."""
     lines = [
         "",
         title(reason, at),
         block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason={comment(reason)} -->",
         "",
-        body(payload, summary),
+        text,
     ]
     lines += [f"\n**Operator override:** {_plain(o)}" for o in overrides]
     return "\n".join(lines) + "\n"
 
 
+def later(flush_id: str, by: str, text: str, *, session: str, at: datetime) -> tuple[str, str]:
+    """Id and block of a summary that came after the block of its flush, from the extractor ``by``."""
+    block_id = f"{flush_id}-{by}"
+    lines = [
+        "",
+        f"## {LATER_TITLE} ({at:%H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=summary -->",
+        "",
+        f"_Of block {flush_id}, by {by}._",
+        "",
+        _escape(text.strip()),
+    ]
+    return block_id, "\n".join(lines) + "\n"
+
+
 #: The questions that a block answers, each with the labels of its lines. Source: R099, R128-R133.
-WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_NEXT, PROOF = (
+WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
     "What happened",
     "What changed",
     "What is blocked",
+    "What is needed from the operator",
     "What should happen next",
     "Where the proof lives",
 )
 
 
-def body(payload: Payload, summary: str = "") -> str:
-    """The text of a block without heading and markers: what a person reads, and what ``on_summary`` gets."""
+def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
+    """The text of a block without heading and markers: what a person reads, and what ``on_summary`` gets.
+
+    ``before`` are lines of payloads that were refused, see :func:`holdfast.stated.beyond`.
+    """
+    carried = [f"- {_plain(line)}" for line in before]
+    needed = [n for n in payload.needs_operator or () if not is_none(n)]
     changes = [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()]
     parts = [
         f"**Objective:** {_plain(payload.objective)}",
         _part(WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
         _part(WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
         _part(WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
+        *([_part(WHAT_IS_NEEDED, ("Needed", "Needed", needed))] if needed else []),
         _part(
             WHAT_NEXT,
             ("Next step", "Next step", (payload.next_step or "",)),
@@ -89,6 +121,8 @@ def body(payload: Payload, summary: str = "") -> str:
         f"Work is {'open' if is_open(payload) else 'closed'}.",
         _curated(payload.curated or CuratedDecision()),
     ]
+    if carried:
+        parts.append("\n".join([BEFORE, "", *carried]))
     if payload.derived:
         parts.append(f"_Derived from the session, not stated by it: {', '.join(payload.derived)}._")
     if summary.strip():
@@ -145,7 +179,7 @@ class Block:
 
     def items(self, *labels: str) -> tuple[str, ...]:
         """The texts of the lines with one of these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
-        Next step, Promised and Artifact."""
+        Needed, Next step, Promised and Artifact."""
         return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
 
 
@@ -169,6 +203,11 @@ def blocks(text: str) -> Iterator[Block]:
             objective=_after(part, "**Objective:** "),
             lines=tuple(_lines(part)),
         )
+
+
+def block_ids(text: str) -> list[str]:
+    """The ids of the blocks of a note or a trail, in order, without reading the blocks."""
+    return _MARK.findall(text)
 
 
 def _after(text: str, label: str) -> str:

@@ -22,6 +22,7 @@ from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
+from holdfast.losses import FORGOTTEN, note_forgotten
 from holdfast.serde import moment
 from holdfast.storage import Capability
 
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 #: What a purge keeps for itself, without content; the key of the placeholders, which is no content either.
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
-_OWN: Final = frozenset({".gitignore", TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, "redaction.key"})
+_OWN: Final = frozenset({".gitignore", TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, "redaction.key", FORGOTTEN})
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: So long a session that is being flushed is waited for, in seconds.
@@ -185,6 +186,7 @@ class Walk:
             self.foreign.append(name)
             return
         if not self.dry_run:
+            self._forget(name)
             if new is None:
                 services.store.backend.delete(name)
             else:
@@ -193,11 +195,16 @@ class Walk:
                 )
         self._note("documents", name, removed=new is None)
 
+    def _forget(self, name: str) -> None:
+        if not self.edit.session("", None):  # else all receipts go, too
+            note_forgotten(self.services, name)
+
     def _unreadable(self, surface: Surface | None, name: str) -> None:
         """A document that the store cannot read goes, or its bytes are edited where it is a file. Raises: Corrupt."""
         backend = self.services.store.backend
         if self.edit.document(surface, name, "") is None:
             if not self.dry_run:
+                self._forget(name)
                 backend.delete(name)
             self._note("documents", name, removed=True)
         elif Capability.LOCAL_FILES in backend.capabilities:

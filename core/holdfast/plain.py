@@ -1,8 +1,79 @@
-"""A caller's text where a line of ours has to hold it."""
+"""Text of others where it could do harm: on a line of ours, and on a terminal."""
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+
+#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji are spelt with them, and they reorder nothing.
+JOINERS = "\u200c\u200d"
+#: Letters and marks that count as printable and show nothing.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
 def one_line(text: str) -> str:
     """``text`` on one line and without the beginning of a comment: nothing said may look like a marker."""
     return " ".join(text.split()).replace("<!--", "&lt;!--")
+
+
+def printable(text: str) -> str:
+    """``text`` as a terminal may be given it: printable characters, line ends and tabs.
+
+    Everything else becomes a visible escape like ``\\x1b``, ``\\u202e`` or ``\\U000e0041``: control characters (C0,
+    DEL, C1), bidirectional and other invisible format characters, line and paragraph separators, lone surrogates,
+    private use. Joiners stay between two characters beyond ASCII. ``\\r\\n`` is a line end.
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    text = text.translate(_SHOWN)
+    if JOINERS[0] in text or JOINERS[1] in text:
+        import re
+
+        other = rf"[^\x00-\x7f{JOINERS}]"
+        text = re.sub(rf"(?<!{other})[{JOINERS}]|[{JOINERS}](?!{other})", _escaped, text)
+    return text
+
+
+def in_one_line(text: str) -> str:
+    """:func:`printable`, with line ends and tabs as blanks: no text can begin a line of its own."""
+    return text if text.isprintable() and _BLANK.isdisjoint(text) else printable(text).translate(_BLANKS)
+
+
+def json_safe(text: str) -> str:
+    """``text``, which is JSON, with everything that is not printable escaped by JSON's own rules."""
+    return text if text.isascii() and text.isprintable() else text.translate(_IN_JSON)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+class _Shown(dict[int, str]):
+    """Filled as characters come up."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        harmless = (char.isprintable() and char not in _BLANK) or char in "\n\t" or char in JOINERS
+        if not harmless and char.isspace() and code not in (0x85, 0x2028, 0x2029) and code > 0x9F:
+            harmless = True  # blanks of other widths
+        form = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+        self[code] = char if harmless else form
+        return self[code]
+
+
+class _InJson(dict[int, str]):
+    """Filled as characters come up. The line ends of JSON's layout stay; those in texts are escaped already."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        pair = char.encode("utf-16-be", "surrogatepass")
+        form = "".join(f"\\u{pair[at : at + 2].hex()}" for at in range(0, len(pair), 2))
+        self[code] = char if (char.isprintable() and char not in _BLANK) or char == "\n" else form
+        return self[code]
+
+
+_SHOWN, _IN_JSON = _Shown(), _InJson()
+_BLANKS = {ord("\n"): " ", ord("\t"): " "}

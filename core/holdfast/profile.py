@@ -15,6 +15,7 @@ import attrs
 from holdfast.errors import BadValue
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
+from holdfast.markdown import BOM
 from holdfast.models import Profile
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ def parse(text: str) -> Profile:
 def load(services: Services) -> Profile:
     """The stored profile, empty when there is none. Raises: Corrupt, Unavailable."""
     document = services.store.read(services.layout.name(Surface.PROFILE))
+    return parse(document.text) if document else _NOTHING
+
+
+def recalled(services: Services) -> Profile:
+    """The profile as it may leave the store: masked, and empty when it came with a clone that is not trusted. Raises:
+    Corrupt, Unavailable; PluginError."""
+    document = services.recalled(services.layout.name(Surface.PROFILE))
     return parse(document.text) if document else _NOTHING
 
 
@@ -167,6 +175,7 @@ def _sections(text: str) -> list[tuple[str, str, str | None]]:
 
 def _heading(line: str) -> str | None:
     """The field that a heading opens, ``""`` for other headings of level 1 or 2, None for any other line."""
+    line = line.removeprefix(BOM)
     match = _HEADING.fullmatch(line) if "#" in line[:4] else None
     if match is None or len(match[1]) > 2:
         return None

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from holdfast import durable, private, settings
+from holdfast import durable, inforce, private, settings, trust
 from holdfast.effective import HEADER
 from holdfast.errors import Refused
+
+if TYPE_CHECKING:
+    from holdfast.layout import Layout
 
 
 @frozen(kw_only=True)
 class Done:
-    """``made`` and ``kept`` name what was made and what was there already, relative to ``root``."""
+    """``made`` and ``kept`` name what was made and what was there already, relative to ``root``. ``notices`` are a
+    sentence and its next step for each thing that came with the project and needs the user's trust."""
 
     root: str
     made: tuple[str, ...]
     kept: tuple[str, ...]
+    notices: tuple[tuple[str, str], ...] = ()
 
 
 def place(named: str | None) -> str:
@@ -56,6 +61,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     config_from(wanted, "What you asked for")
     made, kept = [], []
     existing = settings.config_file(root)
+    notices = vouch(root) if existing is not None else ()
     if existing is None:
         settled: Mapping[str, Any] = wanted
         body = ("\n" + tomli_w.dumps(wanted)) if wanted else ""
@@ -65,9 +71,10 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
             durable.make_private_dir(os.path.dirname(path))
         durable.replace(path, (HEADER + body).encode("utf-8"), mode=0o644)
         made.append(name)
+        notices = vouch(root)
     else:
-        settled = settings.raw(root)[0]
         settings.load(root)  # an invalid file is said to be so, not built upon
+        settled = inforce.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
     folder = settings.state_folder(settled)
@@ -75,7 +82,50 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     there = os.path.isdir(state) and private.ignores_itself(state)
     private.make(state)
     (kept if there else made).append(folder + "/")
-    return Done(root=root, made=tuple(made), kept=tuple(kept))
+    return Done(root=root, made=tuple(made), kept=tuple(kept), notices=notices)
+
+
+def vouch(root: str) -> tuple[tuple[str, str], ...]:
+    """Record that the user set this project up, so that its memory is trusted.
+
+    A clone that holds documents already was set up by another hand: then nothing is recorded. Returns a sentence and
+    its next step for each thing that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable.
+    """
+    found = inforce.resolve(root)
+    notices = inforce.notices(found)
+    before = trust.record_of(root)
+    if before is not None and before.memory:
+        return tuple(notices)
+    if not found.foreign and not (_is_in_repository(root) and _has_documents(root, settings.structured(found).layout)):
+        trust.record(root, memory=True)
+        return tuple(notices)
+    step = "Run `holdfast trust` to let what other machines wrote reach your agents."
+    return (*notices, ("This project holds stored memory already, and you have not trusted it.", step))
+
+
+def _is_in_repository(root: str) -> bool:
+    folder = root
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return False
+        folder = parent
+    return True
+
+
+def _has_documents(root: str, layout: Layout) -> bool:
+    """Whether any file is where the layout keeps documents and facts; the private folder does not count."""
+    store = os.path.join(root, *layout.base.path.split("/"))
+    state = os.path.join(root, *settings.STATE_FOLDERS[layout.preset].split("/"))
+    for prefix in (*layout.prefixes(), layout.facts):
+        place = os.path.join(store, *prefix.split("/"))
+        if os.path.isfile(place) or os.path.islink(place):
+            return True
+        for folder, folders, files in os.walk(place):
+            folders[:] = [name for name in folders if os.path.join(folder, name) != state]
+            if any(name not in (".gitignore", "holdfast.toml") for name in files):
+                return True
+    return False
 
 
 def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None:

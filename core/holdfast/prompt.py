@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 
-from holdfast import profile, recall
+from holdfast import profile, provenance, recall
 from holdfast.errors import BadValue, Refused
 from holdfast.layout import Surface
 from holdfast.storage import FactOrder
@@ -55,18 +55,22 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     """The block, at most ``max_tokens`` by ``count``. Costs what it prints, not what is stored.
 
     ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. What is read passes the
-    gate again: a rule that is newer than a fact holds for it too, and a fact that would now be refused is left out.
+    gate again: a rule that is newer than a fact holds for it too, and a fact that would now be refused is left out. So
+    is memory that came with a clone, unless the user trusts it.
     Raises: BadValue for a negative budget; PluginError when a validator is broken; Corrupt, Unavailable.
     """
     if not isinstance(max_tokens, int):
         raise BadValue("max_tokens", "is not a whole number")
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
-    head = _admitted(services, _profile_text(profile.load(services)))
+    withheld = services.store.is_withheld(provenance.FACTS)
+    if withheld and services.store.backend.count_facts() > 0:
+        logger.warning("the facts are left out of the prompt: they came with a clone that is not trusted")
+    head = _admitted(services, _profile_text(profile.recalled(services)))
     limit = min(max_tokens // _LINE_TOKENS + _SPARE, sys.maxsize)
     while True:
         # A listing of a known length costs the store one look; one that was too short is read again, longer.
-        facts = iter(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
+        facts = iter(()) if withheld else iter(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
         if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
             if block.left_out and not block.lines:

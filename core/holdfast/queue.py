@@ -41,7 +41,8 @@ def _turns(value: Iterable[Turn]) -> tuple[Turn, ...]:
 
 @frozen(kw_only=True)
 class Waiting:
-    """Turns, already redacted, and the plugins that have yet to read them (empty: all)."""
+    """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
+    flush that covered them, empty when they come from elsewhere: then their summary belongs to no session."""
 
     id: str
     since: datetime
@@ -51,6 +52,7 @@ class Waiting:
     source: str
     plugins: tuple[str, ...]
     turns: tuple[Turn, ...] = field(converter=_turns)
+    flush: str = ""
 
 
 def _names(value: Iterable[str]) -> tuple[str, ...]:
@@ -87,7 +89,14 @@ class Queue:
         self.given_up: list[GivenUp] = []
 
     def put(
-        self, turns: Sequence[Turn], plugins: Collection[str], *, error: str, source: str, now: datetime
+        self,
+        turns: Sequence[Turn],
+        plugins: Collection[str],
+        *,
+        error: str,
+        source: str,
+        now: datetime,
+        flush: str = "",
     ) -> Waiting | None:
         """Let ``turns`` wait for ``plugins``. After a failed attempt (there is an ``error``) the next one is due after
         the backoff, else at once. None when the rules allow no further attempt: then they are given up."""
@@ -102,6 +111,7 @@ class Queue:
             source=source,
             plugins=tuple(sorted(plugins)),
             turns=tuple(turns),
+            flush=flush,
         )
         spent = self._spent(item, now) if error else ""
         with self._locked():
@@ -122,10 +132,16 @@ class Queue:
         return self._read()
 
     def claim(
-        self, now: datetime, *, limit: int, but: Collection[str] = (), even_if_not_due: bool = False
+        self,
+        now: datetime,
+        *,
+        limit: int,
+        first: Collection[str] = (),
+        but: Collection[str] = (),
+        even_if_not_due: bool = False,
     ) -> list[Waiting]:
-        """Up to ``limit`` items that are due, oldest first, now counted as tried once more. None that waits for a
-        plugin in ``but``. Items that have waited too long are given up."""
+        """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
+        once more. None that waits for a plugin in ``but``. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
         if not os.path.exists(self._path):
             return []
@@ -136,7 +152,10 @@ class Queue:
             for item in self._read():
                 if self._waited(item, now):
                     late.append(item)
-                elif (even_if_not_due or item.due <= now) and len(taken) < limit and not {*but} & {*item.plugins}:
+                elif (even_if_not_due or item.due <= now) and (
+                    item.id in first or (limit > 0 and not {*but} & {*item.plugins})
+                ):
+                    limit -= item.id not in first
                     item = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
                     taken.append(item)
                     kept.append(item)
@@ -181,7 +200,8 @@ class Queue:
         return self._too_long if self._waited(item, now) else ""
 
     def _waited(self, item: Waiting, now: datetime) -> bool:
-        return now - item.since > timedelta(hours=self._rules.max_wait_hours)
+        """Whether it has waited too long. An item that was never tried has not: no model was asked yet."""
+        return item.attempts > 0 and now - item.since > timedelta(hours=self._rules.max_wait_hours)
 
     @property
     def _too_long(self) -> str:

@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
+#: Inserted into the tag's name wherever fenced text holds that name, so that the text cannot hold the tag.
+MARK = "[quoted]"
+
 _TAG = re.compile(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
+#: In folded text: everything between two letters or digits is noise that a lenient reader may skip.
+_NOISE = r"[^a-z0-9\x01]*+"
+_QUOTED = rf"(?:{re.escape(MARK)}|[^a-z0-9\x01])*+"
+_NAME = re.compile(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
+#: A ``<`` that some reader takes for the beginning of a tag, comment or instruction; and an entity that says so.
+_TAG_START = re.compile(r"<(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
+_ESCAPED = re.compile(r"&(amp;)*+lt;")
+_ENTITY = re.compile(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
+#: Letters of other scripts that look like one of the name's letters. Source: Unicode TR39, confusables.
+_LOOK_ALIKE = dict(zip("асԁеӏмоуүгοαԛе", "acdelmoyyroaqe", strict=True))
 
 
 def fence(text: str) -> str:
@@ -21,13 +34,81 @@ def fence(text: str) -> str:
     return f"{OPEN}\n{defuse(text)}\n{CLOSE}"
 
 
+def fence_parts(parts: Iterable[tuple[str, str]]) -> str:
+    """Documents, as (name, text), between one pair of tags, each defused and after its name."""
+    return "\n".join((OPEN, "\n\n".join(f"{heading(name)}{defuse(text.strip())}" for name, text in parts), CLOSE))
+
+
+def heading(name: str) -> str:
+    """The line before a document's text between the tags."""
+    return f"<!-- {defuse(name)} -->\n"
+
+
 def defuse(text: str) -> str:
-    """``text`` with the ``<`` of every such tag in it as an entity."""
-    return _TAG.sub(lambda tag: f"&lt;{tag[0][1:]}", text)
+    """``text`` as it may be put between the tags; :func:`original` undoes it.
+
+    The tag's name does not occur in the result, however a reader spells it: in another case or width, with blanks,
+    invisible characters or line ends in it, in entities. So no text holds the tag, whatever it uses as brackets. And no
+    ``<`` in it begins a tag, comment or instruction of any other name, which could close what a client puts around us.
+    """
+    if "<" in text or "&" in text:
+        text = _TAG_START.sub(lambda found: "&lt;" if found[0] == "<" else "&amp;", text)
+    return _without_name(text)
+
+
+def original(text: str) -> str:
+    """The text that :func:`defuse` made ``text`` of."""
+    ends = [found.end(1) for found in _NAME.finditer(_folded(text))]
+    for end in reversed(ends):
+        text = text[:end] + text[end:].removeprefix(MARK)
+    return _ESCAPED.sub(lambda found: found[0].replace("amp;", "", 1) if found[1] else "<", text)
+
+
+def _without_name(text: str) -> str:
+    ends = [found.end(1) for found in _NAME.finditer(_folded(text))]
+    if not ends:
+        return text
+    starts = [0, *ends]
+    return MARK.join(text[start:end] for start, end in zip(starts, [*ends, len(text)], strict=True))
+
+
+def _folded(text: str) -> str:
+    """``text`` in lower case, as long as before: each character, and each entity at its first place, as the plain
+    letter or digit that a lenient reader takes it for; U+0001 for letters of no use to the tag's name."""
+    if "&" in text:
+        text = _ENTITY.sub(_decoded, text)
+    return text.translate(_FOLDS)
+
+
+def _decoded(entity: re.Match[str]) -> str:
+    import html
+
+    plain = html.unescape(html.unescape(re.sub("(?i)^&(amp;)+", "&", entity[0])).removesuffix(";"))
+    return plain.ljust(len(entity[0]), "\0") if len(plain) == 1 else entity[0]
+
+
+class _Folds(dict[int, str]):
+    """Filled as characters come up."""
+
+    def __missing__(self, code: int) -> str:
+        import unicodedata
+
+        char = chr(code)
+        base = "".join(c for c in unicodedata.normalize("NFKD", char) if not unicodedata.combining(c)).casefold()
+        base = _LOOK_ALIKE.get(base, base)
+        if len(base) != 1 or not base.isascii():
+            base = "\x01" if unicodedata.category(char)[0] in "LN" else "\0"
+        self[code] = base
+        return base
+
+
+_FOLDS = _Folds()
 
 
 def escape(text: str) -> str:
-    """``text`` with ``<``, ``>`` and ``&`` as entities. Source: reading A18."""
+    """``text`` without the tag's name, see :func:`defuse`, and with ``<``, ``>`` and ``&`` as entities. Source: reading
+    A18."""
+    text = _without_name(text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -80,11 +80,13 @@ def report(services: Services, *, days: int = 1) -> Report:
     today = services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
+    needed: dict[str, list[Line]] = {}  # by session: the newest word on it counts
     for day in window:
-        _from_note(services, services.layout.name(Surface.DAILY, day), found)
+        _from_note(services, services.layout.name(Surface.DAILY, day), found, needed)
         _from_trail(services, services.layout.name(Surface.TRAIL, day), found)
     _from_automation(services, window, found)
-    _from_handoff(services, found)
+    _from_handoff(services, found, needed)
+    found["What is needed from you"] += [line for lines in needed.values() for line in lines]
     for marker in safety.all_unsafe(services.state):
         found["What is needed from you"].append(
             Line(
@@ -95,18 +97,26 @@ def report(services: Services, *, days: int = 1) -> Report:
     return Report(
         first_day=window[0],
         last_day=today,
-        sections={name: tuple(dict.fromkeys(lines)) for name, lines in found.items()},
+        sections={name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in found.items()},
     )
 
 
-def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> None:
-    document = services.store.read(name)
+def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
+    texts = services.gate.outgoing_all([line.text for line in lines], surface=Surface.REPORT)
+    return [Line(text=text, pointer=line.pointer) for text, line in zip(texts, lines, strict=True)]
+
+
+def _from_note(services: Services, name: str, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
     for block in notes.blocks(document.text):
         pointer = f"{where}, {block.title}"
+        if not block.objective:
+            continue  # a summary that came later: its flush has a block of its own
         found["What happened"].append(Line(text=block.objective, pointer=pointer))
+        needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
         for target, labels in (
             ("What happened", ("Fact",)),
             ("What changed", ("Decision",)),
@@ -117,7 +127,7 @@ def _from_note(services: Services, name: str, found: dict[str, list[Line]]) -> N
 
 
 def _from_trail(services: Services, name: str, found: dict[str, list[Line]]) -> None:
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
@@ -132,7 +142,7 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
         prefix = services.layout.prefix(surface)
         for name in services.store.backend.names(prefix):
             if any(day in name for day in days):
-                document = services.store.read(name)
+                document = services.recalled(name)
                 first = next(
                     (line.strip("# ") for line in (document.text if document else "").splitlines() if line.strip()), ""
                 )
@@ -153,9 +163,9 @@ def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
         )
 
 
-def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:
+def _from_handoff(services: Services, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
     name = services.layout.name(Surface.HANDOFF)
-    document = services.store.read(name)
+    document = services.recalled(name)
     if document is None:
         return
     where = services.store.backend.where(name)
@@ -167,4 +177,6 @@ def _from_handoff(services: Services, found: dict[str, list[Line]]) -> None:
         found["What is needed from you"] += [
             Line(text=f"Promised: {f}", pointer=where) for f in work.follow_ups if f.casefold() != "none"
         ]
-        found["What is needed from you"] += [Line(text=f"Unblock: {b}", pointer=where) for b in blocked]
+        asked = [n for n in work.needs_operator if n.casefold() != "none"]
+        if not work.short or asked:
+            needed[notes.comment(work.session)] = [Line(text=n, pointer=where) for n in asked]

@@ -20,6 +20,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.forgetting import day_of
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
+from holdfast.losses import note_forgotten
 from holdfast.places import Walk, last_said
 from holdfast.safety import State
 from holdfast.serde import moment
@@ -138,7 +139,15 @@ class _Job:
         document = services.store.read(services.layout.name(Surface.HANDOFF))
         for work in handoff.parse(document.text) if document else ():
             if work.is_open:
-                named = (work.note, work.next_action, work.blocker, *work.artifacts, *work.facts, *work.follow_ups)
+                named = (
+                    work.note,
+                    work.next_action,
+                    work.blocker,
+                    *work.artifacts,
+                    *work.facts,
+                    *work.follow_ups,
+                    *work.needs_operator,
+                )
                 self.pointers[work.session] = "\n".join(named)
 
     def _document(self, surface: Surface, name: str, days: int) -> None:
@@ -155,6 +164,7 @@ class _Job:
             self.kept.append(Left(name=name, why=why))
             return
         if not self.dry_run:
+            note_forgotten(services, name)
             try:
                 services.store.backend.delete(name)
             except NotFound:

@@ -12,20 +12,30 @@
 
 The marker also carries the flush that has begun (its id, instant, complete payload), so that the next try is the
 same flush and completes what is missing instead of writing a second block.
+
+And it carries every payload that was stated and refused, from before anything else is done with it: at first only its
+digest, then, where the gate admits it, the redacted payload. The marker goes only when each of them is settled: stored
+whole, replaced by a payload stated later, or overridden by an operator.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shlex
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import Any
 
-from attrs import evolve, field, fields, frozen
+from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast import durable, private
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.journal import file_stem
+
+logger = logging.getLogger(__name__)
 
 
 class State(StrEnum):
@@ -35,10 +45,28 @@ class State(StrEnum):
 
 
 @frozen(kw_only=True)
+class Stated:
+    """A payload that was stated and is not stored. ``digest`` is that of its JSON; ``payload`` holds the redacted
+    fields, or is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true
+    once an operator overrode it."""
+
+    digest: str
+    at: str
+    payload: dict[str, Any] | None = field(default=None, repr=False)
+    why: str = ""
+    waived: bool = False
+
+
+def _all_stated(value: Iterable[Stated]) -> tuple[Stated, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
 class Marker:
     """Why a session is UNSAFE. ``key`` identifies what was to be flushed; ``pending`` is that flush, redacted.
 
     ``blocked`` counts the times that strict policy said no; ``attempts`` all tries; ``at`` is ISO-8601.
+    ``stated`` are the payloads that stand between the session and SAFE, oldest first.
     """
 
     session: str
@@ -51,6 +79,15 @@ class Marker:
     blocked: int = 0
     key: str = ""
     pending: dict[str, Any] | None = field(default=None, repr=False)
+    stated: tuple[Stated, ...] = field(default=(), converter=_all_stated)
+
+    @property
+    def way_out(self) -> str:
+        """The next step, and how to look again: the reason is that of the last flush, and may be gone by now."""
+        if "holdfast flush" in self.next_step:
+            return self.next_step
+        again = f"`holdfast flush --session {shlex.quote(self.session)}` tries again, and shows what is wrong by then."
+        return f"{self.next_step} {again}".lstrip()
 
 
 def path_of(state: str, session_id: str) -> str:
@@ -62,12 +99,39 @@ def read(state: str, session_id: str) -> Marker | None:
     return _load(path_of(state, session_id), session_id)
 
 
-def begin(state: str, marker: Marker) -> None:
-    """Write the marker, durably. Raises: Unavailable; then the flush must not start."""
-    path = path_of(state, marker.session)
+def begin(state: str, marker: Marker) -> Marker:
+    """Write the marker, durably, and return it: with the payloads that others have stated meanwhile.
+
+    Raises: Unavailable; then the flush must not start.
+    """
     private.make(state, "unsafe")
+    with _changing(state, marker.session):
+        there = read(state, marker.session)
+        known = {one.digest for one in marker.stated}
+        others = [one for one in (there.stated if there else ()) if one.digest not in known]
+        marker = evolve(marker, stated=(*others, *marker.stated))
+        _write(state, marker)
+    return marker
+
+
+def _write(state: str, marker: Marker) -> None:
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
-    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
+    record["stated"] = [asdict(one) for one in marker.stated]
+    durable.replace(path_of(state, marker.session), json.dumps(record, ensure_ascii=False).encode("utf-8"))
+
+
+@contextmanager
+def _changing(state: str, session_id: str) -> Iterator[None]:
+    """Hold the lock of the session's journal, which no code holds while it changes a marker: one process that cannot
+    begin to flush must not lose its payload to another that just succeeds. Without the lock the marker is written all
+    the same, since refusing to say UNSAFE helps nobody."""
+    with ExitStack() as held:
+        try:
+            private.make(state, "sessions")
+            held.enter_context(durable.lock(os.path.join(state, "sessions", f"{file_stem(session_id)}.lock")))
+        except Unavailable as error:
+            logger.warning("a marker is changed without its lock: %s", error.message)
+        yield
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
@@ -75,13 +139,34 @@ def failed(state: str, marker: Marker, *, error: str, next_step: str, target: st
     marker = evolve(
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
-    begin(state, marker)
-    return marker
+    return begin(state, marker)
 
 
-def clear(state: str, session_id: str) -> None:
-    """Remove the marker, durably. Raises: Unavailable; the session then stays UNSAFE, which is the safe side."""
-    durable.remove(path_of(state, session_id))
+def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
+    """Remove the marker, durably, unless it holds a stated payload whose digest is not in ``settled``.
+
+    Raises: Unavailable; the session then stays UNSAFE, which is the safe side.
+    """
+    if read(state, session_id) is None:
+        return
+    with _changing(state, session_id):
+        marker = read(state, session_id)
+        left = [one for one in (marker.stated if marker else ()) if one.digest not in settled]
+        if marker is None or not left:
+            durable.remove(path_of(state, session_id))
+        else:
+            error = "A payload that another process stated meanwhile was refused."
+            _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
+
+
+def waive(state: str, session_id: str) -> None:
+    """Let no stated payload stand in the way any more: an operator overrode them. Raises: Unavailable."""
+    if read(state, session_id) is None:
+        return
+    with _changing(state, session_id):
+        marker = read(state, session_id)
+        if marker is not None and not all(one.waived for one in marker.stated):
+            _write(state, evolve(marker, stated=[evolve(one, waived=True) for one in marker.stated]))
 
 
 def all_unsafe(state: str) -> list[Marker]:

@@ -20,8 +20,9 @@ from cattrs.errors import (
     IterableValidationError,
 )
 
+from holdfast import keyless
 from holdfast.config import Config, PluginConfig, StorageConfig
-from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
 
 T = TypeVar("T")
@@ -172,13 +173,25 @@ def problems(error: BaseException, path: str = "") -> list[str]:
             lines += problems(inner, path)
         return lines
     if isinstance(error, ForbiddenExtraKeysError):
-        return [f"{path + '.' if path else ''}{key}: unknown key" for key in sorted(error.extra_fields)]
+        known = [a.name for a in attrs.fields(error.cl)] if attrs.has(error.cl) else []
+        keys = sorted(error.extra_fields)
+        return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
+    if isinstance(error, BadValue):
+        told = error.message.removesuffix(".")
+        return [f"{path.removesuffix(error.field).removesuffix('.')}: {told}" if path and path != error.field else told]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__
     if isinstance(error, KeyError):
         return [f"{path or text}: missing"]
     return [f"{path}: {text}" if path else text]
+
+
+def _meant(key: str, known: list[str]) -> str:
+    from holdfast.options import nearest
+
+    near = nearest(key, known)
+    return f" (did you mean `{near}`?)" if near else ""
 
 
 def structure(
@@ -210,6 +223,7 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
+    keyless.check(data)
     return structure(data, Config, what=source)
 
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
 from holdfast import capture, paths, recall, safety
-from holdfast.errors import Conflict, FlushRefused
+from holdfast.errors import Conflict, FlushRefused, NothingToFlush, Unavailable
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
-from holdfast.safety import State
+from holdfast.safety import State, Stated
 from holdfast.serde import moment, receipt_from, stamp, unstructure
+from holdfast.summaries import Summaries
 
 if TYPE_CHECKING:
     from holdfast.mirror import Mirror
     from holdfast.services import Services
 
+logger = logging.getLogger(__name__)
+
 OnSummary = Callable[[str], object]
+Given: TypeAlias = "Payload | Mapping[str, Any] | None"
 
 
 class Session:
@@ -35,10 +40,13 @@ class Session:
 
     def __init__(self, services: Services, session_id: str) -> None:
         self._services = services
-        self.id = session_id
-        self.journal = Journal(services.state, session_id)
+        #: As it is stored: a secret in it is masked.
+        self.id = services.gate.identifier(session_id)
+        self.journal = Journal(services.state, self.id)
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
+        #: Payloads that were stated then, which only this object knows, too.
+        self.unwritten: list[Stated] = []
         self._mirror: Mirror | None = None
         self._lock = threading.RLock()  # over what follows; never held while a hook runs
         self._begin()
@@ -46,12 +54,12 @@ class Session:
 
     def _begin(self) -> None:
         """As a session is before anything was read."""
-        #: What has been summarised and dropped so far, oldest first.
-        self.summary = ""
         self.provider = ""
         self.branch = ""
         self.ended = False
         self.last_receipt: Receipt | None = None
+        #: The flush that gave the last receipt, so that it can be written again: see :class:`holdfast.proof.Flushed`.
+        self.last_flush: dict[str, Any] | None = None
         self.override_reason = ""
         self._first_line = b""  # of the journal that was read
         self._log: list[tuple[int, Message]] = []  # what is in context or not yet flushed, with its offset
@@ -60,7 +68,8 @@ class Session:
         self._kept_from = 0
         self._read_to = 0
         self._last_message = -1
-        self._new_summaries: list[str] = []  # of flushes whose messages are still in context
+        self._summarised_to = 0  # summaries that begin before this offset are of messages that were dropped
+        self._summaries: Summaries | None = None  # read when somebody asks
         self._unrecorded: list[str] = []  # overrides that no daily note tells of yet
 
     # what is in it
@@ -74,6 +83,16 @@ class Session:
     def unflushed(self) -> list[Message]:
         """The messages that no flush covers yet, oldest first."""
         return [m for offset, m in self._log if offset >= self._flushed_to]
+
+    @property
+    def summary(self) -> str:
+        """The running summary: what was summarised and dropped so far, oldest first. Raises: Unavailable."""
+        with self._lock:
+            if self._summaries is None:
+                self._summaries = Summaries()
+                for entry in self.journal.summaries(self._read_to):
+                    self._summaries.take(entry)
+            return self._summaries.text(self._summarised_to)
 
     @property
     def token_usage(self) -> int:
@@ -154,32 +173,40 @@ class Session:
     # the flush gate
 
     def flush(
-        self, payload: Payload | None = None, *, reason: str = "manual", on_summary: OnSummary | None = None
+        self,
+        payload: Given = None,
+        *,
+        reason: str = "manual",
+        on_summary: OnSummary | None = None,
     ) -> Receipt:
         """Make the session durable, verify it by reading back, and return the receipt.
 
-        Without ``payload`` the fields are derived from what was said. ``on_summary`` is called once, with the text of
-        the daily block, after everything is on disk. A flush that changes nothing returns the earlier receipt.
-        Raises: FlushRefused; the session is then UNSAFE.
+        ``payload`` is a Payload or a mapping of its fields; without it the fields are derived from what was said. A
+        payload that was refused stands in the way until one succeeds. ``on_summary`` is called once, with the text of
+        the daily block and what a model added to it, after everything is on disk. A flush that changes nothing returns
+        the earlier receipt, after checking that what it proves is still stored.
+        Raises: BadValue for a payload with a wrong value, before anything begins; NothingToFlush for an empty session
+        without a payload; FlushRefused; the session is then UNSAFE.
         """
         from holdfast.flush import flush
 
         return flush(self._services, self, payload, reason=reason, on_summary=on_summary)
 
     def pass_gate(
-        self, payload: Payload | None = None, reason: str = "compaction", on_summary: OnSummary | None = None
+        self, payload: Given = None, reason: str = "compaction", on_summary: OnSummary | None = None
     ) -> Receipt | None:
         """Return when whoever holds the context may drop it: everything in it is durable and verified.
 
         None when there is nothing to flush at all. A failed flush lets nothing pass but an operator's override, which
         is used up by it; the receipt then has no flush id and tells it in ``overridden``. Drops nothing itself:
-        ``compact``, ``trim`` and ``end`` do. Raises: FlushRefused.
+        ``compact``, ``trim`` and ``end`` do. Raises: FlushRefused; BadValue.
         """
         if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
             return None
         try:
-            receipt = self.flush(payload, reason=reason, on_summary=on_summary)
-            return receipt if receipt.flush_id else None
+            return self.flush(payload, reason=reason, on_summary=on_summary)
+        except NothingToFlush:
+            return None
         except FlushRefused as refused:
             overridden = self.use_override()
             if not overridden:
@@ -196,7 +223,7 @@ class Session:
     def compact(
         self,
         keep_last: int | None = None,
-        payload: Payload | None = None,
+        payload: Given = None,
         *,
         reason: str = "compaction",
         on_summary: OnSummary | None = None,
@@ -216,9 +243,7 @@ class Session:
             start -= 1
         return self._drop(start, receipt)
 
-    def trim(
-        self, max_tokens: int, payload: Payload | None = None, *, on_summary: OnSummary | None = None
-    ) -> list[Message]:
+    def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
         """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``,
         but a tool result whose call has to go goes with it."""
         if max_tokens < 0:
@@ -235,7 +260,7 @@ class Session:
             start += 1
         return self._drop(start, receipt)
 
-    def end(self, payload: Payload | None = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
+    def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
         """Flush, drop everything and close the session; None when it holds nothing that could be flushed.
 
         A later ``add`` opens it again. Raises: FlushRefused; the session then stays open.
@@ -249,14 +274,14 @@ class Session:
         return receipt
 
     def switch_provider(
-        self, provider: str, payload: Payload | None = None, *, on_summary: OnSummary | None = None
+        self, provider: str, payload: Given = None, *, on_summary: OnSummary | None = None
     ) -> Receipt | None:
         """Flush before another model or provider goes on with the context. Raises: FlushRefused."""
         receipt = self.pass_gate(payload, "switch", on_summary)
         self._append({"kind": "provider", "name": provider})
         return receipt
 
-    def hand_over(self, to: str, payload: Payload | None = None, *, on_summary: OnSummary | None = None) -> Receipt:
+    def hand_over(self, to: str, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt:
         """Flush for another agent, ``to``, which is named in the handoff. Raises: FlushRefused."""
         from holdfast.flush import flush
 
@@ -329,18 +354,17 @@ class Session:
         with self._lock:
             return self.unflushed, self._read_to, self._last_message
 
-    def record_flush(self, receipt: Receipt, summary: str, upto: int) -> None:
+    def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: dict[str, Any]) -> None:
         """Mark everything said before offset ``upto`` as flushed: what was added since then is not in the note.
 
-        Called by the flush pipeline, once all is verified.
+        ``flushed`` is what :attr:`last_flush` becomes; ``summary`` the record of :func:`holdfast.summaries.record`, or
+        empty. Called by the flush pipeline, once all is verified.
         """
         with self._lock:
-            if summary:
-                self._new_summaries.append(summary)
             self._unrecorded, self.override_reason = [], ""
             self._flushed_to = upto
-            self.last_receipt = receipt
-            self._checkpoint()
+            self.last_receipt, self.last_flush = receipt, flushed
+            self._checkpoint(*([summary] if summary else []))
 
     def _load(self) -> None:
         self._first_line = self.journal.first_line()
@@ -357,10 +381,10 @@ class Session:
             self._apply(checkpoint)
         self.catch_up()
 
-    def _append(self, record: dict[str, Any], *, first_line: bytes = b"") -> Entry:
+    def _append(self, *records: dict[str, Any], first_line: bytes = b"") -> Entry:
         with self._lock:
             try:
-                entry = self.journal.append(record, first_line=first_line)[0]
+                entry = self.journal.append(*records, first_line=first_line)[-1]
             except Conflict:
                 self.catch_up()
                 raise
@@ -381,10 +405,12 @@ class Session:
             self.override_reason = record["reason"]
         elif kind == "checkpoint":
             self._kept_from, self._flushed_to = record["kept_from"], record["flushed_to"]
-            self.summary, self.provider = record["summary"], record["provider"]
+            self.provider = record["provider"]
             self.branch = record["branch"]
             self._last_message = max(self._last_message, record["last_message"])
-            self._new_summaries = list(record["new_summaries"])
+            # Before 1.1 each checkpoint repeated the summary itself: what it called new counts as told after it.
+            self._summarised_to = record.get("summarised_to", entry.start)
+            self.last_flush = record.get("flush")
             self._unrecorded = list(record["unrecorded"])
             self.override_reason = record["override"]
             self.last_receipt = receipt_from(record["receipt"]) if record["receipt"] else None
@@ -392,6 +418,8 @@ class Session:
             self._log = [item for item in self._log if item[0] >= first]
             # Another process may have added a message just before this line was written.
             self.ended = record["ended"] and self._last_message == record["last_message"]
+        if self._summaries is not None and kind in ("summary", "checkpoint"):
+            self._summaries.take(entry)
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
@@ -412,6 +440,11 @@ class Session:
         if reason:
             self._unrecorded.append(reason)
             self._checkpoint()
+            self.unwritten = [attrs.evolve(one, waived=True) for one in self.unwritten]
+            try:
+                safety.waive(self._services.state, self.id)
+            except Unavailable as error:  # it only stands in the way for longer
+                logger.warning("an override could not be put into the marker: %s", error.message)
         return reason
 
     def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
@@ -425,26 +458,28 @@ class Session:
                 count = min(count, sum(offset < self._flushed_to for offset in offsets))
             if count or self.ended:
                 self._kept_from = offsets[count] if count < len(offsets) else self._read_to
-                self.summary = "\n\n".join(filter(None, [self.summary, *self._new_summaries]))
-                self._new_summaries = []
+                self._summarised_to = self._read_to
                 self._checkpoint()
             return self.messages
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self, *before: dict[str, Any]) -> None:
         self._append(
+            *before,
             {
                 "kind": "checkpoint",
                 "kept_from": self._kept_from,
                 "flushed_to": self._flushed_to,
                 "last_message": self._last_message,
-                "summary": self.summary,
-                "new_summaries": self._new_summaries,
+                "summary": "",  # an earlier holdfast wants these two keys
+                "new_summaries": [],
+                "summarised_to": self._summarised_to,
                 "provider": self.provider,
                 "branch": self.branch,
                 "ended": self.ended,
                 "unrecorded": self._unrecorded,
                 "override": self.override_reason,
                 "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
+                "flush": self.last_flush,
             },
             first_line=self._first_line,  # else it would bring back what a purge took out, and point to nowhere
         )

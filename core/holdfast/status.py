@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import journal, safety
+from holdfast import journal, losses, safety
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.losses import Loss
 from holdfast.models import turns_of
 from holdfast.outbox import Item, Outbox
 from holdfast.safety import Marker, State
@@ -45,7 +46,8 @@ class SessionStatus:
 @frozen(kw_only=True)
 class Status:
     """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting`` is
-    what is still to be published, oldest first."""
+    what is still to be published, oldest first. ``notices`` are sentences on settings of the project that are not in
+    force. ``lost`` is what a quick look found missing."""
 
     root: str
     at: datetime
@@ -53,6 +55,8 @@ class Status:
     backend: str
     sessions: tuple[SessionStatus, ...]
     waiting: tuple[Item, ...] = ()
+    notices: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -60,8 +64,8 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """True when no session is unsafe."""
-        return not self.unsafe
+        """True when no session is unsafe and nothing is known to be missing."""
+        return not self.unsafe and not self.lost
 
 
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
@@ -84,7 +88,17 @@ def status(services: Services) -> Status:
         backend=services.config.storage.backend,
         sessions=tuple(sorted(found, key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(Outbox(services.state).items()),
+        notices=services.notices,
+        lost=tuple(_lost(services)),
     )
+
+
+def _lost(services: Services) -> list[Loss]:
+    """A store that cannot be read is a matter of the call that needs it; here it is named."""
+    try:
+        return losses.newest(services)
+    except HoldfastError as error:
+        return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 
 
 def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
@@ -142,4 +156,4 @@ def owner(path: str) -> str:
 def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:
     from attrs import evolve
 
-    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.next_step)
+    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)

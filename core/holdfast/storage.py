@@ -34,6 +34,7 @@ class Capability(StrEnum):
     HISTORY = "history"
     CONCURRENT_WRITERS = "concurrent-writers"
     LOCAL_FILES = "local-files"
+    REMOTE = "remote"  # everything is on a server, so nothing of it can come with a clone
 
 
 class FactOrder(StrEnum):
@@ -217,6 +218,14 @@ class StorageBackend(ABC):
         raise Unsupported(
             f"The {self.name} backend cannot search.", next_step="Use one that can: `holdfast migrate --to sqlite`."
         )
+
+    def lost_facts(self) -> int:
+        """How many facts were stored durably and are missing, although none of these calls removed them: the file was
+        cut, replaced or deleted. 0 where the backend cannot know."""
+        return 0
+
+    def accept_facts(self) -> None:  # noqa: B027 - most backends do not count
+        """Take the facts as they are now: :meth:`lost_facts` is 0 from here on."""
 
     def compact(self) -> None:  # noqa: B027 - most backends keep nothing of what was removed
         """Leave nothing behind of what was deleted or written over: no dead record, free page, log or index entry.

@@ -41,8 +41,11 @@ CONDITIONS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 WORKFLOWS: Final = tuple(CONDITIONS)
 
-_LINK: Final = re.compile(r"\S*/\S+|#\d+|!\d+|(?=\S*\d)[0-9a-f]{7,64}|[\w-]+(?:\.[\w-]+)+")
-_NO_LINKS: Final = ("n/a",)
+_REFERENCE: Final = re.compile(
+    r"https?://[^\s/.]\S*|(?:[\w.-]+/[\w./-]+)?[#!]\d+|(?:[\w.-]+/[\w.-]+@)?(?=\S*\d)[0-9a-f]{7,64}"
+)
+_PATH: Final = re.compile(r"(?:\S*/)?[^\s/]*[^\s/.][^\s/]*/?")
+_PLACE: Final = re.compile(r"(?::\d+){1,2}$|::\S*$|#\S*$")  # a line, a test or a heading in a file
 
 
 def _entries(value: Iterable[CuratedEntry | str]) -> tuple[CuratedEntry, ...]:
@@ -70,7 +73,9 @@ def _files(value: Iterable[str]) -> tuple[Surface, ...]:
 @frozen(kw_only=True)
 class Deliverable:
     """Something finished. It is *verified* when ``evidence`` is a link (a URL, ``owner/repo#12``, a commit or a
-    relative path), or when ``command`` ended with ``exit_status`` 0. Otherwise it is deferred. Source: reading A60."""
+    relative path), or when ``command`` ended with ``exit_status`` 0. Otherwise it is deferred. Source: reading A60.
+
+    An update also checks that a path exists in the project."""
 
     text: str
     evidence: str = ""
@@ -164,5 +169,18 @@ def update_from(data: object, source: str = "The update") -> MemoryUpdate:
 
 def is_link(text: str) -> bool:
     """Whether ``text`` points at something: a URL, ``owner/repo#12``, ``#12``, a commit, or a path in the project."""
+    return is_reference(text) or bool(path_of(text))
+
+
+def is_reference(text: str) -> bool:
+    """Whether ``text`` is a link whose form alone shows it: a URL, ``owner/repo#12``, ``#12`` or a commit."""
+    return bool(_REFERENCE.fullmatch(text.strip()))
+
+
+def path_of(text: str) -> str:
+    """The path that a link names, without a line number, test or heading; empty when the link cannot be a path."""
     text = text.strip()
-    return len(text.split()) == 1 and bool(_LINK.fullmatch(text)) and text.casefold() not in _NO_LINKS
+    if is_reference(text) or not _PATH.fullmatch(text) or text.casefold() == "n/a":
+        return ""
+    path = _PLACE.sub("", text)
+    return path if "/" in path or "." in path.strip(".") else ""

@@ -13,12 +13,18 @@ from typing import Final
 
 from holdfast import durable
 
-_CHUNK: Final = 4 << 20  # bytes looked at in one piece
+_CHUNK: Final = 1 << 20  # bytes looked at in one piece
 _OVERLAP: Final = 1 << 16
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([\"\\/bfnrt']))")
 _SIGNS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NESTED: Final = 3  # JSON in a JSON text in a JSON text
 _CUT: Final = "…"  # what our own shortened texts end with
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NOT_ASCII: Final = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
+#: Characters that only they themselves, in either case, become by :func:`fold`. Others do not: "ﬁ" becomes "fi", and
+#: the Kelvin sign "k". Source: all code points of Unicode 15, tried by a test.
+_SURE: Final = re.compile("[bcdeghjmopqruvwxyz0-9_]+")
+_ESCAPED_ASCII: Final = re.compile(rb"\\(?:u00|U000000|x)[2-7][0-9a-fA-F]")
 
 
 def fold(text: str) -> str:
@@ -26,11 +32,13 @@ def fold(text: str) -> str:
 
     White space counts for nothing because notes put a text on one line, and ``<!--`` is written ``&lt;!--`` there.
     """
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    else:
-        text = text.lower()
+    text = text.lower() if text.isascii() else _composed(_composed(text).casefold())
     return " ".join(text.replace("&lt;!--", "<!--").split())
+
+
+def _composed(text: str) -> str:
+    """``text`` in the form NFC. Nothing in ASCII composes with what comes before it, so the rest is done by itself."""
+    return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
 class Needle:
@@ -41,6 +49,8 @@ class Needle:
         self.words = self._text.count(" ") + 1
         # So much of it must stand before a cut to count: less would be anybody's word.
         self._least = max(5, len(self._text) * 2 // 3)
+        runs = _SURE.findall(self._text[: self._least])
+        self._sure = max(runs, key=len, default="").encode()
 
     def __len__(self) -> int:
         return len(self._text)
@@ -57,11 +67,27 @@ class Needle:
 
     def in_bytes(self, data: bytes) -> bool:
         """Whether ``data`` holds it as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
-        return any(self.in_text(text) for text in _readings(data))
+        return any_in_bytes((self,), data)
+
+    def may_be_in(self, plain: bytes) -> bool:
+        """A quick look, which says no only where :meth:`in_bytes` does. ``plain`` is in lower case, without NUL bytes,
+        and no ASCII letter in it is escaped."""
+        return self._sure in plain
 
     def _is_cut_in(self, folded: str) -> bool:
         before = (part.rstrip() for part in folded.split(_CUT)[:-1])
         return any(part.endswith(self._text[:n]) for part in before for n in range(self._least, len(self._text)))
+
+
+def any_in_bytes(needles: Iterable[Needle], data: bytes) -> bool:
+    """Whether ``data`` holds one of them, see :meth:`Needle.in_bytes`."""
+    if not _ESCAPED_ASCII.search(data):
+        plain = data.replace(b"\0", b"").lower()  # so UTF-16 is one byte a letter, too
+        needles = [needle for needle in needles if needle.may_be_in(plain)]
+        del plain
+    else:
+        needles = list(needles)
+    return bool(needles) and any(needle.in_text(text) for text in _readings(data) for needle in needles)
 
 
 def _letters(folded: str) -> str:
@@ -96,7 +122,7 @@ def unescape(text: str) -> str:
         return chr(code) if code < 0x110000 else match[0]
 
     text = _ESCAPE.sub(read, text)
-    if any("\ud800" <= char <= "\udfff" for char in text):  # JSON writes what lies beyond U+FFFF as two of these
+    if _SURROGATE.search(text):  # JSON writes what lies beyond U+FFFF as two of these
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
@@ -112,7 +138,7 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
             tail = b""
             while chunk := file.read(_CHUNK):
                 data = tail + chunk
-                if any(needle.in_bytes(data) for needle in needles):
+                if any_in_bytes(needles, data):
                     return True
                 tail = data[-overlap:]
     except FileNotFoundError:

@@ -4,17 +4,18 @@ anchors, everything else as it was, with the same gate and store as everything e
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from holdfast import paths, sections
-from holdfast.errors import NotFound
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.layout import Surface
 from holdfast.models import CuratedEntry, Finding, Written
 from holdfast.sections import Limits
-from holdfast.three import ANCHORS, FILES, TITLES, MemoryUpdate, entries_of
+from holdfast.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -200,9 +201,28 @@ def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> U
     for deliverable in given.verified_deliverables:
         pointer = paths.rewrite(deliverable.evidence.strip(), services.root)
         paths.check_pointer(pointer, "evidence")
+    given = evolve(given, verified_deliverables=[_checked(services, d) for d in given.verified_deliverables])
     files = write(services, admit(services, entries_of(given)), no_change=no_change)
     deferred = tuple(f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof)
     return Updated(files=files, deferred=deferred, warnings=_warnings(services, files))
+
+
+def _checked(services: Services, deliverable: Deliverable) -> Deliverable:
+    """The deliverable, with evidence that says so when it is a path that does not exist."""
+    path = path_of(paths.rewrite(deliverable.evidence.strip(), services.root))
+    if not path or _exists(services, path):
+        return deliverable
+    return evolve(deliverable, evidence=f"{deliverable.evidence.strip()} (not in the project)")
+
+
+def _exists(services: Services, path: str) -> bool:
+    inside = os.path.normpath(os.path.join(services.root, *path.split("/")))
+    if os.path.commonpath((inside, services.root)) == services.root and os.path.exists(inside):
+        return True
+    try:
+        return services.store.read(path) is not None
+    except HoldfastError:
+        return False
 
 
 def _warnings(services: Services, files: Sequence[FileChange]) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, sightings, update
+from holdfast import durable, private, provenance, recall, sightings, update
 from holdfast.errors import Corrupt, Refused
+from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
 from holdfast.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast.update import Loaded, Updated
@@ -56,8 +57,7 @@ class Start:
     files: tuple[Loaded, ...]
 
     def __str__(self) -> str:
-        parts = (f"<!-- {one.name} -->\n{one.text.strip()}" for one in self.files)
-        return "<recalled-memory>\n" + "\n\n".join(parts) + "\n</recalled-memory>"
+        return recall.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
 
 
 class Workflow:
@@ -83,10 +83,10 @@ class Workflow:
     def start(self) -> Start:
         """LOAD: read the three files in order, and note durably that it was done.
 
-        Raises: NotFound, Corrupt or Unavailable when a file is missing or not what it should be; the workflow is then
-        not started, and nothing was written.
+        Raises: NotFound, Corrupt or Unavailable when a file is missing or not what it should be; Refused for one that
+        came with a clone that is not trusted; PluginError. The workflow is then not started, and nothing was written.
         """
-        files = update.load(self._services)
+        files = tuple(self._shown(one) for one in update.load(self._services))
         now = stamp(self._services.now())
         self._note(Record(name=self.name, state="open", started=now, loaded=tuple(one.name for one in files)))
         return Start(workflow=self.name, files=files)
@@ -139,6 +139,16 @@ class Workflow:
                 f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}.",
                 next_step="State it when it is so: " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
             )
+
+    def _shown(self, loaded: Loaded) -> Loaded:
+        """A file as it may leave the store."""
+        services = self._services
+        if services.store.is_withheld(loaded.name):
+            raise Refused(
+                f"{loaded.name} is withheld: this machine did not write it, so it may have come with a clone.",
+                next_step=provenance.NEXT_STEP,
+            )
+        return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
 
     @property
     def _path(self) -> str:

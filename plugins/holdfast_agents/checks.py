@@ -6,14 +6,17 @@ at, and what the client itself recorded since.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from holdfast import heartbeat
 from holdfast.cli.words import ago
 from holdfast.doctor import Check, Outcome
-from holdfast_agents import codex_files, installed, opencode_files, recorded
+from holdfast_agents import claude_code_files, codex_files, installed, opencode_files, recorded
 from holdfast_agents.clients import CLIENTS, SCOPES, Where, where
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 _SILENCE = timedelta(minutes=10)
 #: What no hook can hold back, by client.
 _AROUND = {
-    "claude-code": "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
+    "claude-code": "a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); "
+    "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
     "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
     "codex": "hooks or a folder that it does not trust; its compaction cannot be switched off",
     "opencode": "nothing known; where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",
@@ -42,10 +46,11 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     scopes = [where(root, scope) for scope in SCOPES]
     for client in CLIENTS:
         there = [one for one in scopes if installed.is_there(client, one)]
-        plugins = [one for one in scopes if client == "claude-code" and installed.as_plugin(one)]
+        plugins = [one for one in scopes if client == claude_code_files.CLIENT and installed.as_plugin(one)]
         if there or plugins or client in beats:
             none = False
             yield from _installed(client, there, plugins)
+            yield from _started_here(client, there, plugins)
             yield _running(client, beats.get(client), installed.since(client, there), root, now)
             yield _good(client, f"what goes around the hooks: {_AROUND[client]}")
     if none:
@@ -63,12 +68,46 @@ def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) ->
             "Its hooks have run, and they are in no settings of this project or this user.",
             f"Unless they were for one session: `holdfast install {client}`.",
         )
-    if len(there) + len(plugins) > 1:
+    if len(there) + len(plugins) > 1 and not _run_once(client, there, plugins):
         yield _warn(
             client,
             "It is guarded more than once, by this project, this user or a plugin: each hook runs more than once.",
             f"`holdfast uninstall {client} --scope user` or `--scope project`.",
         )
+
+
+def _run_once(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
+    """Whether a client that is guarded twice runs each hook once: Claude Code drops a command that it has already."""
+    return client == claude_code_files.CLIENT and not plugins and len({one.program for one in there}) == 1
+
+
+def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
+    """Whether a client that is started in the working directory reads the settings of this project.
+
+    Claude Code reads only those of the folder in which it is started; the others look in the folders above as well. A
+    git worktree has the settings only when they are committed.
+    """
+    guarding = [*there, *plugins]
+    if not guarding or not all(one.in_project for one in guarding):
+        return
+    here = os.getcwd()
+    above = [here] if client == claude_code_files.CLIENT else [here, *_parents(here)]
+    places = [evolve(guarding[0], root=folder) for folder in above]
+    if any(installed.is_there(client, one) or (plugins and installed.as_plugin(one)) for one in places):
+        return
+    yield Check(
+        name=client,
+        outcome=Outcome.FAIL,
+        message=f"{CLIENTS[client]} started in this folder ({here}) runs none of this project's hooks, so it compacts "
+        f"unguarded: its settings are in {guarding[0].root}.",
+        next_step=f"`holdfast install {client} --scope user` guards every folder; or start it in {guarding[0].root}.",
+    )
+
+
+def _parents(folder: str) -> Iterator[str]:
+    while folder != (parent := os.path.dirname(folder)):
+        yield parent
+        folder = parent
 
 
 def _settings(client: str, one: Where) -> Iterable[Check]:

@@ -1,8 +1,9 @@
 """Claude Code: hooks in settings.json, the ``/memory-update`` command, the skill, a rule and the MCP server.
 
-Source of the hooks: what 2.1.330 and 2.1.197 were seen to do. ``|| exit 2`` turns a missing or broken program into a
-block on every version; ``onFailure`` does so for a time-out, too, but 2.1.197 does not know it. Without a time of its
-own SessionEnd is killed after 1.4 s.
+Source of the hooks: observed with 2.1.330 and 2.1.197. Before a compaction a small script runs holdfast with a time
+limit and turns every failure into exit 2, which blocks on every version; 2.1.197 ignores ``onFailure``. The script is a
+file because Claude Code shows the whole command before the reason of each block. Without a time of its own SessionEnd
+is killed after 1.4 s.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from holdfast_agents import program, texts
 from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import Hooks, Part, Values, Whole
+from holdfast_agents.parts import Hooks, Part, Values, Whole, is_server
 from holdfast_agents.placing import Place
 
 CLIENT = "claude-code"
@@ -22,7 +23,11 @@ CLIENT = "claude-code"
 PLUGIN = "holdfast"
 #: Event -> what its hook says. Seconds.
 EVENTS: dict[str, dict[str, Any]] = {
-    "PreCompact": {"command": "{program} hook claude-code PreCompact || exit 2", "timeout": 60, "onFailure": "block"},
+    "PreCompact": {
+        "command": "sh {guard} {program} hook claude-code PreCompact || exit 2",
+        "timeout": 60,
+        "onFailure": "block",
+    },
     "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
     "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
     "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},
@@ -31,6 +36,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},
     "ConfigChange": {"command": "{program} hook claude-code", "timeout": 10},
 }
+_GUARD = ("hooks", "holdfast-guard.sh")
 _TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)"
 
 
@@ -44,8 +50,11 @@ def needed(where: Where) -> Needed:
         shown = os.path.relpath(path, base) if where.in_project else path
         return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
 
+    settings = place(hooks(where.program, _guard_path(where, inside)), f"{len(EVENTS)} hooks", "settings.json")
+    without = f"take the hooks with `holdfast hook` out of {settings.shown}"
     places = [
-        place(hooks(where.program), f"{len(EVENTS)} hooks", "settings.json"),
+        settings,
+        place(Whole(body=guard(without)), "the time limit before a compaction", *_GUARD),
         place(Whole(body=command()), "/memory-update", "commands", "memory-update.md"),
         place(Whole(body=texts.skill()), "the skill", "skills", "holdfast", "SKILL.md"),
         place(Whole(body=rule(where)), "the protocol", "rules", "holdfast.md"),
@@ -55,20 +64,41 @@ def needed(where: Where) -> Needed:
         by_hand.append(
             "Open `claude` in this folder once and accept that you trust it: before that no hook runs in its window."
         )
-        places.append(place(Values(members=_server(where)), "the MCP server", ".mcp.json", below=base))
+        if where.server:
+            by_hand.append(
+                "Its window then asks about the MCP server `holdfast`, with `continue without` preselected: choose to "
+                "use it if you want its tools. The hooks do not need it."
+            )
+        by_hand.append(
+            "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs "
+            "none of these hooks and compacts unguarded; `holdfast install claude-code --scope user` guards every "
+            "folder."
+        )
+        if where.server:
+            places.append(place(_server(where), "the MCP server", ".mcp.json", below=base))
     else:
         started = shlex.join([*where.program, "mcp"])
         by_hand.append(f"For holdfast's MCP tools: `claude mcp add holdfast --scope user -- {started}`.")
     return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
 
 
-def hooks(words: tuple[str, ...]) -> Hooks:
-    """The hooks, started by the program ``words``."""
+def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
+    """The hooks, started by the program ``words``; ``guard_path`` is the guard script, spelled for a shell."""
+
+    def command_of(template: str) -> str:
+        return program.command(template, words).replace("{guard}", guard_path)
+
     groups = {
-        event: {"hooks": [{"type": "command", **hook, "command": program.command(hook["command"], words)}]}
+        event: {"hooks": [{"type": "command", **hook, "command": command_of(hook["command"])}]}
         for event, hook in EVENTS.items()
     }
     return Hooks(client=CLIENT, groups=groups)
+
+
+def guard(without: str) -> str:
+    """The guard script; ``without`` says, as an imperative, how to work without holdfast."""
+    text = texts.data("claude-guard.sh")
+    return text.replace("INSTALL", program.INSTALL).replace("WITHOUT", shlex.quote(without))
 
 
 def command() -> str:
@@ -104,13 +134,22 @@ def plugin(words: tuple[str, ...]) -> dict[str, str]:
         ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
         ".claude-plugin/marketplace.json": json.dumps(market, indent=2) + "\n",
         "README.md": texts.data("plugin-readme.md"),
-        "hooks/hooks.json": hooks(words).show(),
+        "hooks/hooks.json": hooks(words, '"${CLAUDE_PLUGIN_ROOT}"/hooks/holdfast-guard.sh').show(),
+        "hooks/holdfast-guard.sh": guard("run `claude plugin uninstall holdfast`"),
         "commands/memory-update.md": command(),
         "skills/holdfast/SKILL.md": texts.skill(),
         ".mcp.json": json.dumps(server, indent=2) + "\n",
     }
 
 
-def _server(where: Where) -> dict[tuple[str, ...], object]:
+def _guard_path(where: Where, inside: str) -> str:
+    """Where the guard script is, for a shell: settings that git shares name no folder of this machine."""
+    if where.in_project:
+        return f'"$CLAUDE_PROJECT_DIR"/{"/".join((".claude", *_GUARD))}'
+    return program.spelled((os.path.join(inside, *_GUARD),))
+
+
+def _server(where: Where) -> Values:
     first, *rest = where.program
-    return {("mcpServers", "holdfast"): {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}
+    entry = ("mcpServers", "holdfast")
+    return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, own={entry: is_server})

@@ -21,12 +21,13 @@ SCOPES: Final = ("project", "user")
 @frozen(kw_only=True)
 class Where:
     """Where to install: ``root`` is the project; ``program`` starts holdfast; ``handoff`` is the file that holds the
-    restart point, relative to the project, where there is such a file."""
+    restart point, relative to the project, where there is such a file; ``server`` includes the MCP server."""
 
     root: str
     scope: str
     program: tuple[str, ...]
     handoff: str = ""
+    server: bool = True
 
     @property
     def in_project(self) -> bool:
@@ -73,3 +74,11 @@ def needed(client: str, where: Where) -> Needed:
 def folder(variable: str, *default: str) -> str:
     """A client's own folder: what its environment variable says, else one below the home folder."""
     return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
+
+
+def worktrees(client: str) -> str:
+    """The step by hand for a client that reads the settings of the folders above the one where it is started."""
+    return (
+        f"Commit these files: a git worktree without them is not guarded; `holdfast install {client} --scope user` "
+        "guards every folder."
+    )

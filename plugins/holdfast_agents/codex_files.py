@@ -12,7 +12,7 @@ import os
 import shlex
 from typing import Any
 
-from holdfast_agents import program, texts
+from holdfast_agents import clients, program, texts
 from holdfast_agents.clients import Needed, Where, folder
 from holdfast_agents.parts import MARK, Hooks, Part, Section, Whole, no_other_table
 from holdfast_agents.placing import Place
@@ -30,14 +30,24 @@ EVENTS = {
 }
 _PLAIN = "{program} hook codex"
 _GATE = f"{_PLAIN} PreCompact"  # told beside the event, so that an event that cannot be read is refused, too
-_REASON = "holdfast could not run"
+#: The reasons that the shell gives where holdfast cannot. Without quotes and backticks, which a shell would read.
+MISSING = (
+    "holdfast keeps the context: the program holdfast is not installed here, or not on the PATH of Codex. Install it "
+    f"with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of .codex/hooks.json."
+)
+FAILED = (
+    "holdfast keeps the context: it gave no answer in 55 seconds, or ended with an error. Run holdfast doctor, then "
+    "compact again."
+)
 # In a shell of its own, since Codex uses the user's, which may be fish. What a failing program has printed is thrown
 # away: with anything beside it the answer would not be valid, and compaction would go on. macOS has no `timeout`.
 _GUARDED = (
-    f"out=$(if command -v timeout >/dev/null; then timeout 55 {_GATE}; else {_GATE}; fi) || "
-    f'out="{{\\"continue\\":false,\\"stopReason\\":\\"{_REASON}\\"}}"; printf %s "$out"'
+    "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
+    'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
+    f'out=$("$@" {_GATE}) || {{ [ $? = 127 ] && why="{MISSING}" || why="{FAILED}"; '
+    'out="{\\"continue\\":false,\\"stopReason\\":\\"$why\\"}"; }; printf %s "$out"'
 )
-_GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{_REASON}"}}'
+_GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{MISSING}"}}'
 _TRUST = (
     "Open `codex` once in a project with these hooks: trust the folder, then choose `Trust all and continue`. "
     "Until then, and after each change of the hooks, Codex passes over them without a word."
@@ -62,7 +72,7 @@ def needed(where: Where) -> Needed:
         client=CLIENT,
         places=(
             place(hooks(where.program), f"{len(EVENTS)} hooks", "hooks.json"),
-            place(_server(where.program), "the MCP server", "config.toml"),
+            *((place(_server(where.program), "the MCP server", "config.toml"),) if where.server else ()),
             place(_instructions(), "the protocol", "AGENTS.md", below=base),
             place(Whole(body=texts.skill()), "the skill", ".agents", "skills", "holdfast", "SKILL.md", below=agents),
             place(
@@ -72,7 +82,7 @@ def needed(where: Where) -> Needed:
                 below=agents,
             ),
         ),
-        by_hand=(_TRUST,),
+        by_hand=(_TRUST, *((clients.worktrees(CLIENT),) if where.in_project else ())),
     )
 
 

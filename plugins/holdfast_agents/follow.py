@@ -1,14 +1,16 @@
 """Journals what a client's transcript has and the session's journal lacks, from where the last reading ended.
 
-Hooks journal prompts, tool calls and answers as they happen, under ids of their own; the transcript has the same
-messages, later, under the client's. A message of the transcript is recognised as one of those by the client's id of the
-tool call, else by role and text. Each journalled message stands for one of the transcript at most, so that the same
-words said twice are two messages.
+Hooks journal prompts, tool calls and answers as they happen, under ids of their own. The transcript has the same
+messages, later, under the client's. A message of the transcript is recognised as one of those by the client's id of
+the tool call and what it says, otherwise by role and text. Each journalled message matches at most one message of the
+transcript, so that the same words said twice are two messages.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -18,6 +20,7 @@ from attrs import evolve
 
 from holdfast import paths
 from holdfast.errors import ConfigError, Corrupt, Refused
+from holdfast.excerpts import NO_OUTPUT
 from holdfast.gate import clean
 from holdfast.transcripts import Transcript, opencode, read
 from holdfast.transcripts.reading import Reading
@@ -37,13 +40,18 @@ PATIENCE_S = 0.5
 _PAUSE_S = 0.02
 _CHUNK = 500
 _HEAD_BYTES = 512
+#: The number of a line, before its text.
+_NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
 
 
 class Followed(NamedTuple):
-    """``problem`` says why no transcript could be read, empty when one was; ``said`` is how many messages it had."""
+    """``problem`` says why no transcript could be read, empty when one was; ``said`` is how many messages it had.
+
+    ``unread`` is true when there is a transcript with something in it that could not be read."""
 
     problem: str
     said: int = 0
+    unread: bool = False
 
 
 def follow(services: Services, session: Session, event: Event, *, patience_s: float = PATIENCE_S) -> Followed:
@@ -54,27 +62,38 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
     memo = memos.read(services.state, session.id)
     if event.messages:
         return _take(services, session, memo, _given(event), event)
-    problem = "the client named no transcript"
+    problem, unread = "the client named no transcript", False
     for path in event.transcripts:
         try:
             transcript, head = _settled(path, memo, event, patience_s)
         except (ConfigError, Corrupt) as error:
             problem = error.message
+            unread = unread or _holds_something(path)
             continue
         if transcript.format not in (event.client, "messages"):
             problem = f"the transcript is one of {transcript.format}, not of {event.client}"
+            unread = True
             continue
         same = (memo.transcript, memo.head) == (path, head)
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)
-    return Followed(problem)
+    return Followed(problem, unread=unread)
+
+
+def _holds_something(path: str) -> bool:
+    """Whether there is anything at ``path`` but an empty file."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(found.st_mode) or found.st_size > 0
 
 
 def _take(services: Services, session: Session, memo: Memo, transcript: Transcript, event: Event) -> Followed:
     begin = digest(session.journal.first_line())
     again = memo.offset == 0 or memo.journal != begin  # a purge has rewritten the journal: offsets into it are void
     matched_to = 0 if again else memo.matched_to
-    if transcript.messages:
+    if transcript.kept:
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
         begin = digest(session.journal.first_line())
@@ -90,6 +109,8 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
             matched_to=matched_to,
         ),
     )
+    if transcript.truncated and not transcript.next_offset:
+        return Followed("the transcript is damaged in its middle", len(transcript.messages), unread=True)
     return Followed("", len(transcript.messages))
 
 
@@ -100,7 +121,7 @@ def _given(event: Event) -> Transcript:
     reading = Reading()
     for position, row in enumerate(event.messages):
         if not (isinstance(row, dict) and opencode.take(row, position, reading)):
-            reading.skipped += 1
+            reading.unknown(row, position)
     return reading.finish(event.client, next_offset=0, truncated=False)
 
 
@@ -156,6 +177,7 @@ def _joined(first: Transcript, more: Transcript) -> Transcript:
     return evolve(
         more,
         messages=(*first.messages, *more.messages),
+        kept=(*first.kept, *more.kept),
         calls={**first.calls, **more.calls},
         skipped=first.skipped + more.skipped,
     )
@@ -169,32 +191,48 @@ def _unknown(
 ) -> tuple[list[Message], int]:
     """The messages that the journal lacks, and the end of the last record that was met."""
     known: set[str] = set()
-    waiting: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+    waiting: dict[tuple[str, str], deque[tuple[int, str]]] = defaultdict(deque)
     for entry in session.journal.entries(matched_to):
         record = entry.record
         if record["kind"] == "message":
             known.add(record["id"])
             if record["id"].startswith(turns.MARK):
-                waiting[_key_of_record(record)].append(entry.end)
-    left = [m for m in transcript.messages if m.id not in known]
+                waiting[_key_of_record(record)].append((entry.end, record["text"]))
+    left = [m for m in transcript.kept if m.id not in known]
     met = matched_to
     # What was said is compared as it is, then as the gate lets it through: only texts with secrets differ.
     for texts in (_plain, _admitted):
         wanted = {role for (role, _), ends in waiting.items() if ends}
         if not wanted:
             break
-        asked = [m for m in left if m.role in wanted and m.id not in transcript.calls]
+        asked = [m for m in left if m.role in wanted]
         by_id = dict(zip((m.id for m in asked), texts(services, asked), strict=True))
         kept = []
         for message in left:
-            call = transcript.calls.get(message.id)
-            key = (message.role, turns.call_digest(call) if call else by_id.get(message.id, ""))
-            if waiting.get(key):
-                met = max(met, waiting[key].popleft())
+            call, text = transcript.calls.get(message.id), by_id.get(message.id, "")
+            ends = waiting.get((message.role, turns.call_digest(call) if call else text))
+            same = _says if message.role == "tool" else _calls
+            found = next((e for e in ends or () if not call or same(e[1], text)), None)
+            if ends and found:
+                ends.remove(found)
+                met = max(met, found[0])
             else:
                 kept.append(message)
         left = kept
     return left, met
+
+
+def _says(recorded: str, told: str) -> bool:
+    """Whether a record of a call holds what the transcript says of it. A hook gets a result as the tool made it, the
+    transcript as the model saw it, with numbered lines, say."""
+    if told == NO_OUTPUT or told in recorded:
+        return True
+    return all(_NUMBERED.sub("", line).strip() in recorded for line in told.splitlines())
+
+
+def _calls(recorded: str, told: str) -> bool:
+    """The same for a call, whose tool and arguments may have other names in the transcript."""
+    return told in recorded or all((line.partition(": ")[2] or line) in recorded for line in told.splitlines())
 
 
 def _key_of_record(record: dict[str, Any]) -> tuple[str, str]:

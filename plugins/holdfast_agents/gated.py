@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from holdfast import handoff, safety
+from holdfast import durable, handoff, safety
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError
 from holdfast.layout import Surface
 from holdfast.models import CuratedDecision, Payload
 from holdfast.safety import Marker
 from holdfast.serde import stamp
 from holdfast.session import Session
-from holdfast_agents import audit
+from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
 from holdfast_agents.follow import Followed, follow
 from holdfast_agents.summaries import last_summary
@@ -34,18 +35,19 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
         followed = follow(memory.services, session, event)
     except HoldfastError as error:
         failure = error  # the flush will most likely fail as well, and knows of overrides
-    blind = bool(followed.problem) and not session.messages  # what is in context now, nobody has told us
+    # What is in context now is not known: by nothing, or not wholly.
+    missed = bool(followed.problem) and os.path.exists(turns.gap(memory.services.state, session.id))
+    blind = bool(followed.problem) and (not session.messages or followed.unread or missed)
     try:
         receipt = session.pass_gate(_payload(event, session), "compaction")
     except FlushRefused as refused:
         return _blocked(refused, session.id)
     overridden = receipt is not None and receipt.overridden
     if overridden or (failure is None and not blind) or session.use_override():
+        if not failure and not blind:
+            durable.remove(turns.gap(memory.services.state, session.id))
         return SILENCE
-    failure = failure or Corrupt(
-        f"Nothing of this conversation is journalled, and {_uncapitalised(followed.problem)}",
-        next_step="Say something first, so that it is journalled, or start the client with its transcript.",
-    )
+    failure = failure or _unknown(followed, journalled=bool(session.messages), missed=missed)
     _mark(memory.services, session.id, failure)
     return _blocked(failure, session.id)
 
@@ -81,9 +83,28 @@ def ending(memory: Holdfast, event: Event) -> None:
 def work_of(services: Services, session: str) -> Work | None:
     """The session's open entry in the handoff. Raises: Corrupt, Unavailable."""
     name = services.layout.name(Surface.HANDOFF)
-    document = services.store.read(name)
+    document = services.recalled(name)
     entries = handoff.parse(document.text, name) if document else ()
     return next((w for w in entries if w.session == session and w.is_open), None)
+
+
+def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
+    """Why it is not known what would be dropped."""
+    why = _uncapitalised(followed.problem).rstrip(".")
+    if not journalled:
+        return Corrupt(
+            f"Nothing of this conversation is journalled, and {why}.",
+            next_step="Say something first, so that it is journalled, or start the client with its transcript.",
+        )
+    if missed:
+        return Corrupt(
+            f"A prompt, answer or tool result of this conversation could not be journalled, and {why}.",
+            next_step="Make the client's transcript readable, then compact again.",
+        )
+    return Corrupt(
+        f"The journal may lack a part of this conversation: {why}.",
+        next_step="Make the transcript readable, or move it away if the journal is enough, then compact again.",
+    )
 
 
 def _blocked(error: HoldfastError, session: str) -> Reply:

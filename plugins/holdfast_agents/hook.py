@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 CLIENTS = ("claude-code", "codex", "opencode")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
+_HEAD_BYTES = 16_384
+#: Events that bring a part of the conversation; what cannot be read may be one.
+_JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
@@ -110,21 +113,26 @@ class _Call:
         self.state = ""
         self.expected = dialect.parse({"hook_event_name": expected, "event": expected}).kind if expected else ""
         self.kind = self.expected or events.COMPACTING
+        self.session = ""
+        self.folder = ""
 
     def late(self) -> Answer:
         """What the watchdog says for us."""
+        self._missed()
         return self.dialect.answer(self.kind, self._failed("holdfast did not answer in time, so something hangs."))
 
     def answered(self, watchdog: Watchdog, limit_s: float | None) -> Answer:
         try:
             event = self._event()
-            self.kind = event.kind
+            self.kind, self.session, self.folder = event.kind, event.session, event.cwd
             watchdog.limit(limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0))
             reply = self._reply(event)
         except HoldfastError as error:
+            self._missed()
             reply = self._told(error)
         except BaseException as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
             self._log(_place(error))
+            self._missed()
             reply = self._failed(f"Something unforeseen happened: {type(error).__name__}: {error}.")
         return self.dialect.answer(self.kind, reply)
 
@@ -149,10 +157,45 @@ class _Call:
         plain = raw.replace(b"\0", b"")
         gated = self.expected == events.COMPACTING or any(mark in plain for mark in self.dialect.GATED)
         self.kind = events.COMPACTING if gated else events.OTHER
+        if not gated:
+            self._unread(raw)
         raise HoldfastError(
             "What the client sent to the hook cannot be read.",
             next_step="Compact again; should it stay like this, this version of the client is not supported.",
         )
+
+    def _unread(self, raw: bytes) -> None:
+        """Note the session of a payload that cannot be read, as far as its beginning says it."""
+        import re
+
+        def given(*names: str) -> str:
+            found = re.search(
+                rf'"(?:{"|".join(names)})"\s*:\s*"([^"\\]+)"'.encode(), raw[:_HEAD_BYTES] + raw[-_HEAD_BYTES:]
+            )
+            return found[1].decode("utf-8", "replace") if found else ""
+
+        native = given("session_id", "sessionID")
+        if native:
+            self.session = events.session_of(self.dialect.CLIENT, native)
+            self.folder = given("cwd", "directory")
+
+    def _missed(self) -> None:
+        """Mark the session whose event is not in the journal: its next compaction needs the transcript."""
+        if not self.session or self.kind not in _JOURNALLED:
+            return
+        from holdfast import durable, private, settings
+        from holdfast_agents import turns
+
+        try:
+            root = _root(Event(self.dialect.CLIENT, self.kind, cwd=self.folder), self.root)
+            try:
+                state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
+            except HoldfastError:
+                state = os.path.join(root, settings.state_folder({}))
+            private.make(state, "agents")
+            durable.replace(turns.gap(state, self.session), b"")
+        except (HoldfastError, OSError):
+            return  # where this cannot be written, a flush cannot write either
 
     # answering
 
@@ -160,6 +203,12 @@ class _Call:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
             return SILENCE  # what a sub-agent does comes back to its parent as the result of a tool
         root = _root(event, self.root)
+        from holdfast.gate import is_plain
+
+        if not is_plain(event.session):
+            from holdfast.capture import stored_id
+
+            event = event._replace(session=stored_id(root, event.session))
         # Without its text only the transcript tells what was said.
         silent = event.kind == events.STOP and not (event.text or event.parts)
         if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
@@ -178,7 +227,7 @@ class _Call:
             from holdfast import Holdfast
             from holdfast_agents import restore
 
-            with Holdfast.open(root) as memory:
+            with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
         return Reply(context=context, notice=notice)
 
@@ -187,18 +236,27 @@ class _Call:
 
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
+        from holdfast_agents import subagents
 
-        with Holdfast.open(root) as memory:
+        if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
+            event = subagents.owner(event)
+        with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
-            self._beat(event)
             if event.kind == events.START:
                 from holdfast_agents import restore
 
-                return restore.start(memory, event)
+                # The brief is the parent's, a sub-agent has its own task.
+                again = event.agent or restore.has_just_started(memory, event)
+                reply = SILENCE if again else restore.start(memory, event)
+                self._beat(event)
+                return reply
+            self._beat(event)
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                return gated.compacting(memory, event)
+                # Whose context it is may be unknown: then everything that may be dropped must be durable.
+                replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
+                return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
                 gated.told(memory, event)
                 return Reply(notice=self._held_back(event))
@@ -209,10 +267,10 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import settings
+        from holdfast import inforce, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
+        self.state = os.path.join(root, settings.state_folder(inforce.hot(root)))
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:
@@ -224,7 +282,7 @@ class _Call:
         from holdfast_agents.events import refusal
 
         marker = safety.read(self.state, event.session)
-        return refusal(marker.error, marker.next_step, event.session) if marker else ""
+        return refusal(marker.error, marker.way_out, event.session) if marker else ""
 
     # failing
 

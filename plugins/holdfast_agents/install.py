@@ -51,27 +51,32 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from attrs import evolve
+
     from holdfast_agents import placing
     from holdfast_agents.clients import needed
 
     if args.plugin_dir is not None:
         return _plugin_dir(args)
-    where = where_of(args)
+    where = evolve(where_of(args), server=_can_serve())
     wanted = needed(args.client, where)
     out = Term()
     if args.show:
         return _show(out, wanted, as_json=args.json)
     done = placing.put_in(wanted.places)
-    made = _set_up(where) if where.in_project else ()
-    by_hand = _by_hand(where, wanted)
+    made, notices = _set_up(where) if where.in_project else ((), ())
+    by_hand = _by_hand(where, wanted, done)
     if args.json:
         files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
-        out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand})
+        told = [{"message": message, "next_step": step} for message, step in notices]
+        out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told})
         return 0
     name, shown = _name(args.client), home_short(where.root) if where.in_project else "every project of yours"
     changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
     out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
     say_files(out, done, [(name, "made", "") for name in made])
+    for message, step in notices:
+        out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
     _say_steps(out, by_hand)
     return 0
 
@@ -107,17 +112,24 @@ def named(args: Namespace, where: Where) -> dict[str, str]:
     return {"client": args.client, "scope": where.scope, "root": where.root}
 
 
-def _set_up(where: Where) -> tuple[str, ...]:
+def _can_serve() -> bool:
+    """Whether `holdfast mcp` can start: a client reports a server that cannot as an error at each of its starts."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
+
+
+def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The files made, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast import project, settings
 
     if settings.config_file(where.root) is not None:
-        return ()
-    return project.set_up(where.root).made
+        return (), project.vouch(where.root)
+    done = project.set_up(where.root)
+    return done.made, done.notices
 
 
-def _by_hand(where: Where, wanted: Needed) -> list[str]:
-    from importlib.util import find_spec
-
+def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
     from holdfast_agents import program
 
     steps = list(wanted.by_hand)
@@ -127,8 +139,17 @@ def _by_hand(where: Where, wanted: Needed) -> list[str]:
             "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
             "with pipx): until then compaction is blocked and nothing is restored.",
         )
-    if find_spec("mcp") is None:
-        steps.append("For the MCP tools, which are optional: `pip install 'holdfast[mcp]'`.")
+    steps += [
+        f"`{entry}` in {home_short(one.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
+        "holdfast's own, then install again."
+        for one in done
+        for entry in one.left_alone
+    ]
+    if not where.server:
+        steps.append(
+            "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
+            f"`pip install {program.requirement('mcp')}`, then install again."
+        )
     if not where.in_project:
         steps.append(
             "Each project in which you start it gets a memory of its own; `holdfast init` there makes its settings."

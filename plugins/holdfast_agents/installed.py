@@ -9,12 +9,14 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast_agents import claude_code_files, codex_files, jsontext, opencode_files, placing, program
 from holdfast_agents.clients import Where, folder, needed
-from holdfast_agents.parts import at, hooks_of, is_ours
+from holdfast_agents.parts import Hooks, at, hooks_of, is_ours
 
 #: What a client may start holdfast by; anything else is of another installation, or was changed by hand.
 _PROGRAMS = (program.PLAIN, program.THIS)
@@ -68,7 +70,7 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
     except HoldfastError as error:
         yield Problem(f"{error.message} The client may not read it either.", next_step=error.next_step)
         return
-    wanted = [_groups(client, words) for words in _PROGRAMS]
+    wanted = [_groups(client, evolve(where, program=words)) for words in _PROGRAMS]
     for event in wanted[0]:
         found = [group for _, group in _ours(settings, client, event)]
         gate = event == "PreCompact"
@@ -81,9 +83,8 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
     yield from _program_problems(settings, client)
 
 
-def _groups(client: str, words: tuple[str, ...]) -> dict[str, object]:
-    files = claude_code_files if client == claude_code_files.CLIENT else codex_files
-    return dict(files.hooks(words).groups)
+def _groups(client: str, where: Where) -> dict[str, object]:
+    return dict(cast("Hooks", needed(client, where).places[0].part).groups)
 
 
 def _ours(settings: object, client: str, event: str) -> Iterator[tuple[str, object]]:
@@ -165,9 +166,9 @@ def opencode_problems(where: Where) -> Iterator[Problem]:
     plugin = _bytes(file.path).decode("utf-8", "replace")
     if not plugin:
         yield Problem(f"{file.shown} is missing; compaction is off altogether.")
-    elif plugin not in map(opencode_files.plugin, _PROGRAMS):
+    elif plugin not in [opencode_files.plugin(words, lifts=on) for words in _PROGRAMS for on in (True, False)]:
         yield Problem(f"{file.shown} is not what this version installs.", unguarded=False)
-    elif plugin == opencode_files.plugin(program.PLAIN) and not program.on_path():
+    elif f"PROGRAM = {json.dumps(program.PLAIN)}" in plugin and not program.on_path():
         yield _not_on_path("The plugin starts", program.PLAIN[0], opencode_files.CLIENT)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast_agents import texts
+from holdfast_agents import clients, jsontext, program, texts
 from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import Part, Values, Whole
+from holdfast_agents.parts import Part, Values, Whole, at, is_server
 from holdfast_agents.placing import Place
 
 CLIENT = "opencode"
@@ -19,6 +19,12 @@ CLIENT = "opencode"
 SWITCH = ("agent", "compaction", "disable")
 SCHEMA = "https://opencode.ai/config.json"
 _PROGRAM = 'const PROGRAM = ["holdfast"]'
+_LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
+_SERVER = ("mcp", "holdfast")
+_WISHED = (
+    "Your settings switched compaction off before holdfast was installed (`agent.compaction.disable`), so it stays "
+    "off. To have it on and guarded, remove that entry and install again."
+)
 
 
 def needed(where: Where) -> Needed:
@@ -34,11 +40,12 @@ def needed(where: Where) -> Needed:
     read = [".opencode/holdfast-protocol.md"] if where.in_project else [protocol]
     if where.in_project and where.handoff:
         read.append(where.handoff)
+    server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
+    script = os.path.join(inside, "plugins", "holdfast.js")
+    wished = off_by_wish(settings_file(base), script)
     settings = Values(
-        members={
-            SWITCH: True,
-            ("mcp", "holdfast"): {"type": "local", "command": [*where.program, "mcp"], "enabled": True},
-        },
+        members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
+        own={_SERVER: is_server},
         listed={("instructions",): tuple(read)},
         schema=SCHEMA,
     )
@@ -46,7 +53,7 @@ def needed(where: Where) -> Needed:
         client=CLIENT,
         places=(
             place(settings, "compaction off without the plugin", settings_file(base)),
-            place(Whole(body=plugin(where.program)), "the plugin", os.path.join(inside, "plugins", "holdfast.js")),
+            place(Whole(body=plugin(where.program, lifts=not wished)), "the plugin", script),
             place(
                 Whole(body=texts.memory_update()),
                 "/memory-update",
@@ -55,7 +62,11 @@ def needed(where: Where) -> Needed:
             place(Whole(body=texts.skill()), "the skill", os.path.join(inside, "skills", "holdfast", "SKILL.md")),
             place(Whole(body=texts.instructions()), "the protocol", protocol),
         ),
-        by_hand=("Start opencode anew where it is running: plugins are read at its start.",),
+        by_hand=(
+            *((_WISHED,) if wished else ()),
+            "Start opencode anew where it is running: plugins are read at its start.",
+            *((clients.worktrees(CLIENT),) if where.in_project else ()),
+        ),
     )
 
 
@@ -70,6 +81,26 @@ def config_folder() -> str:
     return os.path.join(folder("XDG_CONFIG_HOME", ".config"), "opencode")
 
 
-def plugin(program: tuple[str, ...]) -> str:
-    """The plugin, starting holdfast by ``program``."""
-    return texts.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(program))}")
+def plugin(words: tuple[str, ...], *, lifts: bool = True) -> str:
+    """The plugin, which starts the program ``words``; ``lifts``: it switches on the compaction that holdfast's settings
+    switch off."""
+    text = texts.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(words))}")
+    text = text.replace("INSTALL", program.INSTALL)
+    return text if lifts else text.replace(_LIFTS, _LEAVES)
+
+
+def off_by_wish(settings: str, script: str) -> bool:
+    """Whether the switch in the file ``settings`` is its user's own, so that compaction stays off: it was there before
+    holdfast. ``script`` is the plugin's path, whose text keeps the answer."""
+    try:
+        text = _read(settings)
+        if at(jsontext.read(text, settings), SWITCH) is not True:
+            return False
+        return _LEAVES in _read(script) if os.path.exists(script) else "holdfast" not in text
+    except (OSError, ValueError):
+        return False
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8-sig") as file:
+        return file.read()

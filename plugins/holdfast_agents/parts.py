@@ -39,9 +39,15 @@ class Part(Protocol):
     def foreign(self, text: str) -> bool:
         """Whether the file is somebody else's, so that nothing is done with it."""
 
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        """Names of the entries in the text that are somebody else's and stay as they are."""
+
 
 class _Merged:
     """A part of a file that others write to, too."""
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        return ()
 
     def foreign(self, text: str) -> bool:
         return False
@@ -124,6 +130,8 @@ class Values(_Merged):
 
     members: Mapping[tuple[str, ...], object]
     listed: Mapping[tuple[str, ...], tuple[str, ...]] = {}
+    #: Of members that others may have under the same name: whether a value that is there is one of ours.
+    own: Mapping[tuple[str, ...], Callable[[object], bool]] = {}
     #: Goes into a new file only.
     schema: str = ""
 
@@ -132,7 +140,7 @@ class Values(_Merged):
             text = jsontext.put(_BARE, (_SCHEMA,), self.schema, name) if self.schema else _BARE
         settings = jsontext.read(text, name)
         for path, value in self.members.items():
-            if at(settings, path) != value:
+            if at(settings, path) != value and self._may_change(settings, path):
                 text = jsontext.put(text, path, value, name)
         for path, wanted in self.listed.items():
             there = at(settings, path)
@@ -143,6 +151,8 @@ class Values(_Merged):
 
     def take(self, text: str, name: str) -> str:
         for path in self.members:
+            if not self._may_change(jsontext.read(text, name), path):
+                continue
             text = jsontext.remove(text, path, name)
             text = _pruned(text, path[:-1], name)
         for path, wanted in self.listed.items():
@@ -152,6 +162,18 @@ class Values(_Merged):
                     text = jsontext.remove(text, (*path, there.index(value)), name)
             text = _pruned(text, path, name)
         return _or_nothing(text, name)
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        """The members that are somebody else's, so that :meth:`put` and :meth:`take` leave them: ``a.b``."""
+        try:
+            settings = json.loads(text) if text.strip() else {}
+        except (ValueError, RecursionError):
+            return ()
+        return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
+
+    def _may_change(self, settings: object, path: tuple[str, ...]) -> bool:
+        value = at(settings, path)
+        return value is None or path not in self.own or self.own[path](value)
 
     def show(self) -> str:
         text = _BARE
@@ -246,6 +268,22 @@ class Whole:
 
     def foreign(self, text: str) -> bool:
         return bool(text.strip()) and MARK not in text
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        return ()
+
+
+def is_server(value: object) -> bool:
+    """Whether a client's entry for an MCP server is one that ``holdfast install`` writes: ``holdfast mcp``, or the same
+    by the path of an interpreter, and nothing else."""
+    entry = dict(value) if isinstance(value, dict) else {}
+    command, arguments = entry.pop("command", None), entry.pop("args", [])
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    plain = words == ["holdfast", "mcp"] or words[1:] == ["-m", "holdfast", "mcp"]
+    return plain and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 
 def no_other_table(*path: str) -> Callable[[str, str], None]:

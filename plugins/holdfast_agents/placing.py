@@ -3,8 +3,10 @@ as a whole, and what stood there before is kept beside it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 #: Added to a file's name: what it was before holdfast first changed it.
 BACKUP = ".holdfast-backup"
 _BOM = "\ufeff"
+#: In every text that holdfast has written to a client's file.
+_OURS = "holdfast"
 
 
 @frozen(kw_only=True)
@@ -53,11 +57,12 @@ class Fate(StrEnum):
 
 @frozen(kw_only=True)
 class Done:
-    """``backup`` names the copy that is kept, or is empty."""
+    """``backup`` names the copy that is kept, or is empty; ``left_alone`` the entries that are somebody else's."""
 
     place: Place
     fate: Fate
     backup: str = ""
+    left_alone: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -75,7 +80,9 @@ def put_in(places: Sequence[Place]) -> list[Done]:
 
     Raises: ConfigError when one of the files cannot take its part, with nothing written; Unavailable.
     """
-    return [_write(step) for step in [_putting(place) for place in places]]
+    done = [_write(step) for step in [_putting(place) for place in places]]
+    _sweep(places)
+    return done
 
 
 def take_out(places: Sequence[Place]) -> list[Done]:
@@ -83,7 +90,9 @@ def take_out(places: Sequence[Place]) -> list[Done]:
 
     Raises: ConfigError, with nothing written; Unavailable.
     """
-    return [_write(step) for step in [_taking(place) for place in places]]
+    steps = [_taking(place) for place in places]
+    _sweep(places)  # before the folders that have become empty are removed
+    return [_write(step) for step in steps]
 
 
 def read(path: str, shown: str) -> str | None:
@@ -101,13 +110,16 @@ def _putting(place: Place) -> _Step:
     if place.part.foreign(text):
         return _Step(done=Done(place=place, fate=Fate.KEPT))
     new = place.part.put(text, place.shown)
+    left_alone = place.part.left_alone(text)
     if new == text:
-        return _Step(done=Done(place=place, fate=Fate.SAME))
+        return _Step(done=Done(place=place, fate=Fate.SAME, left_alone=left_alone))
     # A copy that is there already and is of the time before the first installation is worth more than the text now.
     ours = bool(text.strip()) and place.part.take(text, place.shown) != text
-    keep = None if ours and os.path.exists(place.path + BACKUP) else old
-    backup = os.path.basename(place.path) + BACKUP
-    return _Step(done=Done(place=place, fate=Fate.CHANGED, backup=backup), new=mark + new, keep=keep)
+    there = os.path.exists(place.path + BACKUP)
+    keep = None if _is_all_ours(place, text) or (ours and there) else old
+    backup = os.path.basename(place.path) + BACKUP if keep is not None or there else ""
+    done = Done(place=place, fate=Fate.CHANGED, backup=backup, left_alone=left_alone)
+    return _Step(done=done, new=mark + new, keep=keep)
 
 
 def _taking(place: Place) -> _Step:
@@ -121,7 +133,8 @@ def _taking(place: Place) -> _Step:
     if new == text:
         return _Step(done=Done(place=place, fate=Fate.SAME))
     before = _raw(place.path + BACKUP, place.shown + BACKUP)
-    if before is not None and place.part.put(before.removeprefix(_BOM), place.shown) == text:
+    # A copy with an older installation in it is not the file from before holdfast.
+    if before is not None and _OURS not in before and place.part.put(before.removeprefix(_BOM), place.shown) == text:
         return _Step(done=Done(place=place, fate=Fate.RESTORED), new=before, drop_backup=True)
     if new.strip():
         backup = os.path.basename(place.path) + BACKUP if before is not None else ""
@@ -129,6 +142,11 @@ def _taking(place: Place) -> _Step:
     changed = text != place.part.put("", place.shown)
     backup = os.path.basename(place.path) + BACKUP if changed or before is not None else ""
     return _Step(done=Done(place=place, fate=Fate.REMOVED, backup=backup), keep=old if changed else None)
+
+
+def _is_all_ours(place: Place, text: str) -> bool:
+    """Whether the file holds only what an installation wrote, maybe an older one."""
+    return _OURS in text and not place.part.take(text, place.shown).strip()
 
 
 def _admissible(place: Place) -> str | None:
@@ -180,6 +198,33 @@ def _write(step: _Step) -> Done:
     if step.drop_backup:
         durable.remove(backup)
     return done
+
+
+def _sweep(places: Sequence[Place]) -> None:
+    """Remove the temporary files that a killed installation left in the clients' folders. A file that cannot be removed
+    stays: `holdfast doctor` reports it."""
+    folders = {os.path.dirname(path) for place in places for path in (place.path, os.path.realpath(place.path))}
+    for folder in sorted(folders):
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                if _is_left_over(name):
+                    os.unlink(os.path.join(folder, name))
+
+
+def _is_left_over(name: str) -> bool:
+    """Whether a file of this name is the temporary file of a process that has ended."""
+    pid = name.removeprefix(durable.TEMP_PREFIX).partition("-")[0]
+    if not name.startswith(durable.TEMP_PREFIX) or not name.endswith(durable.TEMP_SUFFIX) or not pid.isdecimal():
+        return False
+    if sys.platform == "win32":
+        return True  # a file that another process has open cannot be removed there
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
 
 
 def _mode(path: str) -> int:

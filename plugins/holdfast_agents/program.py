@@ -10,6 +10,8 @@ import sys
 
 #: What settings say that are shared in git, and where ``holdfast`` is on everybody's PATH.
 PLAIN = ("holdfast",)
+#: The command that installs holdfast, for messages that appear where it is missing.
+INSTALL = "pip install holdfast"
 #: This very installation.
 THIS = (sys.executable, "-m", "holdfast")
 
@@ -44,3 +46,25 @@ def spelled(program: tuple[str, ...], platform: str = sys.platform) -> str:
 def command(template: str, program: tuple[str, ...], platform: str = sys.platform) -> str:
     """``template`` with the program in the place of ``{program}``."""
     return template.replace("{program}", spelled(program, platform))
+
+
+def requirement(extra: str) -> str:
+    """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation: the folder or
+    repository that it was installed from, else its name."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution(PLAIN[0]).read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        origin = {}
+    url, name = str(origin.get("url", "")), f"{PLAIN[0]}[{extra}]"
+    if not url:
+        return shlex.quote(name)
+    if "dir_info" in origin:
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
+        return shlex.quote(f"{url2pathname(urlsplit(url).path)}[{extra}]")
+    kind = origin.get("vcs_info", {}).get("vcs", "")
+    return shlex.quote(f"{name} @ {kind}{'+' if kind else ''}{url}")

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from holdfast_agents import codex_files
 from holdfast_agents.clients import folder
 
-#: Of Codex's recordings, which lie together for all projects, so many of the newest are looked at.
-_NEWEST = 50
+#: Recordings that may belong to another project: this many of the newest are read, this many rows of each.
+_NEWEST, _FIRST = 50, 10
 
 
 def last(client: str, root: str) -> datetime | None:
@@ -24,7 +24,10 @@ def last(client: str, root: str) -> datetime | None:
 def _recordings(client: str, root: str) -> list[str]:
     if client == "claude-code":
         name = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
-        return glob.glob(os.path.join(glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects", name, "*.jsonl"))
+        projects = os.path.join(glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects")
+        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder's, or of a project named alike
+        newest = sorted(below, key=_changed)[-_NEWEST:]
+        return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
     if client == "codex":
         sessions = os.path.join(glob.escape(codex_files.home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
         newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
@@ -40,12 +43,14 @@ def _changed(path: str) -> float:
 
 
 def _is_in(path: str, root: str) -> bool:
-    """Whether the session's first row says that it was held in ``root`` or below."""
+    """Whether one of the session's first rows says that it was held in ``root`` or below."""
+    inside = os.path.realpath(root)
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            row = json.loads(file.readline(1_000_000))
-        cwd = os.path.realpath(row["payload"]["cwd"])
-    except (OSError, ValueError, LookupError, TypeError):
+            lines = [file.readline(1_000_000) for _ in range(_FIRST)]
+            rows = [json.loads(line) for line in lines if line]
+    except (OSError, ValueError):
         return False
-    inside = os.path.realpath(root)
-    return bool(cwd == inside or cwd.startswith(inside + os.sep))
+    named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in (row, row.get("payload") or {})]
+    folders = [os.path.realpath(name) for name in named if isinstance(name, str)]
+    return any(folder == inside or folder.startswith(inside + os.sep) for folder in folders)

@@ -11,10 +11,11 @@ import os
 from datetime import datetime
 
 from holdfast.capture import hot_dispatch, message_record
-from holdfast.errors import Refused
-from holdfast.excerpts import BACKGROUND, call_line, clean, result_text, without_injected
+from holdfast.errors import ConfigError, Refused
+from holdfast.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
 from holdfast.gate import Gate
 from holdfast.journal import Journal, file_stem
+from holdfast.leaves import call_text, result_text
 from holdfast_agents import events
 from holdfast_agents.digests import digest
 
@@ -26,17 +27,23 @@ if TYPE_CHECKING:
 
 #: How ids of messages begin that a hook journalled.
 MARK = "hook-"
-_FIELDS = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
-_DEPTH = 4
 
 
 def journal(event: Event, root: str) -> str:
     """Journal what the event tells, durably, and return the private folder.
 
-    A text that the gate refuses is told of and left out. Raises: ConfigError, PluginError, Unavailable; then nothing
-    was written.
+    A text that the gate refuses is told of and left out. Raises: PluginError, Unavailable; then nothing was written.
+    ConfigError: when the project's file cannot be read, after the turn was journalled without it, because a clone must
+    not keep a turn from being kept. Where the user trusts the project's settings nothing is journalled without them.
     """
-    dispatch, state = hot_dispatch(root)
+    broken: ConfigError | None = None
+    try:
+        dispatch, state = hot_dispatch(root)
+    except ConfigError as error:
+        if _relies_on_settings(root):
+            raise
+        broken = error
+        dispatch, state = hot_dispatch(root, alone=True)
     gate, at = Gate(dispatch), datetime.now().astimezone()
     records = []
     for role, text, given_id in _said(event):
@@ -52,13 +59,27 @@ def journal(event: Event, root: str) -> str:
         records.append(record)
     if records:
         Journal(state, event.session).append(*records)
+    if broken is not None:
+        raise broken
     return state
+
+
+def _relies_on_settings(root: str) -> bool:
+    from holdfast import trust
+
+    found = trust.record_of(root)
+    return found is not None and bool(found.settings)
 
 
 def withheld(refused: Refused) -> str:
     """What stands in the journal for a text that must not be stored: that it was said, and which rule kept it out."""
     rules = sorted({getattr(f, "rule", "") for f in refused.findings} - {""})
     return f"[a text was withheld: a validator refused it ({', '.join(rules) or 'no rule named'})]"
+
+
+def gap(state: str, session: str) -> str:
+    """The file that marks a session of which an event could not be journalled, until its transcript was read."""
+    return os.path.join(state, "agents", f"{file_stem(session)}.gap")
 
 
 def call_digest(call: str) -> str:
@@ -80,25 +101,13 @@ def _said(event: Event) -> list[tuple[str, str, str]]:
     """Role, text and, where the client has one, the id of what is to be journalled."""
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
-        result = ("tool", result_text(without_injected(output_text(event.output))), "")
-        called = [("assistant", call_line(name, event.arguments, event.cwd), "")]
+        result = ("tool", result_text(event.output, without_injected), "")
+        called = [("assistant", call_text(name, event.arguments, event.cwd), "")]
         return [result] if event.tool == BACKGROUND else [*called, result]
     role = "user" if event.kind == events.PROMPT else "assistant"
     given = [(part_id, text) for part_id, text in event.parts] or [("", event.text)]
-    said = [(role, without_injected(clean(text)).strip(), clean(part_id)) for part_id, text in given]
+    said = [(role, clip(without_injected(clean(text)).strip(), MAX_SAID_CHARS), clean(part)) for part, text in given]
     return [(role, text, part_id) for role, text, part_id in said if text]
-
-
-def output_text(output: object, depth: int = _DEPTH) -> str:
-    """A tool's response as text: the fields that tell something, or the texts of its blocks."""
-    if isinstance(output, str):
-        return output
-    if isinstance(output, list) and depth:
-        return "\n".join(filter(None, (output_text(item, depth - 1) for item in output[:200])))
-    if isinstance(output, dict) and depth:
-        told = (output_text(output[name], depth - 1) for name in _FIELDS if name in output)
-        return "\n".join(text for text in told if text.strip())
-    return ""
 
 
 def _id(event: Event, record: dict[str, Any]) -> str:

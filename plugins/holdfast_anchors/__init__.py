@@ -11,7 +11,7 @@ there is something to check. Besides the framework it uses the standard library 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from holdfast.hooks import hookimpl
 
@@ -28,7 +28,12 @@ class _Context(Protocol):
 
 
 class Anchors:
-    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use.
+
+    A project may not set ``required`` without the user's trust: headings that no document has would refuse every write.
+    """
+
+    known_settings: ClassVar[tuple[str, ...]] = ("required",)
 
     def __init__(self, *, context: _Context) -> None:
         self.required = _required(context.settings)

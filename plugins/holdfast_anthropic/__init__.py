@@ -20,6 +20,7 @@ class AnthropicModel(ModelPlugin):
     """The plugin."""
 
     provider: ClassVar[str] = "anthropic"
+    address: ClassVar[str] = "https://api.anthropic.com"
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One message, not streamed. Raises: ModelFailed."""
@@ -32,9 +33,11 @@ class AnthropicModel(ModelPlugin):
             import anthropic
         except ImportError as error:
             raise modelcalls.not_installed(self.provider) from error
+        key = self.key()
+        http = self.http_client(anthropic.DefaultHttpxClient, key)
         try:
             with anthropic.Anthropic(
-                api_key=self.key(), base_url=self.settings.base_url or None, timeout=timeout_s, max_retries=0
+                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
             ) as client:
                 answer = client.messages.create(
                     model=self.settings.model,
@@ -44,7 +47,7 @@ class AnthropicModel(ModelPlugin):
                 )
         except anthropic.APIStatusError as error:
             wait = error.response.headers.get("retry-after")
-            raise modelcalls.refused(self.provider, error.status_code, wait) from None
+            raise modelcalls.refused(self.provider, error.status_code, wait, origin=self.origin) from None
         except anthropic.APIConnectionError as error:
             timed_out = isinstance(error, anthropic.APITimeoutError)
             raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None

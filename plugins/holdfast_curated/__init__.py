@@ -10,8 +10,8 @@ there is something to check.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from holdfast.hooks import hookimpl
 
@@ -38,6 +38,14 @@ class _Context(Protocol):
 class CuratedMemory:
     """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
 
+    known_settings: ClassVar[tuple[str, ...]] = Limits._fields
+    #: A project may only make it stricter, and not so strict that every write is refused.
+    project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
+        "bullets": lambda value, own: value is True or (value is False and own is False),
+        "max_items": lambda value, own: _fits(value, own, 50, Limits().max_items),
+        "max_chars": lambda value, own: _fits(value, own, 100, Limits().max_chars),
+    }
+
     def __init__(self, *, context: _Context) -> None:
         self.limits = _limits(context.settings)
 
@@ -49,6 +57,11 @@ class CuratedMemory:
         from holdfast_curated.check import check
 
         return check(subject, self.limits)
+
+
+def _fits(value: object, own: object, least: int, default: int) -> bool:
+    """Whether a project may lower the user's ``own`` limit, or the default one, to ``value``."""
+    return type(value) is int and least <= value <= (own if isinstance(own, int) else default)
 
 
 def _limits(settings: Mapping[str, object]) -> Limits:

@@ -11,8 +11,8 @@ there is something to check.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from holdfast.hooks import hookimpl
 
@@ -30,6 +30,12 @@ class _Context(Protocol):
 
 class Grounding:
     """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+
+    known_settings: ClassVar[tuple[str, ...]] = ("strict",)
+    #: A project may only make it stricter.
+    project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
+        "strict": lambda value, own: value is True or (value is False and not own)
+    }
 
     def __init__(self, *, context: _Context) -> None:
         self.strict = _strict(context.settings)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-_SDK = ("mcp", "mcp_types")
-
 
 def configure(parser: ArgumentParser) -> None:
     from holdfast.cli.args import examples
@@ -33,20 +31,41 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve until the client closes stdin. Raises: PluginLoadFailed when the SDK is missing or too old."""
     from holdfast import settings
-    from holdfast.errors import PluginLoadFailed
 
     try:
         from holdfast_mcp.server import serve
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in _SDK:
-            raise
-        raise PluginLoadFailed(
-            "`holdfast mcp` needs the MCP SDK, version 2 or newer, which is not installed.",
-            next_step='Install it with `pip install "holdfast[mcp]"`.',
-        ) from error
+        raise _not_installed(error) from error
     _log_to_stderr(debug=args.debug)
     serve(settings.find_root(args.root), session=args.session)
     return 0
+
+
+def _not_installed(error: ImportError) -> Exception:
+    """The error for a missing or too old SDK, or for another package that it needs; ``error`` for a module of ours."""
+    from importlib import metadata
+
+    from holdfast.errors import PluginLoadFailed
+
+    missing = (error.name or "").partition(".")[0]
+    if missing.startswith("holdfast"):
+        return error
+    try:
+        problem = f"version {metadata.version('mcp')} is installed and {missing or 'one of its packages'} is missing"
+    except metadata.PackageNotFoundError:
+        problem = "which is not installed"
+    return PluginLoadFailed(
+        f"`holdfast mcp` needs the MCP SDK, version 2 or newer; {problem}.",
+        next_step=f'Install it for the Python that runs holdfast: `{_python()} -m pip install "holdfast[mcp]"`.',
+    )
+
+
+def _python() -> str:
+    """This interpreter for a command line, quoted where it has to be."""
+    import shlex
+    import sys
+
+    return shlex.quote(sys.executable) if sys.platform != "win32" else f'"{sys.executable}"'
 
 
 def _log_to_stderr(*, debug: bool) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote, unquote
 
-from holdfast import recall
-from holdfast.errors import NotFound
+from holdfast import provenance, recall
+from holdfast.errors import NotFound, Refused
+from holdfast.markdown import BOM
 
 PREFIX: Final = "holdfast://documents/"
 MIME_TYPE: Final = "text/markdown"
@@ -18,11 +19,11 @@ def uri_of(name: str) -> str:
 
 
 def names(root: str) -> list[str]:
-    """Every stored document, sorted. Raises: any HoldfastError."""
+    """Every stored document that may be read, sorted. Raises: any HoldfastError."""
     from holdfast import Holdfast
 
     with Holdfast.open(root) as memory:
-        return memory.store.names()
+        return [name for name in memory.store.names() if not memory.store.is_withheld(name)]
 
 
 def read(root: str, uri: str) -> str:
@@ -41,8 +42,12 @@ def read(root: str, uri: str) -> str:
         document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
         if document is None:
             raise _unknown(uri)
-        surface = layout.surface_of(name) or "daily"
-        return recall.fence(memory.services.gate.masked(document.text, surface=surface, name=name))
+        if memory.store.is_withheld(name):
+            raise Refused(
+                "This document is withheld: this machine did not write it, so it may have come with a clone.",
+                next_step=provenance.NEXT_STEP,
+            )
+        return recall.fence(memory.services.shown(document).text.removeprefix(BOM))
 
 
 def _unknown(uri: str) -> NotFound:

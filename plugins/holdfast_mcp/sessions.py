@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from holdfast.cli.known import has_begun
 from holdfast.errors import BadValue
 from holdfast.gate import clean
 from holdfast.recall import defuse
@@ -24,14 +25,20 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
     """The id: what the caller names, else what the server was started with, else the session of the client's own hooks
     when no other is active. A client without hooks has one session in a project, of its own name.
 
-    Raises: BadValue for an id that cannot be one, and when two sessions are active, telling them by their last request.
+    Raises: BadValue for an id that no session has, since a mistyped one would be reported as safe while the real
+    session is not; and when two sessions are active, showing the last request of each.
     """
-    if given or configured:
+    own = "-".join(re.findall(r"[a-z0-9]+", client.casefold()))[:40] or "default"
+    if given:
         if clean(given) != given:
             raise BadValue("`session`", "has control characters", next_step="Leave it out, or give a plain id.")
-        return given or configured
+        if given not in (own, configured) and not has_begun(memory, given):
+            raise BadValue("`session`", "names no session of this project", next_step=_known(memory))
+        return given
+    if configured:
+        return configured
     if beat is None or not beat.session:
-        return "-".join(re.findall(r"[a-z0-9]+", client.casefold()))[:40] or "default"
+        return own
     others = _active(memory) - {beat.session}
     if not others:
         return beat.session
@@ -41,6 +48,12 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
         "is needed: several sessions are active in this project",
         next_step=f"Give the one whose last request is this conversation's: {shown}.",
     )
+
+
+def _known(memory: Holdfast) -> str:
+    shown = "; ".join(_told(memory, one) for one in sorted(_active(memory))[:_SHOWN])
+    leave = "Leave it out, or start the server with `--session`"
+    return f"{leave}, or give the one whose last request is this conversation's: {shown}." if shown else f"{leave}."
 
 
 def _active(memory: Holdfast) -> set[str]:

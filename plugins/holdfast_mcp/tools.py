@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
-from holdfast import recall
+from holdfast import provenance, recall
 from holdfast_mcp import notice, schemas, sessions
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
+    if memory.store.is_withheld(provenance.FACTS) and memory.facts.count():
+        return f"{provenance.sentence((), facts=True)} {provenance.NEXT_STEP}"
     facts = memory.facts.list(order="confidence", category=arguments.get("category"))
     words = arguments.get("query", "").casefold().split()
     found = [f for f in facts if all(word in f.content.casefold() for word in words)]
@@ -142,7 +144,7 @@ def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     if not shown:
         return f"No stored fact matches; {len(facts)} were searched." if facts else "No such fact is stored."
     head = f"{len(shown)} of {len(found)} facts, surest first; the id is what `forget` takes."
-    masked = (memory.services.gate.masked(f"{f.id} {_line(f)}", surface="fact") for f in shown)
+    masked = memory.services.gate.outgoing_all([f"{f.id} {_line(f)}" for f in shown], surface="fact")
     return f"{head}\n" + recall.fence("\n".join(masked))
 
 

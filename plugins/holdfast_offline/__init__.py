@@ -15,6 +15,11 @@ from holdfast.hooks import hookimpl
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 
+#: It has no settings.
+known_settings = ()
+#: It reads the turns and nothing else, so a flush may wait for it.
+EXTRACTS_AT_ONCE = True
+
 
 @hookimpl
 def on_extract(turns: Sequence[Turn]) -> Extraction:

@@ -57,6 +57,8 @@ _TELLING: Final = re.compile(
 _NOISE: Final = re.compile(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
 _TYPE_ERRORS: Final = re.compile(r"Found \d+ errors? in \d+ file")
 
+#: What the model thought is recorded under this tool.
+_THINKING: Final = "thinking"
 _MAX_OUTPUT_CHARS: Final = 20_000
 """Of a tool's output the end is looked at: there the verdict stands."""
 _MAX_VERDICT_CHARS: Final = 160
@@ -79,9 +81,12 @@ def outcomes(messages: Iterable[Message]) -> Outcomes:
     calls = results = 0
     for message in messages:
         tool = message.tool.lower()
+        if message.role == "assistant" and tool == _THINKING:
+            continue
         if message.role == "assistant" and message.tool:
             calls += 1
-            argument = message.text.removeprefix(message.tool).removeprefix(":").strip()
+            line = message.text.partition("\n")[0]  # the other arguments are below it
+            argument = line.removeprefix(message.tool).removeprefix(":").strip()
             open_calls.setdefault(tool, deque()).append(argument)
         elif message.role == "user":
             open_calls.clear()  # what has no result by now was interrupted

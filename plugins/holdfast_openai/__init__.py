@@ -21,6 +21,7 @@ class OpenAIModel(ModelPlugin):
     """The plugin."""
 
     provider: ClassVar[str] = "openai"
+    address: ClassVar[str] = "https://api.openai.com/v1"
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One Chat Completion, not streamed. Raises: ModelFailed."""
@@ -32,9 +33,11 @@ class OpenAIModel(ModelPlugin):
             import openai
         except ImportError as error:
             raise modelcalls.not_installed(self.provider) from error
+        key = self.key()
+        http = self.http_client(openai.DefaultHttpxClient, key)
         try:
             with openai.OpenAI(
-                api_key=self.key(), base_url=self.settings.base_url or None, timeout=timeout_s, max_retries=0
+                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
             ) as client:
                 answer = client.chat.completions.create(
                     model=self.settings.model,
@@ -43,7 +46,7 @@ class OpenAIModel(ModelPlugin):
                 )
         except openai.APIStatusError as error:
             wait = error.response.headers.get("retry-after")
-            raise modelcalls.refused(self.provider, error.status_code, wait) from None
+            raise modelcalls.refused(self.provider, error.status_code, wait, origin=self.origin) from None
         except openai.APIConnectionError as error:
             timed_out = isinstance(error, openai.APITimeoutError)
             raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None

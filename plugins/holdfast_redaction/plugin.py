@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
@@ -14,6 +14,8 @@ from holdfast_redaction.patterns import KINDS, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     from holdfast.discovery import PluginContext
     from holdfast.models import Finding
     from holdfast.subject import Subject
@@ -30,6 +32,16 @@ class Redaction:
     rules; ``allow``, values that are no secrets here; ``budget_s``, seconds for one rule. See docs/redaction.md.
     Raises: ConfigError for a setting that cannot be used.
     """
+
+    known_settings: ClassVar[tuple[str, ...]] = _KEYS
+    #: A project may only make it stricter. Its own rules are not among these: one that matches everything, or takes
+    #: long, would destroy or refuse every text.
+    project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
+        "policy": lambda value, own: _is_stricter(value, own),  # noqa: PLW0108 - it is defined below
+        "surfaces": lambda value, own: (
+            isinstance(value, Mapping) and all(_is_stricter(table, {"pii": REFUSE}) for table in value.values())
+        ),
+    }
 
     def __init__(self, context: PluginContext) -> None:
         settings = context.settings
@@ -96,6 +108,15 @@ class Redaction:
                 )
             )
         return findings
+
+
+def _is_stricter(table: object, own: object) -> bool:
+    """Whether a policy masks or refuses everywhere, and where the user's ``own`` refuses anything only refuses."""
+    if not isinstance(table, Mapping):
+        return False
+    refuses = isinstance(own, Mapping) and REFUSE in own.values()
+    allowed = (REFUSE,) if refuses else (MASK, REFUSE)
+    return all(kind in (*KINDS, "pii") and act in allowed for kind, act in table.items())
 
 
 def _policy(table: object, path: str) -> dict[str, str]:

@@ -77,6 +77,8 @@ def note(project: Path) -> Callable[..., str]:
 class Summarizer:
     """An ``on_extract`` that tells what it was asked: its summary lists the texts it got."""
 
+    EXTRACTS_AT_ONCE = True
+
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import time
 from typing import Any
@@ -60,6 +61,39 @@ def test_extraction__hostile_answer__quickly_refused(text: str) -> None:
     assert time.perf_counter() - begun < 5
 
 
+ANSWER = json.dumps({"facts": [{"content": "Uses tabs", "category": "preference", "confidence": 0.9}]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>The user likes tabs.\n{ANSWER}",
+        f"<think>Perhaps {{'tabs'}}.\n```json\n{ANSWER}\n```\n",
+        f'<think>A draft: {{"facts": [{{"content": "wrong"}}]}}. Better:\n{ANSWER}',
+        f"<think>one</think> so <think>two {ANSWER}",
+        ANSWER.replace("Uses", "Writes <think> and uses"),
+    ],
+    ids=["plain", "fenced", "after a draft", "second thought", "tag inside of a fact"],
+)
+def test_extraction__thought_that_never_ends__answer_at_its_end_counts(text: str) -> None:
+    (fact,) = extraction(text).facts
+    assert fact.content.endswith("tabs")
+
+
+@pytest.mark.parametrize("after", [" No, that is wrong.", ' {"no": 1}', '\n{"facts": [', "\n<think>"])
+def test_extraction__thought_goes_on_after_the_answer__is_a_draft(after: str) -> None:
+    with pytest.raises(AnswerUnusable):
+        extraction(f"<think>Perhaps {ANSWER}{after}")
+
+
+@given(st.lists(st.integers(min_value=0, max_value=len(ANSWER)), max_size=5))
+def test_extraction__answer_in_chunks__words_stay_whole(cuts: list[int]) -> None:
+    ends = [0, *sorted(cuts), len(ANSWER)]
+    chunks = [ANSWER[a:b] for a, b in itertools.pairwise(ends)]
+    assert text_of(chunks) == ANSWER
+    assert extraction(chunks) == extraction(ANSWER)
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -79,6 +113,7 @@ def test_without_thoughts__any_form__only_the_answer_is_left(text: str, left: st
     [
         ("a", "a"),
         ([{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "b"}, "c"], "a\nc"),
+        (["a", "b", {"type": "text", "text": "c"}, "d", "e"], "ab\nc\nde"),
         ({"type": "text", "text": "a"}, "a"),
         (None, ""),
         ([None, 3, {"type": "text", "text": None}], ""),

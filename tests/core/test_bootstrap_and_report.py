@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import handoff
+from holdfast import Holdfast, handoff
 from holdfast.bootstrap import _fit
 from holdfast.errors import Corrupt, FlushRefused
 from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work
@@ -412,3 +412,62 @@ def test_files__whatever_was_said_or_failed__none_holds_this_machines_path(opene
     found = [p for p in project.rglob("*") if p.is_file() and str(project).encode() in p.read_bytes()]
     assert found == []
     assert "Sources are in src" in opened().load().memory
+
+
+# a byte-order mark, what no flush has written, and how often the store is read
+
+
+@pytest.fixture
+def with_bom(project):
+    """MEMORY.md as some editors save it."""
+    path = project / ".holdfast" / "MEMORY.md"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\xef\xbb\xbf- Uses Postgres\n- Uses tabs\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["Uses Postgres", "Uses ruff"])
+def test_flush__byte_order_mark_before_an_entry__entry_is_known_and_the_mark_stays(
+    project, clock, with_bom, payload, name
+):
+    with Holdfast.open(project, clock=clock) as memory:
+        session = memory.session("s")
+        session.add("user", "hello")
+        session.flush(payload(curated={"memory": [name]}))
+        assert session.state == "safe"
+    lines = with_bom.read_bytes().decode("utf-8").splitlines()
+    assert lines[:2] == ["\ufeff- Uses Postgres", "- Uses tabs"]
+    assert sum("Uses Postgres" in line for line in lines) == 1
+
+
+def test_load__byte_order_mark__is_not_in_the_brief(opened, with_bom):
+    brief = opened().load()
+    assert "\ufeff" not in str(brief)
+    assert brief.memory.startswith("- Uses Postgres")
+
+
+def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
+    memory = opened()
+    memory.session("s").add("user", "Fix the login")
+    text = str(memory.load())
+    assert "No work is open" not in text
+    assert "1 session has turns that are journalled and not flushed yet" in text
+    assert "holdfast flush" in text
+
+
+def test_load__turns_after_a_flush_that_closed_the_work__says_so(opened, payload):
+    session = opened().session("s")
+    session.add("user", "Fix the login")
+    session.flush(payload(work_open=False))
+    assert "No work is open." in str(opened().load())
+    session.add("user", "And the logout")
+    assert "1 session has turns" in str(opened().load())
+
+
+def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
+    memory = flushed()
+    read = []
+    whole = type(memory.store.backend).read
+    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
+    assert memory.load().notes
+    assert len(read) == len(set(read))

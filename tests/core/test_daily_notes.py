@@ -240,6 +240,8 @@ def test_note__a_flush__has_the_four_parts_and_the_resume_point(opened, payload,
 
 def test_note__texts_that_look_like_marks_of_ours__are_not_taken_for_them(opened, payload, note, project):
     class Summarizes:
+        EXTRACTS_AT_ONCE = True
+
         @hookimpl
         def on_extract(self, turns):
             from holdfast.models import Extraction

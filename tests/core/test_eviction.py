@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast import Holdfast, userdir
 from holdfast.config import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
 from holdfast.facts import Facts
@@ -95,7 +95,8 @@ def template(request: pytest.FixtureRequest, backend: str, tmp_path: Path) -> Pa
     folder = tmp_path / "template"
     folder.mkdir()
     rules = "".join(f"{name} = {json.dumps(value)}\n" for name, value in RULES[request.param].items())
-    (folder / "holdfast.toml").write_text(
+    os.makedirs(userdir.folder(), exist_ok=True)  # the user's own settings hold in every copy of the project
+    Path(userdir.path(userdir.CONFIG_FILE)).write_text(
         f'zone = "UTC"\n[storage]\nbackend = "{backend}"\n[facts]\nmax_facts = {MAX}\n{rules}'
     )
     with open_(folder) as memory:

@@ -167,6 +167,8 @@ def test_flush__no_payload__is_derived_and_marked_so(opened, note):
 
 def test_flush__extractor_knows_a_field__what_the_caller_said_wins_and_the_rest_is_taken(opened, payload, note):
     class Knows:
+        EXTRACTS_AT_ONCE = True
+
         @hookimpl
         def on_extract(self, turns):
             return Extraction(draft=Payload(objective="extracted", next_step="extracted step", facts=["f1"]))

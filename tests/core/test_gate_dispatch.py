@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -406,6 +407,49 @@ def test_admit_all__several_are_refused__the_refusal_tells_all_of_them_and_no_cl
         validator(answer).admit_all(texts, surface="daily")
     assert [f.message for f in refused.value.findings] == ["xa is not wanted", "xb is not wanted"]
     assert validator(answer).admit_all(texts[1:3], surface="daily") == texts[1:3]
+
+
+@pytest.mark.parametrize("way", ["admit_all", "outgoing_all"])
+def test_gate__five_megabytes_in_many_texts__no_question_is_larger_than_a_validator_can_judge(way):
+    asked = []
+
+    def answer(subject):
+        asked.append(len(subject.text))
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", subject.text)]
+
+    texts = [f"{number} secret " + "x" * 5_000 for number in range(1_000)] + ["", "y" * 900_000, ""]
+    got = getattr(validator(answer), way)(texts, surface="daily")
+    assert got == [text.replace("secret", "***") for text in texts]
+    assert max(asked) < 1_000_000
+    assert sum(size > 300_000 for size in asked) <= 1  # one text is judged whole: a secret may be anywhere in it
+    assert len(asked) < 100
+
+
+def test_outgoing_all__text_that_holds_the_border__is_judged_by_itself():
+    def answer(subject):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", subject.text)]
+
+    texts = ["a secret", "b \ufffc secret", "\n\ufffc\n"]
+    assert validator(answer).outgoing_all(texts, surface="fact") == ["a ***", "b \ufffc ***", "\n\ufffc\n"]
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ("default", True),
+        ("fix-login", True),
+        ("claude-code-0b0f7a52-1f6e-4c57-9a34-5ad1ad8c1c11", True),
+        ("opencode-ses_6f3a1bc2dffeAbCdEfGhIj1234", True),
+        ("ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", False),
+        ("4111-1111-1111-1111", False),
+        ("AKIA" + "A" * 16, False),
+        ("s1", False),
+    ],
+)
+def test_identifier__form_of_the_id__decides_whether_validators_are_asked(given, plain):
+    asked = []
+    assert validator(lambda subject: asked.append(subject) or []).identifier(given) == given
+    assert (not asked) is plain
 
 
 def test_scan__something_is_installed_and_removed_meanwhile__is_seen(tmp_path):

@@ -139,7 +139,7 @@ def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out
     with pytest.raises(FlushRefused, match="Message 1 of the context is of no known form"):
         memory.guard(compactor, session="s", messages=lambda rows: rows)([*says("x"), {"role": "martian"}])
     with pytest.raises(FlushRefused, match="holds nothing"):
-        memory.guard(compactor, session="empty")(says("x"))
+        memory.guard(compactor, session="empty")(["x"])
     assert compactor.calls == 0
 
 
@@ -152,6 +152,21 @@ def test_guard__of_a_session_that_the_loop_fills_itself__passes(opened) -> None:
     assert session.state is State.SAFE
     compact([])
     assert len(session.messages) == 1, "what the session drops then is its owner's decision"
+
+
+@pytest.mark.parametrize("call", [lambda f, rows: f(rows), lambda f, rows: f(None, rows), lambda f, rows: f(rows=rows)])
+def test_guard__without_messages__takes_the_first_argument_that_is_a_list_of_rows(call: Any, opened) -> None:
+    memory = opened()
+
+    @memory.guard(session="s")
+    def compact(*args: Any, **named: Any) -> list[Row]:
+        return next(iter([*[a for a in args if a], *named.values()]))[-1:]
+
+    rows = says("Fix it", "How?", "With a lock")
+    assert call(compact, rows) == rows[-1:]
+    assert shown(memory.session("s")) == [("user", "With a lock")]
+    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
+    assert entries == ["Fix it", "How?", "With a lock"]
 
 
 def test_guard__compaction_that_raises__lets_it_out_and_drops_nothing(opened) -> None:

@@ -10,7 +10,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
@@ -24,6 +24,10 @@ def message(text: str) -> dict:
 
 def texts(journal: Journal) -> list[str]:
     return [e.record["text"] for e in journal.entries() if e.record["kind"] == "message"]
+
+
+def hint_of(journal: Journal) -> Path:
+    return Path(journal.path).with_suffix(".hint")
 
 
 @pytest.fixture
@@ -52,10 +56,12 @@ def test_journal__nothing_written__makes_no_file(journal, tmp_path):
 def test_append__tail_torn_at_any_byte__is_left_out_and_cut_by_the_next_writer(tmp_path):
     whole = Journal(str(tmp_path), "s")
     whole.append(message("one"))
+    hint = hint_of(whole).read_bytes()  # as a crash leaves it: the append did not come to its end
     [last] = whole.append(message("two é 🙂"))
     data = Path(whole.path).read_bytes()
     for cut in range(last.start, last.end):
         Path(whole.path).write_bytes(data[:cut])
+        hint_of(whole).write_bytes(hint)
         journal = Journal(str(tmp_path), "s")
         assert texts(journal) == ["one"]
         journal.append(message("three"))
@@ -68,6 +74,7 @@ def test_append__first_line_torn_at_any_byte__begins_anew(tmp_path):
     first = path.read_bytes().split(b"\n")[0]
     for cut in range(len(first)):
         path.write_bytes(first[:cut])
+        path.with_suffix(".hint").unlink()  # it is written after the append
         assert session_id_of(str(path)) is None
         Journal(str(tmp_path), "s").append(message("two"))
         assert session_id_of(str(path)) == "s"
@@ -240,3 +247,86 @@ def test_decode__what_encode_made__is_identity_and_one_line(record):
         return
     assert line.count(b"\n") == 1
     assert decode(line[:-1]) == {"kind": "x", **record}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data, ends: bytes(len(data)),
+        lambda data, ends: b"",
+        lambda data, ends: None,
+        lambda data, ends: data[: ends[1] + 20],
+        lambda data, ends: data[: ends[1]],
+        lambda data, ends: data[: ends[0]] + data[ends[1] :],
+        lambda data, ends: data[: ends[1]] + bytes(len(data) - ends[1]),
+        lambda data, ends: data + b"some text",
+        lambda data, ends: data + b'{"kind":"mess\x01',
+        lambda data, ends: b"some text",
+    ],
+    ids=["zeroed", "empty", "gone", "cut", "line gone", "middle gone", "tail zeroed", "text", "control", "replaced"],
+)
+def test_journal__damaged_after_it_was_acknowledged__is_corrupt_until_repaired(journal, damage):
+    ends = [journal.append(message(text))[0].end for text in ("one", "two", "three")]
+    path = Path(journal.path)
+    damaged = damage(path.read_bytes(), ends)
+    path.unlink() if damaged is None else path.write_bytes(damaged)
+    state = os.path.dirname(journal.folder)
+    assert session_files(state, missing=True) == [journal.path]
+    with pytest.raises(Corrupt, match=r"state/sessions/s\.jsonl"):
+        texts(Journal(state, "s"))
+    with pytest.raises(Corrupt, match=r"state/sessions/s\.jsonl"):
+        Journal(state, "s").append(message("four"))
+    assert (path.read_bytes() if path.exists() else None) == damaged
+    assert Journal(state, "s").repair() > 0
+    kept = texts(Journal(state, "s"))
+    assert set(kept) <= {"one", "two", "three"}
+    Journal(state, "s").append(message("four"))
+    assert texts(Journal(state, "s")) == [*kept, "four"]
+
+
+def test_journal__cut_while_a_session_is_open__is_corrupt_for_it_too(journal):
+    journal.append(message("one"))
+    [last] = journal.append(message("two"))
+    os.truncate(journal.path, last.start)
+    with pytest.raises(Corrupt, match=f"was cut at byte {last.start}"):
+        journal.append(message("three"))
+    with pytest.raises(Corrupt, match="acknowledged"):
+        list(journal.entries(last.end))
+
+
+def test_entries__rewritten_or_erased_by_another_process_meanwhile__is_no_damage(journal):
+    for text in ("one", "two", "three"):
+        journal.append(message(text))
+    other = Journal(os.path.dirname(journal.folder), "s")
+    other.rewrite(lambda record: {**record, "text": ""} if record["kind"] == "message" else record, lambda line: True)
+    assert texts(journal) == ["", "", ""]
+    other.erase()
+    assert texts(journal) == []
+    journal.append(message("four"))
+    assert texts(journal) == ["four"]
+
+
+_WORDS = st.text("abé\n\0 🙂", max_size=8)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_acknowledged(tmp_path, data):
+    """Lines of garbage that carry the right checksum are out of reach; everything else is noticed."""
+    state = tmp_path / os.urandom(6).hex()
+    writer = Journal(str(state), "s")
+    said = data.draw(st.lists(_WORDS, min_size=1, max_size=4))
+    for number, text in enumerate(said):
+        writer.append({"kind": "message", "id": str(number), "text": text})
+    path = Path(writer.path)
+    whole = path.read_bytes()
+    start = data.draw(st.integers(0, len(whole) - 1))
+    end = data.draw(st.integers(start + 1, len(whole)))
+    filling = data.draw(st.sampled_from([b"", bytes(end - start), b"x" * (end - start), b"\n" * (end - start)]))
+    path.write_bytes(whole[:start] + filling + whole[end:])
+    try:
+        assert texts(Journal(str(state), "s")) == said
+        Journal(str(state), "s").append(message("more"))
+        assert texts(Journal(str(state), "s")) == [*said, "more"]
+    except Corrupt:
+        pass

@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.errors import ConfigError, FlushRefused
@@ -20,6 +21,7 @@ CURATED_DECISION = {"memory": ["Python 3.11 is the minimum"], "user": ["Prefers 
 
 def open_with(project: Path, clock, settings: str) -> Holdfast:
     (project / "holdfast.toml").write_text(f'zone = "UTC"\n{settings}\n{NO_PLUGINS}')
+    trusted(project)
     return Holdfast.open(project, clock=clock)
 
 

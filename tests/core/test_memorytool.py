@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.core.forget import BACKENDS, storage
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
@@ -379,6 +380,7 @@ def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, 
 
 def test_layout__that_keeps_curated_memory_in_the_same_folder__does_not_give_it_away(project: Path) -> None:
     (project / "holdfast.toml").write_text('[layout]\npreset = "timmy"\nroots = {curated = "c", home = "c"}\n')
+    trusted(project)
     with Holdfast.open(project) as memory:
         tool = MemoryTool(memory)
         for name in ("MEMORY.md", "USER.md"):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import FlushRefused
+from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.models import CuratedDecision
 from holdfast.safety import State
@@ -227,18 +227,24 @@ def test_trim__kept_part_would_begin_with_a_tool_result__drops_it_with_its_call(
 
 
 @pytest.mark.req("R009")
-@pytest.mark.parametrize("way", ["end", "compact", "trim", "flush", "hand_over", "with"])
+@pytest.mark.parametrize("way", ["end", "compact", "trim", "switch_provider", "flush", "hand_over", "with"])
 def test_session__empty__no_way_out_writes_a_document(opened, project, way):
     memory = opened()
     session = memory.session("s")
-    {
+    leave = {
         "end": session.end,
         "compact": session.compact,
         "trim": lambda: session.trim(0),
+        "switch_provider": lambda: session.switch_provider("other"),
         "flush": session.flush,
         "hand_over": lambda: session.hand_over("other"),
         "with": lambda: session.__exit__(None, None, None),
-    }[way]()
+    }[way]
+    if way in ("flush", "hand_over"):
+        with pytest.raises(NothingToFlush, match="'s' is empty"):
+            leave()
+    else:
+        leave()
     assert memory.store.names() == []
     assert not [f for f in files(project) if f.endswith(".md")]
     assert session.state is State.SAFE
@@ -471,7 +477,8 @@ def test_on_summary__flushed__is_called_once_after_the_bytes_are_on_disk(opened,
 def test_on_summary__failed_or_empty_flush__is_not_called(opened, project):
     heard = []
     session = opened().session("s")
-    session.flush(on_summary=heard.append)
+    with pytest.raises(NothingToFlush):
+        session.flush(on_summary=heard.append)
     session.add("user", "hello")
     (project / ".holdfast" / "memory").write_text("in the way")
     with pytest.raises(FlushRefused):

@@ -26,6 +26,8 @@ PLACES = ("memory", "continuity", "MEMORY.md", "memory/summaries")
 class TellsAll:
     """Puts every text into the summary, so that a note shows what it covers."""
 
+    EXTRACTS_AT_ONCE = True
+
     @hookimpl
     def on_extract(self, turns):
         return Extraction(summary=" ".join(f"<{m.text}>" for turn in turns for m in turn.messages))

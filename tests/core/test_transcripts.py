@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tracemalloc
@@ -65,10 +66,10 @@ def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_bounda
     assert said(transcript) == [
         ("user", "Work on PLAN-42. KEYWORD-0"),
         ("assistant", "Step 1."),
-        ("assistant", "Bash: echo TOOL-1"),
+        ("assistant", "Bash: echo TOOL-1\ndescription: a dummy tool call"),
         ("tool", "TOOL-1"),
         ("assistant", "Step 2."),
-        ("assistant", "Bash: echo TOOL-2"),
+        ("assistant", "Bash: echo TOOL-2\ndescription: a dummy tool call"),
         ("tool", "TOOL-2"),
         ("assistant", "Done: PLAN-42."),
     ]
@@ -118,7 +119,7 @@ def test_read__opencode_dump__gives_call_and_result_of_a_tool_part() -> None:
     assert said(transcript)[:4] == [
         ("user", "Remember PLAN-42. KEYWORD-0"),
         ("assistant", "Step 1."),
-        ("assistant", "bash: echo TOOL-1"),
+        ("assistant", "bash: echo TOOL-1\ndescription: a dummy tool call"),
         ("tool", "TOOL-1"),
     ]
     assert transcript.messages[3].id == transcript.messages[2].id + "#result"
@@ -388,7 +389,10 @@ def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path: Path) 
     )
     said_by_user, call, result = read(path).messages
     assert len(said_by_user.text) == 10_000_000
-    assert len(call.text) == MAX_CALL_CHARS
+    line, _, argument = call.text.partition("\ncommand:\n")
+    assert len(line) == MAX_CALL_CHARS
+    assert len(argument) <= MAX_RESULT_CHARS
+    assert f"10,000,000 characters left out; sha256 {hashlib.sha256(big.encode()).hexdigest()}" in argument
     assert len(result.text) <= MAX_RESULT_CHARS
     assert result.text.startswith("head")
     assert "characters left out" in result.text

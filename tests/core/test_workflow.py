@@ -356,14 +356,30 @@ def test_end__one_file_cannot_take_its_entry__none_is_written(
         ({"command": "pytest -q", "exit_status": 1}, False),
         ({"command": "pytest -q"}, False),
         ({"exit_status": 0}, False),
+        ({"evidence": "reports/run.txt:12"}, True),
+        ({"evidence": "reports/run.txt::test_a"}, True),
+        ({"evidence": "reports"}, False),
+        ({"evidence": "reports/"}, True),
+        ({"evidence": "reports/other.txt"}, False),
+        ({"evidence": "run.txt"}, False),
+        ({"evidence": "yes/probably"}, False),
+        ({"evidence": "and/or"}, False),
+        ({"evidence": "https://"}, False),
+        ({"evidence": "no/such.txt", "command": "pytest -q", "exit_status": 0}, True),
         ({"evidence": "I looked at it"}, False),
         ({"evidence": "done"}, False),
         ({}, False),
     ],
 )
 def test_deliverable__with_or_without_proof__is_verified_or_deferred(
-    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], deliverable: dict[str, Any], verified: bool
+    memory: Callable[..., Holdfast],
+    texts: Callable[[], dict[str, bytes]],
+    project: Path,
+    deliverable: dict[str, Any],
+    verified: bool,
 ) -> None:
+    (project / "reports").mkdir()
+    (project / "reports/run.txt").touch()
     done = memory().update(update_from({"verified_deliverables": [{"text": "it works", **deliverable}]}))
     progress = texts()["progress"]
     assert ("it works" in str(under(progress, "## Verified Deliverables"))) is verified

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
+_RUN = ("bash", "console", "python")
 
 
 class Block(NamedTuple):
@@ -20,6 +21,18 @@ class Block(NamedTuple):
     title: str
     text: str
     line: int
+
+    @property
+    def commands(self) -> str:
+        """The text without the prompts and outputs of a ``console`` block."""
+        if self.language != "console":
+            return self.text
+        kept, more = [], False
+        for line in self.text.splitlines():
+            if more or line.startswith("$ "):
+                kept.append(line if more else line[2:])
+                more = line.endswith("\\")
+        return "".join(f"{line}\n" for line in kept)
 
 
 def blocks(page: str) -> list[Block]:
@@ -35,9 +48,9 @@ def blocks(page: str) -> list[Block]:
 def execute(found: list[Block], folder: Path, path: str, *, prefix: Mapping[str, str] | None = None) -> None:
     """Do what the blocks say, in ``folder``, with ``path`` first on PATH.
 
-    A block with a title is written to that file. ``bash`` and ``python`` blocks run and must exit with 0. A ``text``
-    block after a command is what it prints: the words of each line stand there in that order. Other blocks are for
-    reading. ``prefix`` replaces the beginnings of commands.
+    A block with a title is written to that file. ``bash``, ``console`` and ``python`` blocks run and must exit with 0.
+    A ``text`` block after a command is what it prints: the words of each line are
+    there in that order. Other blocks are for reading. ``prefix`` replaces the beginnings of commands.
     """
     keep = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST_", "HOLDFAST_"))}
     env = {**keep, "PATH": path + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
@@ -47,11 +60,11 @@ def execute(found: list[Block], folder: Path, path: str, *, prefix: Mapping[str,
             file = folder / block.title
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
-        elif block.language in ("bash", "python"):
-            text = block.text
+        elif block.language in _RUN:
+            text = block.commands
             for old, new in (prefix or {}).items():
                 text = text.replace(old, new)
-            command = ["bash", "-euc", text] if block.language == "bash" else ["python", "-c", text]
+            command = ["python", "-c", text] if block.language == "python" else ["bash", "-euc", text]
             done = subprocess.run(
                 command,
                 cwd=folder,

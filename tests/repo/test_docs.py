@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
-from tests.repo.documents import blocks, execute
+from tests.repo.documents import Block, blocks, execute
 
 from holdfast import hooks
 from holdfast.config import Config, PluginConfig
@@ -24,6 +24,7 @@ from holdfast_curated import Limits
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
 
+ROOT = Path(__file__).parents[2]
 HOOKS = {name: hook for name, hook in vars(hooks).items() if hasattr(hook, "holdfast_spec")}
 
 
@@ -58,11 +59,75 @@ def test_ci_run__set_up__is_read_from_the_readme(root: Path) -> None:
 
 # pages that run
 
+#: Commands that a test cannot run, and why; `:` stands in their place.
+ELSEWHERE = {
+    "python -m pip install": "needs the package index; tests/repo/test_packaging.py installs the wheel",
+    "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
+    "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
+    "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
+    "python -m pytest": "is this suite",
+    ".ci/run": "runs this suite",
+    "python -m tests.repo.requirements": "writes into the checkout",
+    "holdfast auth set": "asks for a key",
+}
+#: What a page takes for granted.
+PREPARED = {
+    "docs/dream.md": "holdfast add user 'Decided: keep the old schema until Friday.' && "
+    "holdfast flush --decision 'Keep the old schema until Friday' --next-step 'migrate' --curated none",
+}
+RUNNING = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
 
-def test_readme__its_blocks__run_in_a_project(root: Path, project: Path) -> None:
+
+def pages(root: Path) -> list[Path]:
+    """The pages for users and contributors. The tutorial and the hooks page have tests of their own."""
+    found = [root / name for name in RUNNING] + sorted((root / "docs").rglob("*.md"))
+    return [page for page in found if page.name not in ("tutorial-plugin.md", "hooks.md")]
+
+
+@pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in pages(ROOT)])
+def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root: Path, project: Path, page: str) -> None:
+    (project / ".git").mkdir()
+    shutil.copy(root / "tests/data/transcripts/claude-code.manual.jsonl", project / "session.jsonl")
+    found = blocks((root / page).read_text(encoding="utf-8"))
+    before = [Block("bash", "", PREPARED[page], 0)] if page in PREPARED else []
+    path = str(Path(sys.executable).parent)
+    execute([*before, *found], project, path, prefix={words: f": {words}" for words in ELSEWHERE})
+
+
+def test_flush_help__its_examples__run(project: Path, root: Path) -> None:
     (project / "holdfast.toml").touch()
-    found = blocks((root / "README.md").read_text(encoding="utf-8"))[1:]
-    execute(found, project, str(Path(sys.executable).parent))
+    shutil.copy(root / "tests/data/transcripts/claude-code.manual.jsonl", project / "session.jsonl")
+    env = {**os.environ, "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"], "NO_COLOR": "1"}
+
+    def run(command: str) -> str:
+        done = subprocess.run(
+            ["bash", "-euc", command], cwd=project, env=env, capture_output=True, text=True, check=False, timeout=60,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    shown = run("holdfast flush --help").partition("examples:\n")[2].partition("\n\n")[0]
+    examples = re.sub(r"\\\n\s+", "", shown).splitlines()
+    (project / "payload.json").write_text('{"objective": "Fix login", "curated": "none"}')
+    assert len(examples) == 5
+    for example in examples:
+        run("holdfast add --session fix-login user 'Fix the login'")
+        run(example)
+
+
+def test_readme__its_guard__saves_and_drops_as_it_is_copied(root: Path, project: Path) -> None:
+    (guard,) = [b.text for b in blocks((root / "README.md").read_text(encoding="utf-8")) if "@memory.guard" in b.text]
+    (project / "holdfast.toml").touch()
+    called = f"""{guard}
+rows = [{{"role": "user", "content": f"Step {{n}}"}} for n in range(6)]
+assert compact(rows) == rows[-4:]
+print([m.text for m in memory.session("fix-login").messages], memory.session("fix-login").last_receipt.flush_id)
+memory.close()
+"""
+    done = subprocess.run([sys.executable, "-c", called], cwd=project, capture_output=True, text=True, timeout=60)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.startswith("['Step 2', 'Step 3', 'Step 4', 'Step 5'] flush_")
 
 
 def test_readme__what_the_demo_prints__is_what_it_prints(root: Path, tmp_path: Path) -> None:
@@ -165,3 +230,14 @@ def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) 
         if not (page.parent / link).exists()
     ]
     assert dead == []
+
+
+def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -> None:
+    from holdfast import harmless
+
+    page = (root / "docs" / "trust.md").read_text(encoding="utf-8")
+    table = page.split("## What a project may set", 1)[1].split("| plugin |", 1)[0]
+    named = [
+        key for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`([\w.]+)`", cell)
+    ]
+    assert named == list(harmless.CORE)

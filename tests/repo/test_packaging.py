@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.trusting import trusted
 
 import holdfast
 from holdfast.settings import DEFAULT_PLUGINS
@@ -27,11 +28,15 @@ HOT = (
     "durable",
     "errors",
     "gate",
+    "harmless",
     "hooks",
+    "inforce",
     "journal",
     "paths",
     "settings",
     "subject",
+    "trust",
+    "userdir",
 )
 
 
@@ -103,6 +108,7 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     (info / "entry_points.txt").write_text("[holdfast.backends]\nfile = holdfast_file\n", encoding="utf-8")
     settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in DEFAULT_PLUGINS)
     (project / "holdfast.toml").write_text(settings, encoding="utf-8")
+    trusted(project)
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]

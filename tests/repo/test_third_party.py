@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.repo.documents import blocks
+from tests.support.trusting import trusted
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
@@ -57,6 +58,7 @@ def configure(project: Path, *plugins: str) -> None:
     tables = {"acme": 'codenames = ["Bluebird"]\n'}
     text = "".join(f"[plugins.{name}]\n{tables.get(name, '')}" for name in plugins)
     (project / "holdfast.toml").write_text(text, encoding="utf-8")
+    trusted(project)
 
 
 def flush(made: Environment, project: Path, **changes: object) -> subprocess.CompletedProcess[str]:
@@ -144,6 +146,7 @@ def made_whole(text: str) -> str:
 @pytest.mark.req("R087")
 def test_acme__chosen_as_the_backend__keeps_everything_in_its_file(installed: Environment, project: Path) -> None:
     (project / "holdfast.toml").write_text('[storage]\nbackend = "acme"\n', encoding="utf-8")
+    trusted(project)
     assert flush(installed, project, facts=["The login needs a token"]).returncode == 0
     assert installed.run("holdfast", "remember", "prefers tabs", cwd=project).returncode == 0
     kept = json.loads((project / ".holdfast" / "acme.json").read_text(encoding="utf-8"))

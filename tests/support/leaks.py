@@ -30,6 +30,8 @@ def secret_text(what: str) -> str:
 class Tells:
     """An extractor that repeats what it is shown, as a careless model would."""
 
+    EXTRACTS_AT_ONCE = True
+
     @hookimpl
     def on_extract(self, turns: object) -> Extraction:
         return Extraction(summary=secret_text("summary"), draft=Payload(facts=[secret_text("extracted")]))

@@ -90,7 +90,9 @@ def _flush() -> None:
 
 
 def _dispatch(words: list[str]) -> int:
-    root, rest = _leading_root(words)
+    root, debug, rest = _leading(words)
+    if rest and debug and not rest[0].startswith("-") and rest[0] != "help":
+        rest = [rest[0], "--debug", *rest[1:]]
     if rest and rest[0] in _HOT:
         from holdfast.cli.commands import load
 
@@ -115,16 +117,17 @@ def _dispatch(words: list[str]) -> int:
     return run_command(command, arguments, root)
 
 
-def _leading_root(words: list[str]) -> tuple[str | None, list[str]]:
+def _leading(words: list[str]) -> tuple[str | None, bool, list[str]]:
     """Take ``--root DIR`` and ``--debug`` from before the command."""
     root: str | None = None
+    debug = False
     while words:
         if words[0] == "--root" and len(words) > 1:
             root, words = words[1], words[2:]
         elif words[0].startswith("--root="):
             root, words = words[0][7:], words[1:]
         elif words[0] == "--debug":
-            words = words[1:]
+            debug, words = True, words[1:]
         else:
             break
-    return root, words
+    return root, debug, words

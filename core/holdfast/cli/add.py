@@ -83,9 +83,10 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
     entry = capture(settings.find_root(root), session, role, text, message_id=message_id)
     # A hook's stdout may go into the model's context: without a person or --json there is nothing to say.
     if as_json or sys.stdout.isatty():
+        from holdfast.capture import stored_id
         from holdfast.cli.term import Term
 
-        out = Term()
+        out, session = Term(), stored_id(settings.find_root(root), session)
         if as_json:
             out.json({"ok": True, "session": session, "id": entry.record["id"], "at": entry.record["at"]})
         else:

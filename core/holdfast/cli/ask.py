@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from holdfast.cli.problem import UsageError
+from holdfast.plain import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,6 @@ def require_person(what: str) -> None:
 
 def confirmed(question: str) -> bool:
     """Whether the person says yes; anything else is a no."""
-    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.write(f"{printable(question)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().casefold() in ("y", "yes")

@@ -25,5 +25,4 @@ class Bar:
         self._write("")
 
     def _write(self, text: str) -> None:
-        self._out.stream.write(f"\r\x1b[K{text}")
-        self._out.stream.flush()
+        self._out.progress(text)

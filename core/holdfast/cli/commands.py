@@ -70,6 +70,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "doctor": "check that everything works, and repair what can be repaired",
         "outbox": "what waits to be published on a forge; send it now, or drop it",
         "config": "the settings in force and where each comes from; change one",
+        "trust": "see what this project's files ask for, and accept it; list, revoke",
         "plugins": "plugins and backends, what became of each and why",
         "layers": "where each kind of memory lives, who owns it, who reads it",
         "route": "which layer a fact belongs to",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import nearest
 from holdfast.errors import ConfigError
@@ -21,12 +23,14 @@ _SECRET = ("token", "secret", "password", "api_key")
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy")
     parser.add_argument("value", metavar="VALUE", nargs="?", help="write it into the settings file")
+    parser.add_argument("--user", action="store_true", help="write into your own settings, which hold in every project")
     add_json(parser)
     parser.epilog = examples(
         "holdfast config",
         "holdfast config flush.policy",
         "holdfast config flush.policy strict",
         "holdfast config plugins.offline.enabled false",
+        "holdfast config --user plugins.openai.model MODEL",
     )
 
 
@@ -37,22 +41,38 @@ def run(args: Namespace) -> int:
     out = Term()
     if args.value is not None:
         return _set(out, root, args)
+    if args.user:
+        raise UsageError(
+            "--user needs KEY and VALUE.", next_step="`holdfast config` shows where each value comes from."
+        )
     found = [_masked(setting) for setting in effective.effective(root)]
     if args.key is not None:
         chosen = [s for s in found if s.key == args.key or s.key.startswith(args.key + ".")]
         if not chosen:
             raise _unknown(args.key, found)
-        if not args.json and len(chosen) == 1 and chosen[0].key == args.key:
-            out.say(_text(chosen[0].value))
+        exact = [s for s in chosen if s.key == args.key]
+        if not args.json and exact == [s for s in chosen if s.in_force or s in exact] and exact[0].in_force:
+            out.say(_text(exact[0].value))
+            _say_withheld(Term(sys.stderr), exact[1:])
             return 0
         found = chosen
     if args.json:
-        rows = [{"key": s.key, "value": s.value, "source": s.source} for s in found]
+        rows = [{"key": s.key, "value": s.value, "source": s.source, "in_force": s.in_force} for s in found]
         out.json({"ok": True, "settings": rows})
         return 0
     head = ("setting", "value", "from")
-    out.say(out.table([(s.key, _cell(s), (s.source, _style(s))) for s in found], head=head))
+    out.say(out.table([(s.key, _cell(s), (s.source, _style(s))) for s in found if s.in_force], head=head))
+    _say_withheld(out, [s for s in found if not s.in_force])
     return 0
+
+
+def _say_withheld(out: Term, withheld: list[Setting]) -> None:
+    if not withheld:
+        return
+    out.say()
+    out.say(out.wrapped("not in force, because you have not trusted this project:", first=f"{out.mark('warn')} "))
+    out.say(out.table([(s.key, _text(s.value), (s.source, "dim")) for s in withheld]))
+    out.say(f"\n  next: {out.style('holdfast trust', 'cyan')}")
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
@@ -62,13 +82,21 @@ def _set(out: Term, root: str, args: Namespace) -> int:
     value = effective.parse_value(args.value)
     matters = args.key in consequences.KEYS
     before = consequences.held(root) if matters else None
-    name = effective.change(root, args.key, value)
+    name = effective.change(root, args.key, value, user=args.user)
     warnings = consequences.warnings(root, before) if matters else []
-    now = next((s for s in effective.effective(root) if s.key == args.key), None)
+    now = next((s for s in reversed(effective.effective(root)) if s.key == args.key), None)
+    in_force = now is not None and now.in_force and now.value == value
+    if now is not None and not now.in_force:
+        warnings.append(
+            "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
+        )
+    elif now is not None and args.user and now.value != value and not now.source.startswith("HOLDFAST_"):
+        warnings.append(f"{now.source} overrides it here: {_text(now.value)} is in force.")
     if args.json:
-        out.json({"ok": True, "key": args.key, "value": value, "file": name, "warnings": warnings})
+        table = {"key": args.key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}
+        out.json({"ok": True, **table})
         return 0
-    out.say(f"{out.mark('ok')} {args.key} = {_text(value)}  {out.dim('in ' + name)}")
+    out.say(f"{out.mark('ok')} {out.plain(args.key)} = {out.plain(_text(value))}  {out.dim('in ' + name)}")
     if now is not None and now.source.startswith("HOLDFAST_"):
         out.say(out.wrapped(f"{now.source} overrides it: {_text(now.value)} is in force", first=f"{out.mark('warn')} "))
     for warning in warnings:

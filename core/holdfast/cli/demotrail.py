@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import discovery
+from holdfast import discovery, inforce, trust
 from holdfast.cli.stage import Stage
 from holdfast.errors import PluginLoadFailed
 from holdfast.forge import Forge
@@ -80,6 +80,7 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
 def _enable(folder: Path, settings: Mapping[str, str]) -> None:
     lines = [f"[plugins.{PLUGIN}]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
     (folder / "holdfast.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    trust.record(str(folder), settings=inforce.resolve(str(folder)).withheld)  # we wrote them ourselves
 
 
 class _Acts(Stage):

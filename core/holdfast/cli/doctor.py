@@ -10,9 +10,15 @@ from holdfast.cli.words import count
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--repair", action="store_true", help="mend what can be mended; nothing is thrown away")
+    parser.add_argument(
+        "--fix",
+        "--repair",
+        dest="repair",
+        action="store_true",
+        help="repair damaged and missing files; nothing is thrown away",
+    )
     add_json(parser)
-    parser.epilog = examples("holdfast doctor", "holdfast doctor --repair", "holdfast doctor --json")
+    parser.epilog = examples("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json")
 
 
 def run(args: Namespace) -> int:

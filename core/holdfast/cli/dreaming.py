@@ -63,7 +63,7 @@ def show(out: Term, result: DreamResult) -> None:
     for warning in result.warnings:
         out.say(out.wrapped(warning, first=f"  {out.mark('warn')} ", rest="    "))
     if result.diary:
-        out.say(f"  {out.dim('diary:')} holdfast show {result.diary}")
+        out.say(f"  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
     if result.next_step:
         out.say(out.wrapped(result.next_step, first=f"  {out.dim('next:')} ", rest="        "))
 

@@ -28,7 +28,8 @@ def run(args: Namespace) -> int:
     session_id = args.session or DEFAULT_SESSION
     with Holdfast.open(args.root) as memory:
         require_session(memory, session_id)
-        got = memory.session(session_id).end()
+        session = memory.session(session_id)
+        session_id, got = session.id, session.end()
         if args.json:
             empty: dict[str, object] = {"ok": True, "session_id": session_id, "flush_id": "", "written": []}
             out.json(empty if got is None else receipt.as_table(got))
@@ -36,7 +37,7 @@ def run(args: Namespace) -> int:
             out.say(f"{out.mark('dot')} session {out.bold(session_id)} holds nothing; there was nothing to flush")
         else:
             receipt.show(out, got, now=memory.services.now())
-            out.say(f"\n  session {session_id} is closed; a later `holdfast add` opens it again")
+            out.say(f"\n  session {out.plain(session_id)} is closed; a later `holdfast add` opens it again")
         if not args.json and _dream_is_due(memory):
             out.say(f"  {out.dim('next:')} the notes say something new; `holdfast dream` takes it into MEMORY.md")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from holdfast.cli.remember import add_confidence, kind
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
 from holdfast.errors import HoldfastError
+from holdfast.plain import json_safe
+from holdfast.provenance import FACTS, NEXT_STEP, sentence
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -79,7 +82,9 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     from holdfast.serde import fact_out
 
     facts = memory.facts.list(order=args.order, limit=args.limit, category=args.category)
+    facts = memory.facts.shown(facts)
     total = memory.facts.count()
+    _say_provenance(memory)
     if args.json:
         out.json({"ok": True, "count": total, "facts": [fact_out(f) for f in facts]})
     elif facts:
@@ -95,10 +100,18 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     return 0
 
 
+def _say_provenance(memory: Holdfast) -> None:
+    """A line on stderr for facts that agents are not given."""
+    if memory.store.is_withheld(FACTS) and memory.facts.count():
+        err = Term(sys.stderr)
+        err.say(err.wrapped(f"{sentence((), facts=True)} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
+
+
 def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
     from holdfast.serde import fact_out
 
-    facts = [memory.facts.get(name) for name in args.names]
+    facts = memory.facts.shown([memory.facts.get(name) for name in args.names])
+    _say_provenance(memory)
     if args.json:
         out.json({"ok": True, "facts": [fact_out(f) for f in facts]})
         return 0
@@ -123,6 +136,7 @@ def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
 
         content = read_text()
     fact = memory.facts.update(args.names[0], content=content, category=args.category, confidence=args.confidence)
+    (fact,) = memory.facts.shown([fact])
     if args.json:
         out.json({"ok": True, "fact": fact_out(fact)})
     else:
@@ -134,7 +148,7 @@ def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
 def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
     for name in args.names:  # all of them are known before the first one goes
         memory.facts.get(name)
-    gone = [memory.facts.delete(name) for name in dict.fromkeys(args.names)]
+    gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(args.names)])
     left = _leave_nothing(memory)
     if args.json:
         error = {"error": as_table(left)} if left else {}
@@ -171,14 +185,18 @@ def _export(memory: Holdfast, args: Namespace, out: Term) -> int:
         out.json({"ok": True, "facts": list(memory.facts.export())})
         return 0
     for row in memory.facts.export():
-        out.exact(json.dumps(row, ensure_ascii=False) + "\n")
+        out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
     return 0
 
 
 def _log(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from attrs import evolve
+
     from holdfast.serde import unstructure
 
     entries = list(memory.facts.trail.entries())
+    texts = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
+    entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, texts, strict=True)]
     if args.json:
         out.json({"ok": True, "events": [unstructure(e) for e in entries]})
     elif entries:

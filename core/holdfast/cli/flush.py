@@ -40,7 +40,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast flush --session fix-login --reason compaction",
             "holdfast flush --transcript session.jsonl",
             "holdfast flush --session fix-login --payload payload.json",
-            'echo \'{"objective": "Fix login", "next_step": "test"}\' | holdfast flush --session fix-login',
+            'echo \'{"objective": "Fix login", "next_step": "test", "curated": "none"}\' | \\',
+            "    holdfast flush --session fix-login",
             'holdfast flush --session fix-login --objective "Fix login" --fact "the clock is mocked" --blocker none \\',
             '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
         )
@@ -103,18 +104,20 @@ def _imported(memory: Holdfast, args: Namespace) -> Session:
     transcript = transcripts.read(args.transcript)
     err = Term(sys.stderr)
     session_id = args.session or transcript.session_id or DEFAULT_SESSION
-    total = len(transcript.messages)
-    session = memory.import_transcript(evolve(transcript, messages=transcript.messages[:_CHUNK]), session_id)
+    total = len(transcript.kept)
+    session = memory.import_transcript(evolve(transcript, kept=transcript.kept[:_CHUNK]), session_id)
     for done in range(_CHUNK, total, _CHUNK):
         if err.is_tty:
             err.stream.write(f"\r{done:,} of {total:,} messages journalled")
             err.stream.flush()
-        chunk = transcript.messages[done : done + _CHUNK]
-        session = memory.import_transcript(evolve(transcript, messages=chunk), session_id)
+        chunk = transcript.kept[done : done + _CHUNK]
+        session = memory.import_transcript(evolve(transcript, kept=chunk), session_id)
     if err.is_tty and total > _CHUNK:
         err.stream.write("\r\x1b[K" if err.colour else "\n")
     if not args.json:
         _say_read(Term(), transcript)
+    elif transcript.skipped or transcript.truncated:
+        _say_read(err, transcript)
     return session
 
 
@@ -123,7 +126,12 @@ def _say_read(out: Term, transcript: Transcript) -> None:
 
     told = f"read {count(len(transcript.messages), 'message')} ({transcript.format})"
     if transcript.skipped:
-        told += f"; {count(transcript.skipped, 'row')} skipped, damaged or of no known kind"
+        told += (
+            f"; {count(transcript.skipped, 'row')} skipped, damaged or of no known kind (their text is in the journal)"
+        )
+    if transcript.left_out:
+        kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(transcript.left_out.items()))
+        told += f"; {count(sum(transcript.left_out.values()), 'row')} without conversation left out ({kinds})"
     if transcript.truncated:
         told += "; the file ends in the middle of a row"
     out.say(out.wrapped(told, first=f"{out.mark('ok')} ", rest="  "))

@@ -22,6 +22,7 @@ LISTS = {
     "blocker": ("blockers", "something in the way"),
     "artifact": ("artifacts", "a pointer to proof: path, issue or URL"),
     "follow_up": ("follow_ups", "something promised"),
+    "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
 }
 HANDOFF = {
     "active_task": ("active_task", "--active-task", "the task that is open"),

@@ -40,7 +40,8 @@ def run(args: Namespace) -> int:
     done = _with_three_files(done, asked=args.three_files)
     out = Term()
     if args.json:
-        out.json({"ok": True, "root": done.root, "made": list(done.made), "kept": list(done.kept)})
+        notices = [{"message": message, "next_step": step} for message, step in done.notices]
+        out.json({"ok": True, "root": done.root, "made": list(done.made), "kept": list(done.kept), "notices": notices})
         return 0
     what = "holdfast is set up in" if done.made else "nothing was changed: holdfast is set up in"
     out.say(f"{out.mark('ok')} {what} {out.bold(home_short(done.root))}")
@@ -52,6 +53,8 @@ def run(args: Namespace) -> int:
     rows = [(name, "made", next((t for n, t in notes.items() if name.endswith(n)), "")) for name in done.made]
     rows += [(name, "kept", "") for name in done.kept]
     out.say(out.table(rows))
+    for message, step in done.notices:
+        out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
     if done.made:
         out.say(f"\n  next: {out.style('holdfast doctor', 'cyan')}")
     return 0

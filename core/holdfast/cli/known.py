@@ -17,6 +17,7 @@ _FEW = 3
 def require_session(memory: Holdfast, session_id: str) -> None:
     """Raises: NotFound when the session has neither a journal nor an UNSAFE marker: a slip of the hand must not look
     like a flush that succeeded."""
+    session_id = memory.services.gate.identifier(session_id)
     if not has_begun(memory, session_id):
         raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
 
@@ -29,6 +30,7 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
     from holdfast import contract
 
     missing = contract.missing(payload)
+    session_id = memory.services.gate.identifier(session_id)
     if missing and not has_begun(memory, session_id):
         names = ", ".join(f"`{name}`" for name in missing)
         raise FlushRefused(
@@ -54,6 +56,7 @@ def has_begun(memory: Holdfast, session_id: str) -> bool:
     from holdfast.journal import Journal
 
     state = memory.services.state
+    session_id = memory.services.gate.identifier(session_id)
     return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
 
 

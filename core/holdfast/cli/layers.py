@@ -26,7 +26,8 @@ def run(args: Namespace) -> int:
     for at, layer in enumerate(layers):
         if at:
             out.say()
-        out.say(f"  {out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{layer.name}")
+        out.say(f"  {out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{out.plain(layer.name)}")
         out.say(out.wrapped(f"{layer.role}.", first=" " * width))
-        out.say(out.dim(out.wrapped(f"{layer.audience}; owner: {layer.owner}", first=" " * width)))
+        for line in out.wrapped(f"{layer.audience}; owner: {layer.owner}", first=" " * width).split("\n"):
+            out.say(out.dim(line))
     return 0

@@ -54,5 +54,6 @@ def as_table(brief: Brief) -> dict[str, Any]:
         "files": [{"name": name, "text": text} for name, text in brief.files],
         "notes": [{"name": name, "text": text} for name, text in brief.notes],
         "pointers": list(brief.pointers),
+        "withheld": brief.withheld,
         "text": str(brief),
     }

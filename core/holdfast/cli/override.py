@@ -28,11 +28,12 @@ def run(args: Namespace) -> int:
     out = Term()
     with Holdfast.open(args.root) as memory:
         require_session(memory, args.session)
-        memory.session(args.session).override(args.reason)
+        session = memory.session(args.session)
+        session.override(args.reason)
     if args.json:
-        out.json({"ok": True, "session": args.session, "reason": args.reason})
+        out.json({"ok": True, "session": session.id, "reason": args.reason})
     else:
-        out.say(f"{out.mark('warn')} context of {out.bold(args.session)} may go once although its flush fails")
+        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once although its flush fails")
         out.say(
             out.wrapped(
                 "what the flush cannot save stays in the journal; the reason goes into the next daily note", first="  "

@@ -50,6 +50,7 @@ def overview(root: str | None) -> int:
         told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` tells more."
         out.say(out.wrapped(told, first=f"\n{out.mark('fail')} ", rest="  "))
     state.say_unsafe(out, now)
+    state.say_lost(out, now)
     if brief is not None and brief.work:
         _say_work(out, brief)
     if problem is not None:

@@ -59,5 +59,5 @@ def run(args: Namespace) -> int:
     for one in found:
         if one.status in ("failed", "missing"):
             out.say()
-            out.say(out.wrapped(one.reason, first=f"{out.mark('fail')} {one.name}: ", rest="  "))
+            out.say(out.wrapped(one.reason, first=f"{out.mark('fail')} {out.plain(one.name)}: ", rest="  "))
     return 0

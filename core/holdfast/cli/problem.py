@@ -9,6 +9,7 @@ import os
 import sys
 
 from holdfast.errors import HoldfastError
+from holdfast.plain import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def discard(stream: TextIO) -> None:
 def _traceback(error: HoldfastError) -> None:
     import traceback
 
-    traceback.print_exception(error)
+    sys.stderr.write(printable("".join(traceback.format_exception(error))))
 
 
 def _next_step(error: HoldfastError) -> str:

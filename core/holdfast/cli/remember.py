@@ -60,8 +60,12 @@ def run(args: Namespace) -> int:
         from holdfast.cli.stdin import read_text
 
         content = read_text()
+    from attrs import evolve
+
     with Holdfast.open(args.root) as memory:
         result = memory.facts.create(content, args.category, args.confidence, args.source)
+        if result.fact is not None:
+            result = evolve(result, fact=memory.facts.shown([result.fact])[0])
     kept = result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE)
     out = Term()
     if args.json:

@@ -33,5 +33,5 @@ def run(args: Namespace) -> int:
     if args.json:
         out.json({"ok": True, "surface": str(surface), "name": layers[surface].name})
     else:
-        out.say(f"{out.bold(str(surface))}  {layers[surface].name}")
+        out.say(f"{out.bold(str(surface))}  {out.plain(layers[surface].name)}")
     return 0

@@ -112,5 +112,4 @@ class Stage:
         self.out.say(self.out.table([first, *rows]))
 
     def _progress(self, text: str) -> None:
-        self.out.stream.write(f"\r\x1b[K  {text}" if text else "\r\x1b[K")
-        self.out.stream.flush()
+        self.out.progress(f"  {text}" if text else "")

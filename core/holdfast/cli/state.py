@@ -62,6 +62,16 @@ def say_unsafe(out: Term, status: Status) -> None:
         )
 
 
+def say_lost(out: Term, status: Status) -> None:
+    """Each thing that is missing, with what to do once for all with the same step."""
+    for number, one in enumerate(status.lost):
+        if not number:
+            out.say()
+        out.say(out.wrapped(one.message, first=f"{out.mark('fail')} ", rest="  "))
+        if one.next_step and (number + 1 == len(status.lost) or status.lost[number + 1].next_step != one.next_step):
+            out.say(out.wrapped(one.next_step, first=f"  {out.dim('next:')} ", rest="        "))
+
+
 def flushed(one: SessionStatus, status: Status) -> str:
     """When the last flush was."""
     return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from holdfast.cli import state, waiting
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast.cli.words import count
+from holdfast.errors import HoldfastError
+from holdfast.provenance import NEXT_STEP, sentence
 from holdfast.safety import State
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
 
 _SHOWN = 20
 
@@ -20,7 +26,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
         )
         + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
-        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE."
+        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
+        "\nstored data is missing; `holdfast doctor` looks for all of it."
     )
 
 
@@ -30,6 +37,7 @@ def run(args: Namespace) -> int:
 
     with Holdfast.open(args.root) as memory:
         now = status(memory.services)
+        withheld = _withheld(memory)
     out = Term()
     if args.json:
         out.json(
@@ -41,11 +49,18 @@ def run(args: Namespace) -> int:
                 "sessions": [state.session_table(s) for s in now.sessions],
                 "unsafe": [s.id for s in now.unsafe],
                 "pending": len(now.waiting),
+                "withheld": withheld,
+                "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
+                "notices": list(now.notices),
             }
         )
         return 0 if now.ok else 1
     out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
-    if not now.sessions:
+    for notice in now.notices:
+        out.say(out.wrapped(notice, first=f"{out.mark('warn')} ", rest="  "))
+    if withheld:
+        out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
+    if not now.sessions and now.ok:
         waiting.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
         return 0
@@ -62,9 +77,19 @@ def run(args: Namespace) -> int:
     if more:
         out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
+    state.say_lost(out, now)
     waiting.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         told = "dirty is journalled, so nothing is lost; flush before context is dropped" if dirty else "all is durable"
         out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {told}")
     return 0 if now.ok else 1
+
+
+def _withheld(memory: Holdfast) -> str:
+    """Memory that came with a clone, in one sentence. A store that cannot be read is told of by other commands."""
+    try:
+        names, facts = memory.store.withheld()
+    except HoldfastError:
+        return ""
+    return sentence(names, facts=facts)

@@ -1,5 +1,8 @@
 """What the terminal can show, and the few shapes that the commands print: lines, wrapped text, tables, JSON.
 
+Everything that a command prints passes :class:`Term`, which shows control characters as escapes: what was stored, or
+came with a clone, cannot steer the terminal. Our own colours are told from others by a key that each process draws.
+
 Colour only where a person looks: on a terminal, unless ``NO_COLOR`` is set; ``FORCE_COLOR`` forces it. Marks fall back
 to ASCII where the encoding has no others. Source: no-color.org, force-color.org.
 """
@@ -8,6 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
+
+from holdfast.plain import JOINERS, in_one_line, json_safe, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +25,8 @@ if TYPE_CHECKING:
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
 _MIN_COLUMN = 12
 
-#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji are spelt with them, and they reorder nothing.
-_JOINERS = "\u200c\u200d"
+#: Begins our own escape sequences up to the moment when they are written.
+_KEY = f"\x1b{os.urandom(8).hex()}"
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _MARKS = {"ok": ("✓", "+"), "warn": ("!", "!"), "fail": ("✗", "x"), "dirty": ("●", "*"), "dot": ("·", "-")}
@@ -42,10 +47,23 @@ class Term:
 
     def say(self, text: str = "") -> None:
         """Print a line. What the encoding cannot hold is shown as ``?``."""
-        self._write(text + "\n")
+        self._write(_shown(text) + "\n")
 
     def exact(self, text: str) -> None:
-        """Print ``text`` as it is stored, as UTF-8 and without translating line ends, unless a person is looking."""
+        """Print ``text`` as UTF-8 and without translating line ends, unless a person is looking; control characters
+        and the like as visible escapes."""
+        self._write_utf8(printable(text))
+
+    def raw(self, text: str) -> None:
+        """Print ``text`` exactly, byte for byte, unless a person is looking."""
+        self._write_utf8(printable(text) if self.is_tty else text)
+
+    def progress(self, text: str) -> None:
+        """Write ``text`` over the line on which the cursor is; an empty text clears it. Only for a terminal."""
+        self._write(f"\r\x1b[K{in_one_line(text)}")
+        self.stream.flush()
+
+    def _write_utf8(self, text: str) -> None:
         raw = getattr(self.stream, "buffer", None)
         if self.is_tty or raw is None:
             self._write(text)
@@ -62,7 +80,7 @@ class Term:
         import json
 
         utf8 = (self.stream.encoding or "").lower().replace("-", "") == "utf8"
-        self.say(json.dumps(value, ensure_ascii=not utf8, indent=2))
+        self._write(json_safe(json.dumps(value, ensure_ascii=not utf8, indent=2)) + "\n")
 
     def _write(self, text: str) -> None:
         try:
@@ -76,9 +94,10 @@ class Term:
     # style
 
     def style(self, text: str, *names: str) -> str:
-        """``text`` in the named styles, or as it is where there is no colour."""
+        """``text`` on one line in the named styles, or without them where there is no colour."""
         codes = ";".join(_CODES[name] for name in names if name)
-        return f"\x1b[{codes}m{text}\x1b[0m" if self.colour and codes and text else text
+        text = in_one_line(text) if _KEY not in text else text
+        return f"{_KEY}[{codes}m{text}{_KEY}[0m" if self.colour and codes and text else text
 
     def bold(self, text: str) -> str:
         return self.style(text, "bold")
@@ -102,10 +121,9 @@ class Term:
         return "…" if self.unicode else "..."
 
     def plain(self, text: str) -> str:
-        """``text`` on one line and without control characters: nothing that was stored may steer the terminal."""
-        if text.isprintable():
-            return text
-        return "".join(c if c.isprintable() or c in _JOINERS else " " if c.isspace() else "?" for c in text)
+        """``text`` on one line, with control characters as escapes: nothing stored can steer the terminal or forge a
+        line of ours."""
+        return in_one_line(text)
 
     def clip(self, text: str, width: int) -> str:
         """``text`` on one line of at most ``width`` cells."""
@@ -185,7 +203,7 @@ def cells(text: str) -> int:
     import unicodedata
 
     return sum(
-        0 if unicodedata.combining(c) or c in _JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        0 if unicodedata.combining(c) or c in JOINERS else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
     )
 
@@ -195,12 +213,25 @@ def visible(text: str) -> int:
     if "\x1b" in text:
         import re
 
-        text = re.sub(r"\x1b\[[\d;]*m", "", text)
+        text = re.sub(_KEY + r"\[[\d;]*m", "", text)
     return cells(text)
 
 
+def _shown(text: str) -> str:
+    """A line as it is written: only our own sequences stay."""
+    if _KEY not in text:
+        return printable(text)
+    first, *styled = text.split(_KEY)
+    parts = [printable(first)]
+    for part in styled:
+        codes, _, rest = part.partition("m")
+        parts.append(f"\x1b{codes}m{printable(rest)}")
+    return "".join(parts)
+
+
 def home_short(path: str) -> str:
-    """``path`` with the home folder as ``~``, for showing."""
+    """``path`` with the home folder as ``~``, on one line, for showing."""
+    path = in_one_line(path)
     home = os.path.expanduser("~")
     return "~" + path[len(home) :] if len(home) > 1 and (path == home or path.startswith(home + os.sep)) else path
 

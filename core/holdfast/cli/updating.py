@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Action
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import file_name
@@ -38,10 +39,17 @@ def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
     )
     for flag, (key, where) in LISTS.items():
         entries.add_argument(f"--{flag}", dest=key, metavar="TEXT", action="append", help=where)
-    entries.add_argument("--deliverable", metavar="TEXT", help="progress: Verified Deliverables, with the proof below")
-    entries.add_argument("--evidence", metavar="LINK", default="", help="proof: a URL, owner/repo#12, commit or path")
-    entries.add_argument("--command", dest="proof", metavar="COMMAND", default="", help="proof: what was run")
-    entries.add_argument("--exit-status", metavar="N", type=int, help="proof: what it ended with")
+    entries.add_argument(
+        "--deliverable",
+        dest="deliverables",
+        metavar="TEXT",
+        action=_Delivered,
+        help="progress: Verified Deliverables; its proof follows it",
+    )
+    proof: dict[str, Any] = {"dest": "deliverables", "action": _Delivered}
+    entries.add_argument("--evidence", metavar="LINK", help="proof: a URL, owner/repo#12, commit or path", **proof)
+    entries.add_argument("--command", metavar="COMMAND", help="proof: the command that was run", **proof)
+    entries.add_argument("--exit-status", metavar="N", type=int, help="proof: the command's exit status", **proof)
     if no_change:
         entries.add_argument(
             "--no-change",
@@ -49,6 +57,25 @@ def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
             action="append",
             help="nothing to say in active_context, patterns or progress",
         )
+
+
+class _Delivered(Action):
+    """Collects deliverables in order. Proof belongs to the deliverable before it, or to the first one."""
+
+    def __call__(self, parser: ArgumentParser, args: Namespace, values: Any, flag: str | None = None) -> None:
+        found: list[dict[str, Any]] = list(getattr(args, self.dest) or [])
+        key = {"--deliverable": "text", "--command": "command", "--exit-status": "exit_status"}.get(
+            self.option_strings[0], "evidence"
+        )
+        if not found or (key == "text" and "text" in found[-1]):
+            found.append({})
+        elif key in found[-1]:
+            raise UsageError(
+                f"{self.option_strings[0]} is given twice for one deliverable.",
+                next_step="Put each proof after its own --deliverable TEXT.",
+            )
+        found[-1] = {**found[-1], key: values}
+        setattr(args, self.dest, found)
 
 
 def given(args: Namespace) -> MemoryUpdate:
@@ -60,13 +87,10 @@ def given(args: Namespace) -> MemoryUpdate:
         return update_from(data)  # says what is wrong with it
     for key, _ in LISTS.values():
         _add(data, key, getattr(args, key) or [])
-    if args.deliverable is not None:
-        deliverable = {"text": args.deliverable, "evidence": args.evidence, "command": args.proof}
-        if args.exit_status is not None:
-            deliverable["exit_status"] = args.exit_status
-        _add(data, "verified_deliverables", [deliverable])
-    elif args.evidence or args.proof or args.exit_status is not None:
-        raise UsageError("Proof is given and nothing that it proves.", next_step="Add --deliverable TEXT.")
+    delivered = args.deliverables or []
+    if delivered and "text" not in delivered[0]:
+        raise UsageError("Proof was given without a deliverable.", next_step="Add --deliverable TEXT.")
+    _add(data, "verified_deliverables", delivered)
     _add(data, "no_change", getattr(args, "no_change", None) or [])
     return update_from(data)
 

@@ -18,6 +18,21 @@ _AFTER_HELP = (
     "`holdfast COMMAND --help` tells more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
+#: Words that are no command by themselves -> the command that they are a part of.
+_PART_OF = {
+    "import": "facts import",
+    "export": "facts export",
+    "edit": "facts edit",
+    "forget": "facts forget",
+    "list": "facts list",
+    "log": "dream log",
+    "undo": "dream undo",
+    "review": "dream review",
+    "checkpoint": "flush",
+    "save": "flush",
+    "set": "config",
+    "get": "config",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -139,7 +154,7 @@ def version() -> str:
 def _unknown(command: str) -> UsageError:
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
-    near = nearest(command, list(commands.known()))
+    near = _PART_OF.get(command) or nearest(command, list(commands.known()))
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
 

@@ -104,8 +104,10 @@ def _diff(err: Term, memory: Holdfast, repair: Repair) -> None:
     import difflib
 
     name = memory.store.backend.where(repair.name)
-    before = (repair.before or "").splitlines()
-    lines = difflib.unified_diff(before, repair.after.splitlines(), f"{name} (now)", f"{name} (fixed)", lineterm="")
+    name_of = {"surface": "daily", "name": repair.name}
+    before, after = (memory.services.gate.outgoing(text or "", **name_of) for text in (repair.before, repair.after))
+    titles = f"{name} (now)", f"{name} (fixed)"
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *titles, lineterm="")
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
         err.say(err.style(err.plain(line), styles.get(line[:1], "")))

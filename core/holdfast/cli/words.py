@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from holdfast.plain import in_one_line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +18,7 @@ def count(number: int, noun: str) -> str:
 def some(names: Sequence[str], most: int = 5) -> str:
     """``names`` with commas, and of a long list the first ``most`` only: ``a, b, c, d, e and 4,995 more``."""
     more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(map(in_one_line, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def size(number: int) -> str:

@@ -4,8 +4,8 @@
 >>> transcript = read("session.jsonl")              # doctest: +SKIP
 >>> later = read("session.jsonl", offset=transcript.next_offset)   # only what is new   # doctest: +SKIP
 
-A client may stop, be killed or change its format at any time, so a reader takes what it understands and counts the
-rest; it raises only when there is nothing to understand.
+A client may stop, be killed or change its format at any time. A row of no known form is counted, and kept as it is
+when it may be part of the conversation; only when no row is understood does reading raise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import BinaryIO, Final, Protocol
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.transcripts import claude_code, codex, messages, opencode
 from holdfast.transcripts.reading import Reading, Transcript
-from holdfast.transcripts.rows import Row, elements, is_document, lines
+from holdfast.transcripts.rows import BAD, Row, elements, is_document, lines
 
 __all__ = ["FORMATS", "Format", "Transcript", "detect", "read"]
 
@@ -74,7 +74,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
         for row in elements(stream) if document else lines(stream, start):
             end, truncated = row.end, row.cut
             if not row.cut and not (isinstance(row.value, dict) and form.take(row.value, row.position, reading)):
-                reading.skipped += 1
+                reading.unknown(row.raw if row.value is BAD else row.value, row.position)
     return reading.finish(form.NAME, next_offset=end if resumable else 0, truncated=truncated)
 
 

@@ -1,56 +1,76 @@
-"""Content in the shape of the Messages API: a text, or blocks of text, tool calls and tool results."""
+"""Content in the shape of the Messages API: a string, a block, or a list of both, in any mixture."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Final
 
-from holdfast.excerpts import clean, without_injected
-from holdfast.transcripts.reading import Reading, objects
+from holdfast.excerpts import clean
+from holdfast.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
+from holdfast.transcripts.reading import Reading
+
+#: The tool's name for what the model thought: kept, and never taken for a statement.
+THINKING: Final = "thinking"
+_CALL: Final = frozenset({*STRUCTURE, "name", "input"})
+_RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
 
 
 def text_of(content: object) -> str:
-    """The text of a content value; pictures and files are named in brackets, anything else is left out."""
+    """The text blocks of a content value; pictures and files are named in brackets, the rest is left out."""
     if isinstance(content, str):
         return content
     parts: list[str] = []
-    for block in objects(content):
-        text = block.get("text")
-        if isinstance(text, str):
-            parts.append(text)
-        elif clean(block.get("type")) in {"image", "input_image", "image_url"}:
-            parts.append("[image]")
-        elif clean(block.get("type")) in {"document", "file", "input_file"}:
-            parts.append("[file]")
+    for block in content if isinstance(content, list | tuple) else [content]:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict) and isinstance(block.get("text"), str):
+            parts.append(block["text"])
     return "\n".join(parts)
 
 
-def take_content(reading: Reading, role: str, content: object, *, key: str, at: datetime) -> None:
-    """Add what ``content`` holds, in order. Thinking is no statement and is passed over.
+def take_content(
+    reading: Reading, role: str, content: object, *, key: str, at: datetime, change: Callable[[str], str] = str
+) -> None:
+    """Add everything ``content`` holds, in order. ``change`` is applied to each string.
 
-    The first block keeps the row's ``key``; the others get ``key#n``, n being their place.
+    The first block keeps the row's ``key``; the others get ``key#n``, n being their place. What a text block holds
+    beside its text becomes a message of its own, so that the text is known again wherever it is met.
     """
-    if isinstance(content, str):
-        reading.say(role, without_injected(content), key=key, at=at)
-        return
-    for number, block in enumerate(objects(content)):
+    for number, block in enumerate(content if isinstance(content, list | tuple) else [content]):
         own = f"{key}#{number}" if number else key
-        kind = clean(block.get("type"))
-        if "thinking" in kind:
-            continue
-        if kind.endswith("tool_use"):
-            reading.call(block.get("name"), block.get("input"), key=own, call_id=block.get("id"), at=at)
-        elif kind.endswith("tool_result"):
-            _take_result(reading, block, key=own, at=at)
-        else:
-            reading.say(role, without_injected(text_of([block])), key=own, at=at)
+        if isinstance(block, str):
+            reading.say(role, change(block), key=own, at=at)
+        elif isinstance(block, dict):
+            _take_block(reading, role, block, key=own, at=at, change=change)
+        elif isinstance(block, list | tuple):
+            reading.say(role, readable(block, change), key=own, at=at)
+        elif block is not None:
+            reading.say(role, leaf_text(block), key=own, at=at, aside=True)
 
 
-def _take_result(reading: Reading, block: Mapping[str, object], *, key: str, at: datetime) -> None:
-    reading.answer(
-        without_injected(text_of(block.get("content"))),
-        key=key,
-        call_id=block.get("tool_use_id"),
-        at=at,
-        failed=block.get("is_error") is True,
-    )
+def _take_block(
+    reading: Reading,
+    role: str,
+    block: Mapping[str, object],
+    *,
+    key: str,
+    at: datetime,
+    change: Callable[[str], str],
+) -> None:
+    kind = clean(block.get("type"))
+    rest = ""
+    if "thinking" in kind or kind == "reasoning":
+        reading.think(block, key=key, at=at, change=change)
+    elif kind.endswith("tool_use"):
+        reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)
+        rest = readable(block, change, but=_CALL)
+    elif kind.endswith("tool_result"):
+        failed = block.get("is_error") is True
+        call_id = block.get("tool_use_id")
+        reading.answer(block.get("content"), key=key, call_id=call_id, at=at, failed=failed, change=change)
+        rest = readable(block, change, but=_RESULT)
+    else:
+        text, rest = block_text(dict(block), change)
+        reading.say(role, text, key=key, at=at, aside=not has_words(block))
+    reading.say(role, rest, key=f"{key}#rest", at=at)

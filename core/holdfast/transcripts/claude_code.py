@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.excerpts import BACKGROUND, background_result, clean
+from holdfast.excerpts import BACKGROUND, background_result, clean, without_injected
 from holdfast.transcripts.blocks import take_content, text_of
 from holdfast.transcripts.reading import Reading, mapping, row_key
 
@@ -39,16 +39,19 @@ _BOOKKEEPING: Final = frozenset(
         "tools-used",
     }
 )
+#: Attachments that the client makes of its own state, and of what its hooks (so holdfast's brief, too) put in.
+_OWN_ATTACHMENTS: Final = ("hook_", "async_hook_", "todo", "task_", "plan_mode", "skill_", "deferred_", "agent_listing")
 # Rows with the role user that the client wrote: its own commands and their output, hook feedback, interruptions.
 _NOT_SAID: Final = (
     "<command-",
     "<local-command-",
-    "<bash-stdout>",
-    "<bash-stderr>",
     "Caveat: The messages below were generated",
     "Stop hook feedback:",
-    "[Request interrupted by user",
 )
+_INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
+#: Commands to the client and to holdfast itself, whatever is written after them.
+_CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})
+_PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
 def recognises(row: Mapping[str, object]) -> bool:
@@ -60,62 +63,110 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add what the row says; False when its type is not known."""
     kind = clean(row.get("type"))
     sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
-    if kind in {"user", "assistant"} and sidechain != bool(reading.agent):
-        return True
-    if sidechain and row.get("agentId") != reading.agent:
+    if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
+        reading.leave_out("of another agent")
         return True
     if kind in _SPEECH or kind in {"system", "attachment"}:
         reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
     elif kind in _BOOKKEEPING:
         reading.place(session_id=row.get("sessionId"))
+        reading.leave_out(kind)
         return True
     else:
         return False
     if kind == "system":
+        reading.leave_out("system")
         if row.get("subtype") == "compact_boundary":
             reading.boundary()
     elif kind == "attachment":
-        _take_queued(row, position, reading)
-    elif not _is_injected(row):
+        return _take_attachment(row, position, reading)
+    elif left_out := _is_injected(row):
+        reading.leave_out(left_out)
+    else:
         return _take_speech(kind, row, position, reading)
     return True
 
 
-def _is_injected(row: Mapping[str, object]) -> bool:
-    if row.get("isMeta") is True or row.get("isCompactSummary") is True or row.get("isApiErrorMessage") is True:
-        return True
+def _is_injected(row: Mapping[str, object]) -> str:
+    """Why nobody said this row; empty when somebody did."""
+    if row.get("isMeta") is True:
+        return "context"
+    if row.get("isCompactSummary") is True:
+        return "summary"
     message = mapping(row.get("message"))
-    if message.get("model") == "<synthetic>":
-        return True
-    return row.get("type") == "user" and text_of(message.get("content")).lstrip().startswith(_NOT_SAID)
+    if row.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
+        return "notice"
+    return _own_words(text_of(message.get("content"))) if row.get("type") == "user" else ""
+
+
+def _own_words(text: str) -> str:
+    """Why a text with the role user is the client's own; empty when it is the user's."""
+    text = text.strip()
+    if text in _INTERRUPTED:
+        return "interruption"
+    return "command" if text.startswith(_NOT_SAID) and not _command(text) else ""
+
+
+def _command(text: str) -> str:
+    """A command with what the user wrote after it, like ``/review the login form``; empty when nothing was written."""
+    found = {
+        name: text.partition(f"<command-{name}>")[2].partition(f"</command-{name}>")[0].strip()
+        for name in ("name", "args")
+    }
+    said = text.startswith("<command-") and found["args"] and found["name"] not in _CONTROLS
+    return f"{found['name']} {found['args']}" if said else ""
 
 
 def _take_speech(role: str, row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    content = mapping(row.get("message")).get("content")
-    if not isinstance(content, str | list):
+    message = mapping(row.get("message"))
+    if "content" not in message or not isinstance(message["content"], str | list | dict):
         return False
-    if role == "user" and background_result(text_of(content)) is not None:
-        _take_background(text_of(content), row, position, reading)
+    content = message["content"]
+    text = text_of(content)
+    key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
+    at = reading.at(row.get("timestamp"))
+    if role == "user" and isinstance(content, str | list) and _take_told(text, key, row, reading):
         return True
-    key = clean(row.get("uuid")).strip() or row_key("", position, role, text_of(content))
-    take_content(reading, role, content, key=key, at=reading.at(row.get("timestamp")))
+    take_content(reading, role, content, key=key, at=at, change=without_injected)
     return True
 
 
-def _take_background(text: str, row: Mapping[str, object], position: int, reading: Reading) -> None:
-    key = clean(row.get("uuid")).strip() or row_key("", position, "tool", text)
+def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading) -> bool:
+    """Add a text of the role user that the client has dressed up; False when it is plain speech."""
     at = reading.at(row.get("timestamp"))
-    if result := background_result(text):
-        reading.answer(result, key=key, call_id=None, at=at, failed=False, tool=BACKGROUND)
+    result = background_result(text)
+    if result is not None:
+        if result:
+            reading.answer(result, key=key, call_id=None, at=at, failed=False, tool=BACKGROUND)
+        else:
+            reading.leave_out("notice")
+    elif text.lstrip().startswith(_PRINTED):
+        reading.answer(text, key=key, call_id=None, at=at, failed=False, tool="bash")
+    elif command := _command(text.lstrip()):
+        reading.say("user", command, key=key, at=at)
+    else:
+        return False
+    return True
 
 
-def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
+def _take_attachment(row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    """Add a prompt typed while the model works. What the client attaches by itself is left out, except for what it may
+    be the only one to have: then False."""
     attachment = mapping(row.get("attachment"))
-    if attachment.get("type") != "queued_command":
-        return
-    text = text_of(attachment.get("prompt"))
-    if background_result(text) is not None:
-        _take_background(text, row, position, reading)
-    elif attachment.get("commandMode", "prompt") == "prompt" and not text.lstrip().startswith(_NOT_SAID):
-        key = row_key(row.get("uuid"), position, "user", text)
-        take_content(reading, "user", text, key=key, at=reading.at(row.get("timestamp")))
+    kind = clean(attachment.get("type"))
+    if kind != "queued_command":
+        own = not kind or kind.startswith(_OWN_ATTACHMENTS)
+        if own:
+            reading.leave_out(f"attachment {kind}".rstrip())
+        return own
+    prompt = attachment.get("prompt")
+    text = text_of(prompt)
+    given = row.get("uuid")
+    if background_result(text) is not None or text.lstrip().startswith(_PRINTED):
+        return _take_told(text, clean(given).strip() or row_key("", position, "tool", text), row, reading)
+    if attachment.get("commandMode", "prompt") != "prompt" or _own_words(text):
+        reading.leave_out("command")
+        return True
+    key = row_key(given, position, "user", text)
+    take_content(reading, "user", prompt, key=key, at=reading.at(row.get("timestamp")), change=without_injected)
+    return True

@@ -5,14 +5,14 @@ Source: observed with 0.169.0. What was said stands in ``response_item`` rows; `
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from holdfast.excerpts import clean
-from holdfast.transcripts.blocks import text_of
-from holdfast.transcripts.reading import Reading, mapping, objects, row_key
+from holdfast.leaves import STRUCTURE, readable
+from holdfast.transcripts.blocks import take_content, text_of
+from holdfast.transcripts.reading import Reading, mapping, row_key
+from holdfast.transcripts.responses import take as take_item
 
 NAME: Final = "codex"
 APPENDED: Final = True
@@ -30,9 +30,8 @@ _NOT_SAID: Final = (
     "<subagent_notification>",
     "# AGENTS.md instructions",
 )
-_ANSWERED: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})  # a web search never is
-_MAX_PREAMBLE_CHARS: Final = 500
-_EXIT_CODE: Final = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
+#: Rows that say where and how the session ran, and ``event_msg``, which repeats for display what items say.
+_BOOKKEEPING: Final = _TYPES - {"response_item"}
 
 
 def recognises(row: Mapping[str, object]) -> bool:
@@ -49,72 +48,59 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     elif kind == "compacted":
         reading.boundary()
     elif kind == "response_item":
-        return _take_item(row, payload, position, reading)
+        return isinstance(row.get("payload"), dict) and _take_item(row, payload, position, reading)
+    if kind in _BOOKKEEPING:
+        reading.leave_out(kind)
     return kind in _TYPES
 
 
 def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: int, reading: Reading) -> bool:
     kind = clean(item.get("type"))
     at = reading.at(row.get("timestamp"))
-    if kind == "message":
-        if mapping(row.get("metadata")).get("compaction_output") is True:
-            return True
-        role = clean(item.get("role"))
-        if role in {"user", "assistant"}:
-            text = _said(item) if role == "user" else text_of(item.get("content"))
-            reading.say(role, text, key=row_key(item.get("id"), position, role, text), at=at)
-        return role in {"user", "assistant", "developer", "system"}
-    call_id = item.get("call_id")
-    if kind.endswith("_call_output"):
-        text, failed = _result(item.get("output"))
-        key = row_key(item.get("id") or _suffixed(call_id), position, text)
-        reading.answer(text, key=key, call_id=call_id, at=at, failed=failed)
-    elif kind.endswith("_call"):
-        name = item.get("name") or kind.removesuffix("_call")
-        key = row_key(item.get("id") or call_id, position, kind)
-        awaited = call_id if kind in _ANSWERED else None
-        reading.call(name, _arguments(item), key=key, call_id=awaited, at=at)
-    else:
-        return kind == "reasoning"
+    if kind != "message":
+        given = item.get("id") or (item.get("call_id") if not kind.endswith("_output") else _suffixed(item))
+        return take_item(item, row_key(given, position, kind, readable(item.get("output"))), at, reading)
+    if mapping(row.get("metadata")).get("compaction_output") is True:
+        reading.leave_out("summary")
+        return True
+    role = clean(item.get("role"))
+    if role not in {"user", "assistant"}:
+        reading.leave_out("instructions")
+        return role in {"developer", "system"}
+    content = item.get("content")
+    own = _own(item) if role == "user" else list(content) if isinstance(content, list) else [content]
+    if role == "user" and not own and content:
+        reading.leave_out("context")
+    texts = [block for block in own if _is_plain(block)]
+    text = text_of(texts)
+    key = row_key(item.get("id"), position, role, text)
+    reading.say(role, text, key=key, at=at)
+    for number, block in enumerate(own):
+        if not _is_plain(block):
+            take_content(reading, role, [block], key=f"{key}#{number}", at=at)
+        elif isinstance(block, dict):
+            rest = readable(block, but={*STRUCTURE, "text"})
+            reading.say(role, rest, key=f"{key}#{number}#rest", at=at)
     return True
 
 
-def _said(item: Mapping[str, object]) -> str:
-    """The user's own items of a message; the client sends its context and its summaries as the user, too."""
+def _is_plain(block: object) -> bool:
+    return isinstance(block, str) or (isinstance(block, dict) and isinstance(block.get("text"), str))
+
+
+def _own(item: Mapping[str, object]) -> list[object]:
+    """The user's own blocks of a message; the client sends its context and its summaries as the user, too."""
     kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
     told = kinds if isinstance(kinds, list) else []
-    own: list[str] = []
-    for number, block in enumerate(objects(item.get("content"))):
+    content = item.get("content")
+    own: list[object] = []
+    for number, block in enumerate(content if isinstance(content, list) else [content]):
         kind = told[number] if number < len(told) else "unknown"
-        text = text_of([block])
-        if str(kind).partition(".")[0] in {"user", "unknown"} and not text.lstrip().startswith(_NOT_SAID):
-            own.append(text)
-    return "\n".join(own)
+        if str(kind).partition(".")[0] in {"user", "unknown"} and not text_of(block).lstrip().startswith(_NOT_SAID):
+            own.append(block)
+    return own
 
 
-def _suffixed(call_id: object) -> str:
+def _suffixed(item: Mapping[str, object]) -> str:
+    call_id = item.get("call_id")
     return f"{call_id}#output" if isinstance(call_id, str) else ""
-
-
-def _arguments(item: Mapping[str, object]) -> object:
-    given = item.get("arguments", item.get("input", item.get("action")))
-    if isinstance(given, str) and given.lstrip().startswith("{"):
-        try:
-            return json.loads(given)
-        except (ValueError, RecursionError):
-            return given
-    return given
-
-
-def _result(output: object) -> tuple[str, bool]:
-    """What a tool gave back, without the client's preamble, and whether it failed."""
-    failed = False
-    if isinstance(output, dict):
-        failed = output.get("success") is False
-        output = output.get("content", output.get("output"))
-    text = text_of(output)
-    preamble, marker, printed = text.partition("Output:\n")
-    code = _EXIT_CODE.search(preamble) if marker and len(preamble) < _MAX_PREAMBLE_CHARS else None
-    if code is None:
-        return text, failed
-    return printed, failed or code.group(1) != "0"

@@ -6,13 +6,21 @@ Source: observed with 1.18.33 (``client.session.messages``); ``messages`` is the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 from holdfast.excerpts import clean, without_injected
-from holdfast.transcripts.reading import Reading, mapping, objects, row_key
+from holdfast.leaves import block_text, readable
+from holdfast.transcripts.reading import Reading, mapping, row_key
 
 NAME: Final = "opencode"
 APPENDED: Final = False  # a dump is written anew each time
+
+#: Parts that hold no conversation, members that say which part it is, and members of a tool's state that are read,
+#: or repeat its input and output for display.
+_BOOKKEEPING: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
+_PART: Final = frozenset({"id", "sessionID", "messageID", "callID", "type", "time", "metadata"})
+_STATE: Final = frozenset({"status", "input", "title", "metadata", "time", "raw"})
 
 
 def recognises(row: Mapping[str, object]) -> bool:
@@ -31,18 +39,34 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
         # A compaction part alone is only the wish: it stays, unanswered, when a plugin blocks it.
         if not info.get("error"):
             reading.boundary()
+        reading.leave_out("summary")
         return True
     created = mapping(info.get("time")).get("created")
-    for number, part in enumerate(objects(row.get("parts"))):
-        reading.at(created)
-        key = row_key(part.get("id"), position, str(number))
-        if part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored"):
-            text = part.get("text")
-            moment = reading.at(mapping(part.get("time")).get("start"))
-            reading.say(role, without_injected(text) if isinstance(text, str) else "", key=key, at=moment)
-        elif part.get("type") == "tool":
-            _take_tool(part, key, reading)
+    parts = row.get("parts")
+    for number, part in enumerate(parts if isinstance(parts, list) else []):
+        at = reading.at(created)
+        if isinstance(part, dict):
+            _take_part(part, role, row_key(part.get("id"), position, str(number)), at, reading)
+        else:
+            reading.say(role, readable(part), key=row_key("", position, str(number)), at=at)
     return True
+
+
+def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, reading: Reading) -> None:
+    kind = clean(part.get("type"))
+    if kind in _BOOKKEEPING:
+        reading.leave_out(kind)
+    elif kind == "text" and (part.get("synthetic") or part.get("ignored")):
+        reading.leave_out("synthetic")
+    elif kind == "tool":
+        _take_tool(part, key, reading)
+    elif kind == "reasoning":
+        reading.think({n: v for n, v in part.items() if n not in _PART}, key=key, at=at)
+    else:
+        at = reading.at(mapping(part.get("time")).get("start")) if kind == "text" else at
+        text, rest = block_text({n: v for n, v in part.items() if n not in _PART or n == "type"})
+        reading.say(role, without_injected(text), key=key, at=at)
+        reading.say(role, rest, key=f"{key}#rest", at=at)
 
 
 def _take_tool(part: Mapping[str, object], key: str, reading: Reading) -> None:
@@ -52,12 +76,15 @@ def _take_tool(part: Mapping[str, object], key: str, reading: Reading) -> None:
     call_id = part.get("callID")
     reading.call(part.get("tool"), state.get("input"), key=key, call_id=call_id, at=reading.at(time.get("start")))
     status = clean(state.get("status"))
-    if status not in {"completed", "error"}:
+    used = {"completed": "output", "error": "error"}.get(status, "")
+    rest = {n: v for n, v in state.items() if n not in _STATE and n != used}
+    rest |= {n: v for n, v in part.items() if n not in {*_PART, "tool", "state"}}
+    reading.say("system", readable(rest), key=f"{key}#rest", at=reading.at(None))
+    if not used:
         return
-    output = state.get("output") if status == "completed" else state.get("error")
     code = mapping(state.get("metadata")).get("exit")
     reading.answer(
-        output if isinstance(output, str) else "",
+        state.get(used),
         key=f"{key}#result",
         call_id=call_id,
         at=reading.at(time.get("end")),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
-from holdfast.excerpts import call_line, clean, result_text
+from holdfast.excerpts import MAX_SAID_CHARS, clean, clip
+from holdfast.leaves import STRUCTURE, call_text, has_words, readable, result_text
 from holdfast.models import Message
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
+_THINKING: Final = "thinking"
+#: A row of an unknown type that has one of these may be part of the conversation.
+_CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
 
 @frozen(kw_only=True)
@@ -25,8 +29,13 @@ class Transcript:
     tool call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name
     (empty when the call lies before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
 
+    ``messages`` is what was said and done. ``kept`` is what a journal keeps: the same and, among them in order, what
+    the model thought (role ``assistant``, tool ``thinking``) and rows of no known form.
+
     ``folder`` is the last part of the working directory, never its path. ``skipped`` counts the rows that are damaged
-    or of no known type; a client's own bookkeeping is not counted. ``pending`` is the number of tool calls without a
+    or of no known type; of those that may be part of the conversation the strings are in ``kept``, with the role
+    ``system``. ``left_out`` counts, by kind, the rows that hold no conversation (a client's bookkeeping, its own
+    instructions, a summary), of which nothing is kept. ``pending`` is the number of tool calls without a
     result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
     ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file
     ends inside a row (a damaged document: where it stopped making sense). ``next_offset``, in bytes, is where the
@@ -37,9 +46,11 @@ class Transcript:
     format: str
     session_id: str = ""
     messages: tuple[Message, ...] = ()
+    kept: tuple[Message, ...] = field(default=(), repr=False)
     branch: str = ""
     folder: str = ""
     skipped: int = 0
+    left_out: Mapping[str, int] = field(factory=dict)
     pending: int = 0
     compactions: int = 0
     last_boundary: int = 0
@@ -56,13 +67,17 @@ class Reading:
     branch: str = ""
     #: Of Claude Code: read what this sub-agent said, and nothing else. Empty: the conversation itself.
     agent: str = ""
+    #: Something other than instructions was met.
+    begun: bool = False
     messages: list[Message] = field(factory=list)
+    kept: list[Message] = field(factory=list)
     skipped: int = 0
+    left_out: dict[str, int] = field(factory=dict)
     compactions: int = 0
     last_boundary: int = 0
     _cwd: str = ""
     _clock: datetime = _EPOCH
-    _ids: set[str] = field(factory=set)
+    _ids: dict[str, int] = field(factory=dict)
     _open_calls: dict[str, str] = field(factory=dict)
     _calls: dict[str, str] = field(factory=dict)
 
@@ -74,7 +89,12 @@ class Reading:
     def without_messages(self) -> Reading:
         """A new reading that knows the same place and time, and nothing else."""
         return Reading(
-            session_id=self.session_id, branch=self.branch, agent=self.agent, cwd=self._cwd, clock=self._clock
+            session_id=self.session_id,
+            branch=self.branch,
+            agent=self.agent,
+            begun=self.begun,
+            cwd=self._cwd,
+            clock=self._clock,
         )
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
@@ -91,22 +111,60 @@ class Reading:
         self._clock = _moment(stamp) or self._clock
         return self._clock
 
-    def say(self, role: str, text: str, *, key: str, at: datetime) -> None:
-        """Add what a person or the model said. Blank text adds nothing."""
-        self._add(Message(role=role, text=clean(text).strip(), at=at, id=key))
+    def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
+        """Add what a person or the model said. Blank text adds nothing. ``aside`` only keeps it."""
+        self._add(Message(role=role, text=clip(clean(text).strip(), MAX_SAID_CHARS), at=at, id=key), aside=aside)
+
+    def think(self, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str] = str) -> None:
+        """Add what the model thought, which is no statement: a record of the tool ``thinking``."""
+        text = readable(block, change, but=STRUCTURE).removeprefix("thinking: ").removeprefix("thinking:\n").strip()
+        self._add(Message(role="assistant", text=text, at=at, id=key, tool=_THINKING), aside=True)
+
+    def leave_out(self, kind: str) -> None:
+        """Count a row that holds no conversation."""
+        self.left_out[kind] = self.left_out.get(kind, 0) + 1
+
+    def unknown(self, row: object, position: int) -> None:
+        """Count a row of no known form, and keep its strings when it may be part of the conversation. ``row`` is the
+        line itself when that is damaged."""
+        self.skipped += 1
+        if isinstance(row, dict):
+            kind = clean(row.get("type"))
+            held = has_words({name: row[name] for name in _CONVERSATION if name in row}) or any(
+                isinstance(one, dict) and any(name in one for name in _CONVERSATION) and has_words(one)
+                for one in row.values()
+            )
+        else:
+            kind, held = "", has_words(row)
+        if held:
+            named = f" of type {kind!r}" if kind else ""
+            text = f"[row {position} of the transcript, of no known form{named}]\n{readable(row)}"
+            self._add(Message(role="system", text=text, at=self._clock, id=row_key("", position, text)), aside=True)
 
     def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
-        """Add a tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
+        """Add a tool call: a line like ``Bash: pytest -q``, and every argument that the line does not show."""
         name = clean(tool) or "tool"
-        text = call_line(name, arguments, self._cwd)
+        text = call_text(name, arguments, self._cwd)
         if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
             self._open_calls[call_id] = name
             self._calls[key] = call_id
 
-    def answer(self, text: str, *, key: str, call_id: object, at: datetime, failed: bool, tool: object = None) -> None:
-        """Add a tool's result, clipped (:func:`~holdfast.excerpts.clip`). Without output it says so."""
+    def answer(
+        self,
+        output: object,
+        *,
+        key: str,
+        call_id: object,
+        at: datetime,
+        failed: bool,
+        tool: object = None,
+        change: Callable[[str], str] = str,
+    ) -> None:
+        """Add a tool's result, each of its strings clipped (:func:`~holdfast.excerpts.clip`). Without output it says
+        so."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
-        message = Message(role="tool", text=result_text(text), at=at, id=key, tool=clean(tool) or known, failed=failed)
+        text = result_text(output, change)
+        message = Message(role="tool", text=text, at=at, id=key, tool=clean(tool) or known, failed=failed)
         if self._add(message) and isinstance(call_id, str):
             self._calls[key] = call_id
 
@@ -121,9 +179,11 @@ class Reading:
             format=name,
             session_id=self.session_id,
             messages=tuple(self.messages),
+            kept=tuple(self.kept),
             branch=self.branch,
             folder=self.folder,
             skipped=self.skipped,
+            left_out=self.left_out,
             pending=len(self._open_calls),
             compactions=self.compactions,
             last_boundary=self.last_boundary,
@@ -132,11 +192,18 @@ class Reading:
             calls=self._calls,
         )
 
-    def _add(self, message: Message) -> bool:
-        if not message.text or message.id in self._ids:
+    def _add(self, message: Message, *, aside: bool = False) -> bool:
+        said = hash((message.role, message.text))
+        if not message.text or self._ids.get(message.id) == said:
             return False
-        self._ids.add(message.id)
-        self.messages.append(message)
+        if message.id in self._ids:  # other words under the same id
+            message = evolve(message, id=row_key("", 0, message.id, message.text))
+            if message.id in self._ids:
+                return False
+        self._ids[message.id] = said
+        self.kept.append(message)
+        if not aside:
+            self.messages.append(message)
         return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -15,17 +16,20 @@ CONTAINERS: Final = frozenset({"data", "messages"})
 """Keys under which a whole-file object holds its rows."""
 
 _CHUNK: Final = 64 * 1024
+_HEAD: Final = 2_000
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
 class Row(NamedTuple):
     """``value`` is what the row decodes to, :data:`BAD` when it does not. ``position`` is its byte (lines) or index
-    (elements); ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside."""
+    (elements); ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside.
+    ``raw`` is the text of a BAD line; of one over :data:`MAX_ROW_BYTES` the beginning, its length and digest."""
 
     value: object
     position: int
     end: int
     cut: bool = False
+    raw: str = ""
 
 
 class _Bad:
@@ -51,15 +55,21 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
     while line := stream.readline(MAX_ROW_BYTES):
         size = len(line)
         whole = line.endswith(b"\n")
+        digest = None
         while not whole and size >= MAX_ROW_BYTES and (more := stream.readline(_CHUNK)):
+            digest = digest or hashlib.sha256(line)
+            digest.update(more)
             size += len(more)
             whole = more.endswith(b"\n")
-        if size > len(line):
-            yield Row(BAD, start, start + size if whole else start, cut=not whole)
+        if digest is not None:
+            head = line[:_HEAD].decode("utf-8", "replace")
+            raw = f"{head}\n[… a row of {size:,} bytes, too long to be read; sha256 {digest.hexdigest()} …]"
+            yield Row(BAD, start, start + size if whole else start, cut=not whole, raw=raw)
         elif line.strip():
-            value = _decoded(line.decode("utf-8", "replace").removeprefix("\ufeff"))
+            text = line.decode("utf-8", "replace").removeprefix("\ufeff")
+            value = _decoded(text)
             cut = value is BAD and not whole
-            yield Row(value, start, start if cut else start + size, cut)
+            yield Row(value, start, start if cut else start + size, cut, raw=text if value is BAD else "")
         start += size
 
 

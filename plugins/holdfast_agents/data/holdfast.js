@@ -7,11 +7,17 @@
 //
 // Plain JavaScript and `node:` imports: nothing is fetched. opencode calls every export as a plugin, so there is one.
 import { spawn } from "node:child_process"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
 
 const PROGRAM = ["holdfast"]
+// False where the user had switched compaction off before holdfast was installed: then it stays off.
+const LIFTS = true
+const MISSING =
+  "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `INSTALL`."
+const WITHOUT =
+  "To work without holdfast, delete .opencode/plugins/holdfast.js and take agent.compaction.disable out of opencode.json."
 // How long each event may take. The program answers by itself well before.
 const LIMIT_MS = { compacting: 60_000, start: 25_000, compacted: 25_000, dispose: 25_000 }
 const DEFAULT_LIMIT_MS = 12_000
@@ -23,7 +29,7 @@ const MAX_CHARS = 200_000
 // A longer conversation is handed over in a file of this user's, which is removed again.
 const MAX_INLINE_CHARS = 8_000_000
 
-export const Holdfast = async ({ client, directory }) => {
+export const Holdfast = async ({ client, directory, worktree }) => {
   const sessions = new Map()
   let pausedUntil = 0
   let warned = false
@@ -114,7 +120,8 @@ export const Holdfast = async ({ client, directory }) => {
 
   return {
     config: async (config) => {
-      if (config.agent?.compaction) delete config.agent.compaction.disable
+      if (LIFTS && config.agent?.compaction && !(await offElsewhere(directory, worktree)))
+        delete config.agent.compaction.disable
     },
 
     "chat.message": (input, output) =>
@@ -225,8 +232,21 @@ function end(child) {
 
 function problem(answer) {
   if (answer.late) return `${PROGRAM.join(" ")} gave no answer in time. Run \`holdfast doctor\`.`
-  if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Put holdfast on PATH, or run \`holdfast install opencode\` again.`
+  if (answer.error === "ENOENT") return `${MISSING} ${WITHOUT}`
+  if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Run \`holdfast doctor\`. ${WITHOUT}`
   return answer.stderr.trim() || `holdfast ended with exit code ${answer.code}. Run \`holdfast doctor\`.`
+}
+
+// Whether settings without holdfast in them, the user's or the project's, switch compaction off: that is their wish.
+async function offElsewhere(...folders) {
+  const own = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "opencode")
+  for (const folder of [own, ...folders]) {
+    for (const name of ["opencode.json", "opencode.jsonc"]) {
+      const text = folder ? await readFile(join(folder, name), "utf8").catch(() => "") : ""
+      if (!text.includes("holdfast") && /"compaction"\s*:\s*\{[^{}]*"disable"\s*:\s*true/.test(text)) return true
+    }
+  }
+  return false
 }
 
 function texts(parts) {

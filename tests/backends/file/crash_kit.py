@@ -17,7 +17,7 @@ from holdfast import durable
 from holdfast.errors import Conflict, NotFound
 from holdfast.storage import ABSENT, StorageBackend, sha256
 from holdfast.testing.base import make_block, make_fact
-from holdfast_file import documents, facts, intent
+from holdfast_file import documents, facts, intent, mark
 from holdfast_file.backend import FileBackend
 
 DAY, HEADER = "memory/2026-03-01.md", "# Daily Memory: 2026-03-01\n"
@@ -124,7 +124,7 @@ class Os:
 
     def installed_in(self) -> Iterator[tuple[Any, str, Any]]:
         """What to patch, for ``monkeypatch.setattr``; the facts file is rewritten early, too."""
-        for module in (durable, intent, documents, facts):
+        for module in (durable, intent, documents, facts, mark):
             yield module, "os", self
         yield facts, "SPARE_DEAD_LINES", 0
 
@@ -249,9 +249,11 @@ class DiskOs(Os):
             self.fds[fd] = ("", None)
 
     def _write(self, count: int, fd: int, data: Any) -> None:
-        node = self.fds[fd][1]
+        path, node = self.fds[fd]
         assert node is not None
-        node.now += bytes(data[:count])  # appended or to a new file: nothing here writes in the middle
+        if path.endswith(mark.FILE):
+            node.now = b""  # written in place, and always of one length
+        node.now += bytes(data[:count])  # appended or to a new file: nothing else writes in the middle
 
     def _fsync(self, _: None, fd: int) -> None:
         path, node = self.fds[fd]

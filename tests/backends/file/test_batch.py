@@ -58,7 +58,8 @@ def test_batch__a_thousand_facts__two_flushes_and_the_old_lines_as_they_were(
         assert store.get_fact("fact_00000007") == make_fact(7)
         found.clear()  # opening the store of the line above is none of ours
     # The new file and its name; the way to the folder is made durable again, one folder after the other.
-    assert found["write"] == found["replace"] == 1
+    assert found["write"] == 2, "the file and the mark"
+    assert found["replace"] == 1
     assert found["fsync"] <= 4
     assert path.read_bytes().startswith(before)
     for view in (store, FileBackend(project)):

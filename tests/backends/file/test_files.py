@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 import pytest
 from crash_kit import DAY, HEADER, Os
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast_file
@@ -434,9 +434,9 @@ def test_facts__one_flush_an_addition__none_for_a_duplicate(
         store.add_fact(make_fact(number), 5)
     calls = counted(monkeypatch)
     store.add_fact(make_fact(5), 50)
-    assert (calls["fsync"], calls["write"]) == (1, 1)
+    assert (calls["fsync"], calls["write"]) == (1, 2), "the line, and the mark that is not flushed"
     store.add_fact(make_fact(6), 5)  # evicts
-    assert (calls["fsync"], calls["write"]) == (2, 2)
+    assert (calls["fsync"], calls["write"]) == (2, 4)
     before = calls.copy()
     store.add_fact(make_fact(7, make_fact(6).content.upper()), 5)
     assert calls == before
@@ -538,10 +538,12 @@ def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(
     store.add_fact(make_fact(1), 5)
     path = home / "facts.jsonl"
     kept = path.read_bytes()
+    mark = (home / "state" / "facts.mark").read_bytes()  # a crash comes before the new one
     store.add_fact(make_fact(2), 5)
     line = path.read_bytes()[len(kept) :]
     tail = line[:cut] + (b"\0" * (len(line) - len(line[:cut])) if zeros else b"")
     path.write_bytes(kept + tail)
+    (home / "state" / "facts.mark").write_bytes(mark)
     whole = tail == line[:-1]  # only the newline is missing: all that was said is there
     for view in (FileBackend(home.parent), store):
         assert [fact.id for fact in view.facts()] == ["fact_00000001"] + ["fact_00000002"] * whole
@@ -551,14 +553,98 @@ def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(
     assert len(lines(home)) == len(wanted)
 
 
-def test_facts__text_without_newline_at_the_end__corrupt_not_cut(store: FileBackend, home: Path) -> None:
+@pytest.mark.parametrize("tail", ["todo: add more", '{"i": 1', '{"id": "x\t', "\0\0todo\n", "\0\n\0x"])
+def test_facts__text_that_is_no_torn_line_at_the_end__corrupt_not_cut(
+    store: FileBackend, home: Path, tail: str
+) -> None:
     store.add_fact(make_fact(1), 5)
-    with (home / "facts.jsonl").open("a") as file:
-        file.write("todo: add more")
+    with (home / "facts.jsonl").open("a", newline="") as file:
+        file.write(tail)
     before = (home / "facts.jsonl").read_bytes()
     with pytest.raises(Corrupt, match="Line 2"):
         store.add_fact(make_fact(2), 5)
     assert (home / "facts.jsonl").read_bytes() == before
+
+
+DAMAGES: dict[str, Callable[[bytes, list[int]], bytes | None]] = {
+    "zeroed": lambda data, ends: bytes(len(data)),
+    "all but 60 bytes": lambda data, ends: data[:60],
+    "all but a line and a half": lambda data, ends: data[: ends[0] + 40],
+    "tail zeroed": lambda data, ends: data[: ends[1] + 9] + bytes(len(data) - ends[1] - 9),
+    "last line gone": lambda data, ends: data[: ends[1]],
+    "first line gone": lambda data, ends: data[ends[0] :],
+    "all but one line gone": lambda data, ends: data[: ends[0]],
+    "middle zeroed": lambda data, ends: data[: ends[0]] + bytes(ends[1] - ends[0]) + data[ends[1] :],
+    "gone": lambda data, ends: None,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_facts__stored_ones_damaged_or_gone__never_passed_over(store: FileBackend, home: Path, damage: str) -> None:
+    path = home / "facts.jsonl"
+    ends = []
+    for number in range(3):
+        store.add_fact(make_fact(number), 5)
+        ends.append(path.stat().st_size)
+    assert FileBackend(home.parent).lost_facts() == 0
+    left = DAMAGES[damage](path.read_bytes(), ends)
+    path.unlink() if left is None else path.write_bytes(left)
+    for view in (FileBackend(home.parent), store):
+        try:
+            assert view.lost_facts() == 3 - view.count_facts() > 0
+            view.add_fact(make_fact(9), 5)  # what is new does not hide what is missing
+            assert view.lost_facts() == 4 - view.count_facts() > 0
+            view.delete_fact(make_fact(9).id)
+            view.compact()
+        except Corrupt:
+            for touch in (view.lost_facts, lambda view=view: view.add_fact(make_fact(9), 5)):
+                with pytest.raises(Corrupt):
+                    touch()
+            assert path.read_bytes() == left
+    if left is not None and b"\0" not in left:
+        store.accept_facts()
+        assert store.lost_facts() == FileBackend(home.parent).lost_facts() == 0
+        store.add_fact(make_fact(9), 5)
+        assert FileBackend(home.parent).get_fact(make_fact(9).id) == make_fact(9)
+
+
+def test_lost_facts__what_may_happen_to_the_file__is_no_loss(store: FileBackend, home: Path) -> None:
+    path = home / "facts.jsonl"
+    for number in range(3):
+        store.add_fact(make_fact(number), 5)
+    first, *others = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*others, first, HAND + "\n"]))
+    assert store.lost_facts() == 0, "the same facts in another order, and one more"
+    for number in range(3, 9):
+        store.add_fact(make_fact(number), 5)  # evicts
+    store.delete_fact(make_fact(8).id)
+    store.compact()
+    assert store.lost_facts() == FileBackend(home.parent).lost_facts() == 0
+    (home / "state" / "facts.mark").write_bytes(b"no mark")
+    path.unlink()
+    assert store.lost_facts() == 0, "nothing is known"
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    root = tmp_path / os.urandom(6).hex()
+    root.mkdir()
+    stored = [make_fact(number, data.draw(st.text("abé🙂\0\n", max_size=9)) + str(number)) for number in range(3)]
+    for fact in stored:
+        FileBackend(root).add_fact(fact, 5)
+    path = root / ".holdfast" / "facts.jsonl"
+    whole = path.read_bytes()
+    start = data.draw(st.integers(0, len(whole) - 1))
+    end = data.draw(st.integers(start + 1, len(whole)))
+    size = end - start
+    filling = data.draw(st.sampled_from([b"", bytes(size), b"x" * size, b"\n" * size, b" " * size]))
+    path.write_bytes(whole[:start] + filling + whole[end:])
+    view = FileBackend(root)
+    with contextlib.suppress(Corrupt):
+        assert list(view.facts()) == stored or view.lost_facts()
 
 
 def test_facts__failed_flush__next_addition_goes_to_a_new_file(

@@ -48,12 +48,16 @@ def test_from_options__not_usable__config_error_names_the_key(
 
 def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.secrets.has_keyring", lambda: False)
-    both = {"HOLDFAST_GITEA_TOKEN": "own", "GITEA_TOKEN": "usual"}
-    assert token.find(both) == "own"
-    assert token.find({"GITEA_TOKEN": "usual"}) == "usual"
-    with pytest.raises(ConfigError, match="no token") as caught:
-        token.find({"HOLDFAST_GITEA_TOKEN": " "})
-    assert "holdfast auth set gitea" in caught.value.next_step
+
+    def find(env: dict[str, str]) -> str:
+        return token.find(env, server="https://git.example.org/", setting="storage.server")
+
+    assert find({"HOLDFAST_GITEA_TOKEN": "own", "HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "own"
+    assert find({"HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "other"
+    assert find({"GITEA_TOKEN": "usual"}) == "usual"
+    with pytest.raises(ConfigError, match=r"no token for the Gitea server https://git\.example\.org\.") as caught:
+        find({"HOLDFAST_GITEA_TOKEN": " "})
+    assert "holdfast auth set gitea --origin https://git.example.org" in caught.value.next_step
 
 
 def test_hook__another_backend__left_alone(tmp_path: Path) -> None:

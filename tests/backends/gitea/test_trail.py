@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
 from tests.support.gitea.standin import StandIn
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload, notes
 from holdfast.cli import main
@@ -348,6 +349,7 @@ def test_send__by_command__prints_each_result(gitea, opened, project, capsys):
     (project / "holdfast.toml").write_text(
         f'[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
     )
+    trusted(project)
     assert main(["--root", str(project), "outbox", "send", "--json"]) == 1
     results = json.loads(capsys.readouterr().out)["results"]
     assert [(r["target"], r["sent"]) for r in results] == [(WORK, True), (f"{REPO}#2", False)]
@@ -381,6 +383,7 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
     (project / "holdfast.toml").write_text(
         f'{off}[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
     )
+    trusted(project)
     here = Path(__file__).parents[3]
     running = [subprocess.Popen([sys.executable, "-c", script, str(project), str(n)], cwd=here) for n in range(3)]
     assert [one.wait(120) for one in running] == [0, 0, 0]
@@ -397,6 +400,7 @@ def test_doctor__asks_the_server_and_says_what_is_wrong(gitea, opened, project, 
     (project / "holdfast.toml").write_text(
         f'[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
     )
+    trusted(project)
     assert main(["--root", str(project), "doctor"]) == 0
     assert f"{gitea.url} answers (1.26.3); {REPO} can be read" in " ".join(capsys.readouterr().out.split())
     gitea.delete_repo(REPO)
@@ -423,7 +427,7 @@ def test_token__whatever_fails__is_in_no_file_and_no_message(gitea, opened, proj
         ({"repository": "shop"}, "'shop' is not a repository"),
         ({"repositories": "a/b"}, "repositories is not a list"),
         ({"timeout_s": 0}, "timeout_s is not a number above 0"),
-        ({"tokn": "x"}, "tokn is not known"),
+        ({"tokn": "x"}, "tokn is an unknown key"),
     ],
 )
 def test_settings__not_usable__the_plugin_is_not_loaded_and_says_why(opened, settings, problem):

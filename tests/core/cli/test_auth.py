@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import keyring
@@ -11,8 +15,10 @@ import keyring.backends.fail
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
+from tests.support import file_keyring
+from tests.support.trusting import trusted
 
-from holdfast import secrets
+from holdfast import inforce, secrets, trust, userdir
 from holdfast.errors import BadValue, NotFound
 
 
@@ -53,28 +59,158 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
     keyring.set_keyring(before)
 
 
-def test_auth_set__piped_in__kept_found_and_never_printed(run, kept):
+OWN = "https://api.openai.com"
+
+
+def test_auth_set__piped_in__kept_for_the_providers_address_and_never_printed(run, kept):
     done = run("auth", "set", "openai", stdin="s3cret\n")
     assert done.code == 0
-    assert kept.held == {("holdfast", "openai"): "s3cret"}
-    assert secrets.get("openai") == "s3cret"
+    assert OWN in done.out
+    assert secrets.stored("openai") == {OWN: "s3cret"}
+    assert secrets.get("openai") == secrets.get("openai", origin=OWN) == "s3cret"
     status = run("auth", "status")
     assert "keyring" in status.out
+    assert f"for {OWN}" in status.out
     told = run("auth", "status", "--json")
-    assert {"name": "openai", "where": "keyring"} in told.json["keys"]
+    assert {"name": "openai", "where": "keyring", "origin": OWN} in told.json["keys"]
+    assert {"name": "gitea", "where": None, "origin": None} in told.json["keys"]
     assert all("s3cret" not in text for r in (done, status, told) for text in (r.out, r.err))
 
 
-def test_auth_set__at_a_terminal__asked_unseen(run, kept, monkeypatch):
+def test_auth_set__at_a_terminal__asked_unseen_with_the_address_that_gets_it(run, kept, monkeypatch):
     import getpass
 
-    monkeypatch.setattr(getpass, "getpass", lambda prompt: "typed")
+    asked = []
+    monkeypatch.setattr(getpass, "getpass", lambda prompt: asked.append(prompt) or "typed")
     monkeypatch.setattr("holdfast.cli.auth.sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
     from holdfast.cli import main
 
     assert main(["auth", "set", "anthropic"]) == 0
-    assert kept.held == {("holdfast", "anthropic"): "typed"}
+    assert secrets.stored("anthropic") == {"https://api.anthropic.com": "typed"}
+    assert "sent only to https://api.anthropic.com" in asked[0]
     assert sys.stdin is not None
+
+
+def test_auth_set__two_servers__each_key_goes_to_its_own_and_status_shows_both(run):
+    for server in ("https://a.example.org/", "https://B.example.org:443/sub/path"):
+        assert run("auth", "set", "gitea", "--origin", server, stdin=f"key of {server[8].lower()}").code == 0
+    assert secrets.get("gitea", origin="https://a.example.org") == "key of a"
+    assert secrets.get("gitea", origin="https://b.example.org") == "key of b"
+    rows = run("auth", "status", "gitea", "--json").json["keys"]
+    assert [row["origin"] for row in rows] == ["https://a.example.org", "https://b.example.org"]
+    for origin in ("https://c.example.org", "http://a.example.org", "https://a.example.org:8443", ""):
+        with pytest.raises(secrets.KeyNotSent, match=r"https://a\.example\.org, https://b") as caught:
+            secrets.get("gitea", origin=origin)
+        assert "holdfast auth set gitea" in caught.value.next_step
+    done = run("auth", "remove", "gitea", "--origin", "https://a.example.org", "--json")
+    assert done.json["origins"] == ["https://a.example.org"]
+    assert list(secrets.stored("gitea")) == ["https://b.example.org"]
+    assert run("auth", "remove", "gitea", "--origin", "https://a.example.org").code == 1
+
+
+def test_auth_set__gitea_without_an_origin__the_one_server_of_the_users_settings_or_refused(run, project, kept):
+    done = run("auth", "set", "gitea", stdin="t")
+    assert done.code == 2
+    assert "--origin" in done.err
+    (project / "holdfast.toml").write_text('[storage]\nbackend = "gitea"\nserver = "https://evil.example.org"\n')
+    assert run("auth", "set", "gitea", stdin="t").code == 2  # the project's word does not count
+    assert kept.held == {}
+    config = Path(userdir.path(userdir.CONFIG_FILE))
+    config.parent.mkdir(parents=True)
+    config.write_text('[plugins.gitea_trail]\nserver = "https://git.example.org/"\n')
+    assert run("auth", "set", "gitea", stdin="t").code == 0
+    assert secrets.stored("gitea") == {"https://git.example.org": "t"}
+    trusted(project)
+    assert run("auth", "set", "gitea", stdin="t").code == 2  # two servers now
+    config.write_text("")
+    assert run("auth", "set", "gitea", stdin="u").code == 0  # the user trusted what the project says
+    assert secrets.get("gitea", origin="https://evil.example.org") == "u"
+
+
+@pytest.mark.parametrize("origin", ["git.example.org", "https://me:pw@x.org", "ftp://x.org", "https://x.org\\@y.org"])
+def test_auth_set__origin_that_is_none__exit_2(run, kept, origin):
+    done = run("auth", "set", "gitea", "--origin", origin, stdin="t")
+    assert done.code == 2
+    assert "pw" not in done.err
+    assert kept.held == {}
+
+
+def test_stored__by_an_earlier_version__counts_for_the_providers_address_and_for_no_gitea(run, kept):
+    kept.held = {("holdfast", name): "old" for name in ("openai", "gitea")}
+    assert secrets.get("openai") == "old"
+    assert {"name": "openai", "where": "keyring", "origin": OWN} in run("auth", "status", "--json").json["keys"]
+    with pytest.raises(secrets.KeyNotSent):
+        secrets.get("openai", origin="https://gateway.example.org")
+    for origin in ("https://git.example.org", ""):
+        with pytest.raises(secrets.KeyNotSent, match="without the address"):
+            secrets.get("gitea", origin=origin)
+    shown = run("auth", "status")
+    assert "it is not sent" in shown.out
+    assert "holdfast auth set gitea --origin" in shown.out
+    for words in (("openai",), ("gitea", "--origin", "https://git.example.org")):
+        assert run("auth", "set", *words, stdin="new").code == 0
+    assert secrets.get("openai") == "new"
+    assert secrets.get("gitea", origin="https://git.example.org") == "new"
+    assert not {("holdfast", "openai"), ("holdfast", "gitea")} & set(kept.held)  # nothing of the old kind is left
+    assert run("auth", "remove", "openai").code == 0
+    assert secrets.stored("openai") == {}
+
+
+def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_project_names(project, run):
+    env = {"OPENAI_API_KEY": "k"}
+    setting, address = "plugins.openai.base_url", "https://gateway.example.org"
+
+    def get(**more):
+        return secrets.get("openai", {**os.environ, **env, **more}, origin=address, root=project, settings=(setting,))
+
+    assert get() == "k"  # the calling program chose it
+    (project / "holdfast.toml").write_text(f'[plugins.openai]\nmodel = "m"\nbase_url = "{address}/v1"\n')
+    with pytest.raises(secrets.AddressNotTrusted, match="only this project") as caught:
+        get()
+    assert "holdfast trust" in caught.value.next_step
+    assert get(HOLDFAST_PLUGINS__OPENAI__BASE_URL=address + "/other") == "k"
+    assert get(HOLDFAST_TRUST=trust.digest(inforce.portable(str(project)))) == "k"
+    with pytest.raises(secrets.AddressNotTrusted):
+        get(HOLDFAST_TRUST="0" * 64)
+    assert run("auth", "set", "openai", "--origin", address, stdin="bound").code == 0
+    assert get() == "bound"  # set for this very address
+    trusted(project)
+    assert get() == "k"
+    trust.revoke(str(project))
+    run("auth", "remove", "openai")
+    config = Path(userdir.path(userdir.CONFIG_FILE))
+    config.write_text(f'[plugins.openai]\nbase_url = "{address}"\n')
+    assert get() == "k"
+    config.write_text('[plugins.anthropic]\nbase_url = "https://gateway.example.org"\n')  # another key's address
+    with pytest.raises(secrets.AddressNotTrusted):
+        get()
+
+
+def test_keys__in_a_keyring_that_processes_share__found_by_the_next_one(project, tmp_path):
+    env = os.environ | {
+        "PYTHON_KEYRING_BACKEND": "tests.support.file_keyring.FileKeyring",
+        file_keyring.VARIABLE: str(tmp_path / "keyring.json"),
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+    }
+
+    def holdfast(*words, stdin=""):
+        command = [sys.executable, "-m", "holdfast", "--root", str(project), *words]
+        return subprocess.run(command, input=stdin, env=env, capture_output=True, text=True, timeout=60)
+
+    assert holdfast("auth", "set", "gitea", "--origin", "https://git.example.org", stdin="t0ken").returncode == 0
+    rows = json.loads(holdfast("auth", "status", "gitea", "--json").stdout)["keys"]
+    assert rows == [{"name": "gitea", "where": "keyring", "origin": "https://git.example.org"}]
+    assert holdfast("auth", "remove", "gitea").returncode == 0
+    assert json.loads((tmp_path / "keyring.json").read_text()) == {}
+
+
+def test_status__importing_and_running_it__keyring_is_not_imported(project):
+    script = (
+        "import sys, holdfast; from holdfast.cli import main; code = main(['--root', sys.argv[1], 'status']);"
+        "print('keyring' in sys.modules, code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, project], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "False 0", done.stderr
 
 
 def test_auth_set__environment_wins__said_so(run, monkeypatch):
@@ -127,7 +263,7 @@ def test_auth__locked_keyring__clear_words_without_what_it_said(run, kept):
 def test_keyring_library_missing__counts_as_no_key_and_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "keyring", None)
     assert secrets.get("openai") is None
-    with pytest.raises(secrets.KeyringUnusable, match=r"holdfast\[auth\]"):
+    with pytest.raises(secrets.KeyringUnusable, match="pip install keyring"):
         secrets.store("openai", "x")
 
 

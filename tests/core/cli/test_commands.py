@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 from holdfast import cli
 from holdfast.cli.commands import COMMANDS, PROVIDED
@@ -35,6 +36,7 @@ CALLS = {
     "uninstall": ["uninstall", "claude-code"],
     "doctor": ["doctor"],
     "config": ["config"],
+    "trust": ["trust", "--yes"],
     "plugins": ["plugins"],
     "layers": ["layers"],
     "route": ["route", "--horizon", "unsure"],
@@ -148,6 +150,7 @@ def test_settings__a_directory__exit_2(run, project):
 
 def test_backend__not_installed__exit_3_names_what_there_is(run, project):
     (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
+    trusted(project)
     result = run("status")
     assert result.code == 3
     assert "'nowhere' is not installed" in result.err

@@ -28,9 +28,19 @@ def test_config__other_backend_and_nothing_stored__no_word_and_no_store_made(run
     assert [path.name for path in project.iterdir()] == ["holdfast.toml"]
 
 
-def test_config__a_backend_that_is_not_there__written_and_told_that_it_cannot_be_asked(run):
+def test_config__a_backend_that_is_not_there__refused_before_anything_is_written(run, project):
     run("remember", "a")
-    said = told(run("config", "storage.backend", "nowhere"))
+    refused = run("config", "storage.backend", "mysql")
+    assert refused.code == 3
+    assert "The backend 'mysql' is not installed." in refused.err
+    assert not (project / "holdfast.toml").exists()
+    assert run("facts", "--json").json["count"] == 1
+
+
+def test_config__a_backend_that_cannot_be_asked__written_and_told(run, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", "t")
+    run("remember", "a")
+    said = told(run("config", "storage.backend", "gitea"))
     assert "! The file store holds 1 fact and 0 documents; the new one cannot be asked for them now." in said
     assert "!" not in told(run("config", "storage.backend", "file"))
 

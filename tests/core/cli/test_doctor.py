@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from tests.support.trusting import trusted
 
 
 def outcomes(result) -> dict[str, set[str]]:
@@ -33,6 +34,7 @@ def test_doctor__bad_settings__fails_with_the_next_step(run, project):
 
 def test_doctor__broken_plugin__fails(run, project):
     (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    trusted(project)
     result = run("doctor", "--json")
     assert result.code == 1
     assert outcomes(result)["plugins"] == {"fail"}
@@ -40,6 +42,7 @@ def test_doctor__broken_plugin__fails(run, project):
 
 def test_doctor__missing_backend__fails(run, project):
     (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
+    trusted(project)
     result = run("doctor", "--json")
     assert result.code == 1
     assert outcomes(result)["backend"] == {"fail"}

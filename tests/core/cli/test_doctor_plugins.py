@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 Bring = Callable[[str, str], None]
 
@@ -39,6 +40,7 @@ def of(result, name: str) -> list[dict[str, str]]:
 
 def enable(project: Path, name: str) -> None:
     (project / "holdfast.toml").write_text(f"[plugins.{name}]\n")
+    trusted(project)
 
 
 def test_doctor__check_of_an_enabled_plugin__is_asked(run, project, bring):

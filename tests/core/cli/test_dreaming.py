@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 PAYLOAD = {
     "objective": "Move the queue",
@@ -72,6 +73,7 @@ def test_dream__trial_undo_and_log__show_what_they_did(noted, project):
 def test_dream__fails__exit_code_is_1_and_the_memory_stays(noted, project):
     before = memory(project)
     (project / "holdfast.toml").write_text('[dream]\nplugin = "missing"\n')
+    trusted(project)
     result = noted("dream", "--json")
     assert (result.code, result.json["ok"], result.json["status"]) == (1, False, "failed")
     assert memory(project) == before

@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 
 def ids(run) -> list[str]:
@@ -21,6 +22,7 @@ def holding(folder: Path, text: str) -> list[str]:
 
 def use(project: Path, backend: str, more: str = "") -> None:
     (project / "holdfast.toml").write_text(f"[storage]\nbackend = '{backend}'\n{more}")
+    trusted(project)
 
 
 @pytest.mark.req("R049")
@@ -115,9 +117,11 @@ def test_remember__many_leave__the_first_are_named__json_names_all(run, project)
     run("facts", "import", "-", stdin=rows)
     known = ids(run)
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 20\n")
+    trusted(project)
     told = run("remember", "x").out.splitlines()[-1].strip()
     assert told == f"the store was full; what left for it: {', '.join(known[:5])} and 16 more"
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 10\n")
+    trusted(project)
     assert len(run("remember", "y", "--json").json["evicted"]) == 11
 
 

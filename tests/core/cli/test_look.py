@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 from holdfast.cli.commands import COMMANDS
 
@@ -70,6 +71,7 @@ def test_overview__work_is_open__says_where_to_go_on(flushed):
 
 def test_overview__plugin_is_missing__says_that_nothing_can_be_stored(run, project):
     (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    trusted(project)
     result = run()
     assert result.code == 1
     assert "'acme' is not installed" in result.out
@@ -201,6 +203,7 @@ def test_plugins__table__has_every_column(run):
 
 def test_plugins__one_is_missing__says_so_and_lists_the_rest(run, project):
     (project / "holdfast.toml").write_text("[plugins.acme]\n")
+    trusted(project)
     result = run("plugins")
     assert result.code == 0
     assert "missing" in result.out
@@ -210,6 +213,7 @@ def test_plugins__one_is_missing__says_so_and_lists_the_rest(run, project):
 
 def test_plugins__backend_is_missing__still_lists_them(run, project):
     (project / "holdfast.toml").write_text("[storage]\nbackend = 'nowhere'\n")
+    trusted(project)
     rows = {r["name"]: r for r in run("plugins", "--json").json["plugins"]}
     assert rows["nowhere"]["status"] == "missing"
     assert rows["file"]["status"] == "off"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.model_server import ModelServer, Reply
+from tests.support.trusting import trusted
 
 DEMO = Path(__file__).parents[3] / "core" / "holdfast" / "demo" / "session.jsonl"
 
@@ -65,6 +66,7 @@ def test_remember__bad_value__exit_2_and_the_field_named(run, words, named):
 @pytest.mark.req("R060")
 def test_remember__store_full__evicted_ids_told(run, project):
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 1\n")
+    trusted(project)
     run("remember", "first")
     first = ids(run)[0]
     assert f"what left for it: {first}" in run("remember", "second").out
@@ -196,6 +198,7 @@ def model(run, project, server):
         f'[plugins.offline]\nenabled = false\n[plugins.openai]\nmodel = "small"\nmax_retries = 0\n'
         f'base_url = "{server.url}/v1"\n'
     )
+    trusted(project)
     return run
 
 

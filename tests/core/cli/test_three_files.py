@@ -124,6 +124,19 @@ def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: 
     assert "- e (not verified: no evidence)" in (project / FOLDER / "progress.md").read_text()
 
 
+@pytest.mark.parametrize("command", [("update",), ("workflow", "end", "build", "--tests-passed", *NO_CHANGE)])
+def test_update__two_deliverables__each_with_its_own_proof(three: Run, project: Path, command: tuple[str, ...]) -> None:
+    three("workflow", "start", "build")
+    proof = ("--command", "pytest a", "--exit-status", "0")
+    result = three(*command, "--focus", "x", "--deliverable", "A", *proof, "--deliverable", "B", "--json")
+    assert result.json["deferred"] == ["B: no evidence"]
+    text = (project / FOLDER / "progress.md").read_text()
+    assert "- A (`pytest a` ended with exit status 0)\n" in text
+    assert "- B (not verified: no evidence)\n" in text
+    assert three("update", *proof, "--deliverable", "C").code == 0, "proof may come before a single deliverable"
+    assert "- C (`pytest a` ended" in (project / FOLDER / "progress.md").read_text()
+
+
 @pytest.mark.req("R225")
 def test_update__with_a_session__takes_along_what_it_said(three: Run, project: Path) -> None:
     assert three("add", "user", "Decision: we use a lock file", "--session", "s").code == 0
@@ -145,6 +158,7 @@ def test_update__print_command__is_the_text_of_memory_update(three: Run) -> None
     ("words", "stdin"),
     [
         (("--evidence", "x"), ""),
+        (("--deliverable", "a", "--evidence", "#1", "--evidence", "#2"), ""),
         (("--from", "no-such-file"), ""),
         (("--from", "-"), "{"),
         (("--from", "-"), "[]"),
@@ -265,6 +279,7 @@ import os, sys
 from holdfast.cli import main
 root = os.path.realpath(os.getcwd())
 inside = os.path.join(root, ".opencode") + os.sep
+own = os.path.expanduser("~/.config") + os.sep  # the user's trust in projects is outside of every project
 touched = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -281,7 +296,7 @@ def hook(event, args):
     for path in paths:
         if isinstance(path, (str, bytes)):
             real = os.path.abspath(os.fsdecode(path))
-            if not (real + os.sep).startswith(inside) and real != os.devnull:
+            if not (real + os.sep).startswith((inside, own)) and real != os.devnull:
                 touched.append((event, real))
 
 sys.addaudithook(hook)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +127,76 @@ def test_checks__codex_was_used_in_another_folder__says_nothing_of_this_one(
     path.write_text(json.dumps({"payload": {"cwd": "/somewhere/else"}}) + "\nnot JSON\n")
     os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
     assert outcome(lines(guarded, "codex"), "its hooks run") == "ok"
+
+
+# where it is started
+
+
+def below(project: Path) -> Path:
+    folder = project / "packages/a"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.req("R184")
+def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_others_are_not(
+    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = below(project)
+    monkeypatch.chdir(folder)
+    told = lines(guarded, "claude-code")
+    assert outcome(told, f"started in this folder ({folder}) runs none of this project's hooks") == "fail"
+    assert guarded("doctor").code == 1
+    assert "holdfast install claude-code --scope user" in guarded("doctor").out
+    for client in ("codex", "opencode"):
+        assert {result for result, _ in lines(guarded, client)} == {"ok"}
+
+
+def test_checks__in_a_subfolder_and_the_user_has_the_hooks_too__is_well(
+    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(below(project))
+    assert guarded("install", "claude-code", "--scope", "user").code == 0
+    told = lines(guarded, "claude-code")
+    assert {result for result, _ in told} == {"ok"}, "identical hooks run once"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_checks__in_a_git_worktree_without_the_settings__fails_for_each_client(
+    guarded: Command, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    worktree = git_worktree(project, tmp_path)
+    monkeypatch.chdir(worktree)
+    assert outcome(lines(guarded, client), "runs none of this project's hooks") == "fail"
+    (worktree / "deep").mkdir()
+    for name in (CLAUDE, CODEX, "opencode.json"):
+        (worktree / name).parent.mkdir(exist_ok=True)
+        (worktree / name).write_bytes((project / name).read_bytes())
+    if client != "claude-code":
+        monkeypatch.chdir(worktree / "deep")
+    assert "fail" not in {result for result, _ in lines(guarded, client)}
+
+
+def git_worktree(project: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "worktree"
+    git = ["git", "-C", str(project), "-c", "user.name=n", "-c", "user.email=n@example.org"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"], ["worktree", "add", "-q", str(folder)]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    return folder
+
+
+def test_checks__claude_code_went_on_in_a_subfolder__fails(guarded: Command, home: Path, project: Path) -> None:
+    path = transcript("claude-code", home, below(project))
+    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
+    assert outcome(lines(guarded, "claude-code"), "its hooks ran last") == "fail"
+
+
+def test_checks__claude_code_was_used_in_a_project_named_alike__says_nothing_of_this_one(
+    guarded: Command, home: Path, project: Path
+) -> None:
+    path = transcript("claude-code", home, project.parent / f"{project.name}-2")
+    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
+    assert outcome(lines(guarded, "claude-code"), "its hooks run") == "ok"
 
 
 # what is wrong with settings

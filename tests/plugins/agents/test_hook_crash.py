@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client, row
+from tests.support.trusting import trusted
 
 SLEEPER = """
 import time
@@ -33,6 +34,7 @@ def hanging(tmp_path: Path) -> dict[str, str]:
 
 def enable(project: Path) -> None:
     (project / "holdfast.toml").write_text("[plugins.sleeper]\ndeadline_s = 300\n", encoding="utf-8")
+    trusted(project)
 
 
 def install(tmp_path: Path, act: str) -> dict[str, str]:

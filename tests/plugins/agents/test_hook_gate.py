@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast, durable
 from holdfast.journal import Journal
@@ -97,24 +100,118 @@ def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name: str,
 
 
 @pytest.mark.req("R083")
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        pytest.param(lambda p: None, id="missing"),
-        pytest.param(lambda p: p.mkdir(), id="a folder"),
-        pytest.param(lambda p: p.write_bytes(b""), id="empty"),
-        pytest.param(lambda p: p.write_bytes(b"\xff\x00" * 5_000), id="no text"),
-        pytest.param(lambda p: p.write_text("[" * 100_000), id="nested"),
-        pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
-    ],
-)
-def test_compaction__transcript_is_no_transcript__the_journal_alone_is_flushed(spoil: Any, project: Path) -> None:
+@pytest.mark.parametrize("spoil", [lambda p: None, lambda p: p.write_bytes(b"")], ids=["missing", "empty"])
+def test_compaction__there_is_no_transcript__the_journal_alone_is_flushed(spoil: Any, project: Path) -> None:
     client = Client(project)
     client.say("Fix the flaky login test", "Done, see the lock.")
     spoil(client.transcript)
 
     assert client.compact() == NOTHING
     assert "Fix the flaky login test" in client.notes()
+
+
+@pytest.mark.req("R083", "R166")
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda p: p.mkdir(), id="a folder"),
+        pytest.param(lambda p: p.write_bytes(b"\xff\x00" * 5_000), id="no text"),
+        pytest.param(lambda p: p.write_text("[" * 100_000), id="nested"),
+        pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
+        pytest.param(lambda p: p.write_text('[{"role": "user", "content": "a"}, {"role": "us'), id="a cut document"),
+    ],
+)
+def test_compaction__transcript_cannot_be_read__is_blocked_although_one_message_is_journalled(
+    spoil: Any, project: Path
+) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done, see the lock.")
+    spoil(client.transcript)
+
+    reason = blocked(client.compact(), client)
+
+    assert "The journal may lack a part of this conversation" in reason
+    assert "move it away if the journal is enough" in reason
+    assert "Fix the flaky login test" in client.notes(), "what is known is saved all the same"
+    client.transcript.rename(client.transcript.with_name("away"))
+    assert client.compact() == NOTHING
+
+
+def _oversize(event: str, session: str, cwd: Path) -> bytes:
+    head = json.dumps({"session_id": session, "cwd": str(cwd), "hook_event_name": event})[:-1]
+    return f'{head}, "prompt": "'.encode() + b"x" * (65 * 1024 * 1024) + b'"}'
+
+
+def test_prompt__larger_than_a_hook_reads__the_next_compaction_needs_the_transcript(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    client.send(_oversize("UserPromptSubmit", client.native, project))
+
+    assert "could not be journalled" in blocked(client.compact(), client)
+
+    client.write(row("user", "Fix the flaky login test", "u1"), row("user", "x" * 1_000, "u2"))
+    assert client.compact() == NOTHING
+    client.transcript.unlink()
+    assert client.compact() == NOTHING, "the transcript closed the gap"
+
+
+def test_prompt__of_50_mb__is_journalled_in_part_with_its_length_and_digest(project: Path) -> None:
+    client = Client(project)
+    prompt = "begin " + "words and more " * 3_400_000 + " end"
+    assert client.hook("UserPromptSubmit", prompt=prompt, prompt_id="p").code == 0
+
+    ((_, text),) = client.said()
+
+    assert text.startswith("begin words")
+    assert text.endswith(" end")
+    assert f"of {len(prompt):,} characters left out; sha256 {hashlib.sha256(prompt.encode()).hexdigest()}" in text
+    client.write(row("user", prompt, "u1"))
+    assert client.compact() == NOTHING
+    assert len(client.said()) == 1
+
+
+def test_prompt__cannot_be_journalled__the_next_compaction_needs_the_transcript(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    sessions = client.state / "sessions"
+    sessions.rename(sessions.with_name("away"))
+    sessions.write_text("in the way", encoding="utf-8")
+    client.hook("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2")
+    sessions.unlink()
+    sessions.with_name("away").rename(sessions)
+
+    assert "could not be journalled" in blocked(client.compact(), client)
+
+
+NESTED = {"edits": [{"old": "alpha-1", "new": {"text": "beta-2"}}, "gamma-3"], "count": 17, "all": True}
+
+
+def test_tool__nested_input_and_result__every_string_is_journalled(project: Path) -> None:
+    client = Client(project)
+    long = "y" * 9_000
+    out = {"file": {"content": "delta-4", "lines": ["epsilon-5"]}, "stdout": "zeta-6", "log": long}
+    client.hook("PostToolUse", tool_name="MultiEdit", tool_input=NESTED, tool_response=out, tool_use_id="t1")
+
+    (_, call), (_, result) = client.said()
+
+    for leaf in ("alpha-1", "beta-2", "gamma-3", "count=17", "all: true"):
+        assert leaf in call
+    for leaf in ("delta-4", "epsilon-5", "zeta-6", hashlib.sha256(long.encode()).hexdigest(), "9,000"):
+        assert leaf in result
+
+
+def test_compaction__transcript_says_more_of_a_call_than_the_hook__that_is_journalled_too(project: Path) -> None:
+    client = Client(project)
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a.py"}}
+    seen = [{"type": "text", "text": "     1\u2192import os\n     2\u2192import re"}]
+    for number, (content, known) in enumerate(((seen, 2), ([*seen, {"type": "text", "text": "a reminder"}], 3))):
+        client = Client(project, native=f"s-{number}")
+        given = {"tool_name": "Read", "tool_input": call["input"], "tool_use_id": "t1"}
+        client.hook("PostToolUse", **given, tool_response={"file": {"content": "import os\nimport re\n"}})
+        result = {"type": "tool_result", "tool_use_id": "t1", "content": content}
+        client.write(row("assistant", [call], "u1"), row("user", [result], "u2"))
+        assert client.compact() == NOTHING
+        assert len(client.said()) == known
 
 
 @pytest.mark.parametrize("path", [None, "", 7, ["x"], "C:\\Users\\ann\\session.jsonl", "a\0b", "x" * 5_000])
@@ -260,6 +357,7 @@ def test_compaction__a_plugin_is_broken__is_blocked_although_nothing_was_said_th
     client = Client(project)
     client.write(row("user", "Fix the flaky login test", "u1"))
     (project / "holdfast.toml").write_text("[plugins.gone]\n", encoding="utf-8")
+    trusted(project)
 
     assert "gone" in blocked(client.compact(), client)
     (project / "holdfast.toml").unlink()
@@ -300,6 +398,34 @@ def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_wor
     client.transcript.unlink()
     unknown = client.hook("PreCompact", trigger="auto", agent_id="a2", agent_type="Explore")
     assert "Nothing of this conversation" in blocked(unknown, client)
+
+
+@pytest.mark.req("R083", "R127")
+def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_context_and_brief(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Agent", "input": {"prompt": "Look for the token"}}
+    client.write(row("user", "Fix the flaky login test", "u1"), row("assistant", [call], "u2"))
+    own = client.transcript.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    own.parent.mkdir(parents=True)
+    own.write_text(json.dumps(row("user", "Look for the token", "s1", isSidechain=True, agentId="a1")) + "\n")
+    own.with_suffix(".meta.json").write_text('{"toolUseId": "toolu_1"}')
+    later = client.transcript.stat().st_mtime + 1
+    os.utime(own, (later, later))
+
+    assert client.hook("PreCompact", trigger="auto") == NOTHING
+    assert f"session={client.session}-agent-a1" in client.notes()
+    assert "Look for the token" in client.notes()
+    assert client.hook("SessionStart", source="compact") == NOTHING
+    assert client.hook("PostCompact", trigger="auto", compact_summary="nothing of it") == NOTHING
+    assert client.hook("UserPromptSubmit", prompt="Go on", prompt_id="p9") == NOTHING, (
+        "no summary of its own lost a thing"
+    )
+
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The token is stale"}
+    client.write(row("user", [result], "u3"))
+    assert client.hook("PreCompact", trigger="auto") == NOTHING
+    assert "Where to go on" in client.hook("SessionStart", source="compact").context
 
 
 def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:

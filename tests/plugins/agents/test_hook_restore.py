@@ -219,3 +219,16 @@ def test_settings__of_a_place_that_never_held_the_hook__may_change(project: Path
 
     assert client.hook("ConfigChange", source="user_settings", file_path=str(other)) == NOTHING
     assert client.hook("ConfigChange", source="user_settings") == NOTHING
+
+
+@pytest.mark.req("R175")
+def test_start__codex_resumes_and_compacts_before_one_call__the_brief_is_given_once(project: Path) -> None:
+    client = Client(project, "codex")
+    stated(client)
+    assert client.hook("PreCompact", trigger="auto") == NOTHING
+    assert client.hook("PostCompact", trigger="auto") == NOTHING
+    assert "Run migrations" in client.hook("SessionStart", source="resume").context
+    assert client.hook("SessionStart", source="compact") == NOTHING
+    client.say("Go on")
+    assert client.hook("PreCompact", trigger="auto") == NOTHING
+    assert "Run migrations" in client.hook("SessionStart", source="compact").context

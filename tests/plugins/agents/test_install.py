@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast_agents import program
+from holdfast_agents import codex_files, program
 from holdfast_agents.clients import CLIENTS
 
 Command = Callable[..., Said]
@@ -31,6 +32,8 @@ FILES = {
     "codex": (".codex/hooks.json", ".codex/config.toml", "AGENTS.md", ".agents/skills/memory-update/SKILL.md"),
     "opencode": ("opencode.json", ".opencode/plugins/holdfast.js", ".opencode/commands/memory-update.md"),
 }
+GUARD = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/holdfast-guard.sh'
+GATE = f"sh {GUARD} holdfast hook claude-code PreCompact || exit 2"
 #: Settings that somebody wrote by hand, with hooks of their own.
 ODD = """{ "env" : {"TOKEN":"x"},
 
@@ -57,12 +60,14 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def sh(text: str, path: str = "/usr/bin:/bin", stdin: str = "{}") -> subprocess.CompletedProcess[str]:
+def sh(
+    text: str, path: str = "/usr/bin:/bin", stdin: str = "{}", project: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a hook's command as a client does."""
     return subprocess.run(
         ["/bin/sh", "-c", text],
         input=stdin,
-        env={"PATH": path},
+        env={"PATH": path, "CLAUDE_PROJECT_DIR": str(project)},
         capture_output=True,
         text=True,
         timeout=60,
@@ -80,8 +85,7 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
     assert {event: [h for g in groups for h in g["hooks"]] for event, groups in hooks.items()} == {
         "PreCompact": [
             {
-                "type": "command", "command": "holdfast hook claude-code PreCompact || exit 2", "timeout": 60,
-                "onFailure": "block",
+                "type": "command", "command": GATE, "timeout": 60, "onFailure": "block",
             }
         ],
         **{
@@ -204,7 +208,7 @@ def test_install__settings_with_other_hooks__only_lines_are_added(command: Comma
     rest = iter(text)
     assert all(char in rest for char in ODD), "every character is still there, in its order"
     groups = json.loads(text)["hooks"]["PreCompact"]
-    assert [g["hooks"][0]["command"] for g in groups] == ["./mine.sh", "holdfast hook claude-code PreCompact || exit 2"]
+    assert [g["hooks"][0]["command"] for g in groups] == ["./mine.sh", GATE]
     assert {k: v for k, v in json.loads(text).items() if k != "hooks"} == {
         k: v for k, v in json.loads(ODD).items() if k != "hooks"
     }
@@ -241,9 +245,21 @@ def test_install__hooks_of_an_older_installation__are_replaced_and_their_neighbo
     command("install", "claude-code")
     hooks = json.loads(path.read_text())["hooks"]
     commands = {event: [h["command"] for g in groups for h in g["hooks"]] for event, groups in hooks.items()}
-    assert commands["PreCompact"] == ["./mine.sh", "holdfast hook claude-code PreCompact || exit 2"]
+    assert commands["PreCompact"] == ["./mine.sh", GATE]
     assert commands["Stop"] == ["notify holdfast-is-fine", "holdfast hook claude-code"]
     assert "SubagentStop" not in commands
+
+
+@pytest.mark.parametrize("mine", [{}, {"model": "opus"}])
+def test_uninstall__after_an_upgrade__no_hook_of_the_older_installation_comes_back(
+    command: Command, project: Path, mine: dict[str, str]
+) -> None:
+    old = {"type": "command", "command": "holdfast hook claude-code PreCompact || exit 2", "timeout": 60}
+    settings = {**mine, "hooks": {"PreCompact": [{"hooks": [old]}]}}
+    path = write(project / ".claude/settings.json", json.dumps(settings, indent=2) + "\n")
+    command("install", "claude-code")
+    assert command("uninstall", "claude-code").code == 0
+    assert (json.loads(path.read_text()) if path.exists() else {}) == mine
 
 
 def test_install__again_after_a_change_by_hand__the_copy_from_before_is_kept(command: Command, project: Path) -> None:
@@ -326,6 +342,160 @@ def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_els
     assert "next:" in said.err
     assert tree(project) == before
     assert not (project / "holdfast.toml").exists()
+
+
+OWN_SERVERS = [
+    ("claude-code", ".mcp.json", "mcpServers", {"command": "uvx", "args": ["holdfast", "mcp"]}),
+    (
+        "claude-code",
+        ".mcp.json",
+        "mcpServers",
+        {"command": "holdfast", "args": ["mcp"], "env": {"HOLDFAST_ROOT": "/x"}},
+    ),
+    ("opencode", "opencode.json", "mcp", {"type": "remote", "url": "http://localhost:1"}),
+]
+
+
+@pytest.mark.parametrize(("client", "name", "key", "entry"), OWN_SERVERS)
+def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_reported(
+    command: Command, project: Path, client: str, name: str, key: str, entry: dict[str, object]
+) -> None:
+    text = json.dumps({key: {"holdfast": entry}})
+    path = write(project / name, text)
+    for _ in range(2):
+        said = command("install", client)
+        assert said.code == 0
+        assert f"`{key}.holdfast` in {name} is not holdfast's, so it was left alone" in " ".join(said.out.split())
+        assert json.loads(path.read_text())[key]["holdfast"] == entry
+        assert (project / FILES[client][0]).exists()
+    path.write_text(path.read_text() + "\n")  # so that the copy from before does not decide
+    command("uninstall", client)
+    assert json.loads(path.read_text())[key] == {"holdfast": entry}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "holdfast", "args": ["mcp"]},
+        {"type": "stdio", "command": "/old env/bin/python", "args": ["-m", "holdfast", "mcp"]},
+    ],
+)
+def test_install__a_server_of_an_older_installation__is_replaced(
+    command: Command, project: Path, entry: dict[str, object]
+) -> None:
+    path = write(project / ".mcp.json", json.dumps({"mcpServers": {"holdfast": entry}}))
+    assert "left alone" not in command("install", "claude-code").out
+    assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == "holdfast"
+
+
+def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user_removes_it(
+    command: Command, project: Path
+) -> None:
+    wish = '{"agent": {"compaction": {"disable": true}}}'
+    path = write(project / "opencode.json", wish)
+    plugin = project / ".opencode/plugins/holdfast.js"
+    for _ in range(2):
+        said = command("install", "opencode")
+        assert "so it stays off" in " ".join(said.out.split())
+        assert "const LIFTS = false" in plugin.read_text()
+    path.write_text(path.read_text() + "\n")
+    command("uninstall", "opencode")
+    assert json.loads(path.read_text()) == json.loads(wish)
+    command("install", "opencode")
+    path.write_text(path.read_text().replace('"disable": true', ""))
+    said = command("install", "opencode")
+    assert "stays off" not in said.out
+    assert json.loads(path.read_text())["agent"] == {"compaction": {"disable": True}}
+    assert "const LIFTS = true" in plugin.read_text()
+
+
+def test_install__plugin_of_opencode_is_gone__the_switch_still_counts_as_ours(command: Command, project: Path) -> None:
+    command("install", "opencode")
+    plugin = project / ".opencode/plugins/holdfast.js"
+    plugin.unlink()
+    command("install", "opencode")
+    assert "const LIFTS = true" in plugin.read_text()
+
+
+# what cannot start
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_it_is_named(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "mcp", None)
+        said = command("install", client)
+    assert not [name for name, data in tree(project).items() if b'"mcp"' in data and name != "opencode.json"]
+    assert "mcp" not in json.loads((project / "opencode.json").read_text() if client == "opencode" else "{}")
+    assert "[mcp]" in said.out
+    command("install", client)
+    command("uninstall", client)
+    assert [name for name in tree(project) if not name.endswith(".holdfast-backup")] == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "wanted"),
+    [
+        (None, "'holdfast[mcp]'"),
+        ({"url": "file:///home/a/hold%20fast", "dir_info": {}}, "'/home/a/hold fast[mcp]'"),
+        (
+            {"url": "https://example.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "0"}},
+            "'holdfast[mcp] @ git+https://example.org/h.git'",
+        ),
+        ({"url": "https://example.org/h.whl", "archive_info": {}}, "'holdfast[mcp] @ https://example.org/h.whl'"),
+    ],
+)
+def test_program__an_extra_is_missing__is_installed_from_where_holdfast_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: object, wanted: str
+) -> None:
+    record = tmp_path / "holdfast-9.dist-info"
+    write(record / "METADATA", "Name: holdfast\nVersion: 9\n")
+    if origin is not None:
+        write(record / "direct_url.json", json.dumps(origin))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert program.requirement("mcp") == wanted
+
+
+# killed on the way
+
+DYING = """
+import sys
+from tests.support import dying
+from holdfast.cli import main
+from holdfast_agents import placing
+dying.arm({n})
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("killed", ["install", "uninstall"])
+@pytest.mark.parametrize("after", ["install", "uninstall"])
+def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
+    command: Command, project: Path, client: str, killed: str, after: str
+) -> None:
+    if killed == "uninstall":
+        write(project / FILES[client][1], "{}" if FILES[client][1].endswith("json") else "")
+        command("install", client)
+    left: set[str] = set()
+    for n in range(1, 40):
+        child = subprocess.run(
+            [sys.executable, "-c", DYING.format(n=n), killed, client],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+            check=False,
+            capture_output=True,
+        )
+        found = [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
+        left.update(str(path.parent.relative_to(project)) for path in found)
+        if child.returncode >= 0 or len(left) > 1:
+            break
+    assert left, "no file was left behind by a kill"
+    assert command(after, client).code == 0
+    assert not [path for path in project.rglob(".holdfast-*.tmp") if "state" not in path.parts]
 
 
 @pytest.mark.parametrize("words", [("install",), ("uninstall",)])
@@ -417,8 +587,9 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
     tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@"\n')
     tool.chmod(0o755)
     words = (str(tool), "-m", "holdfast")
+    script = write(tmp_path / folder / "guard.sh", claude_code_files.guard("leave"))
     for groups, client in (
-        (claude_code_files.hooks(words).groups, "claude-code"),
+        (claude_code_files.hooks(words, program.spelled((str(script),))).groups, "claude-code"),
         (codex_files.hooks(words).groups, "codex"),
     ):
         for event, told in (("PreCompact", " PreCompact"), ("Stop", "")):
@@ -458,13 +629,64 @@ def fake(folder: Path, script: str) -> str:
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 def test_guard__claude_code_without_holdfast__blocks(command: Command, project: Path, tmp_path: Path) -> None:
     command("install", "claude-code")
-    assert sh(guard(project, "claude-code")).returncode == 2
-    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 1")).returncode == 2
-    assert sh(guard(project, "claude-code"), fake(tmp_path, "kill -9 $$")).returncode == 2
-    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 0")).returncode == 0
+    assert sh(guard(project, "claude-code"), project=project).returncode == 2
+    for script, code in (("exit 1", 2), ("kill -9 $$", 2), ("exit 0", 0)):
+        assert sh(guard(project, "claude-code"), fake(tmp_path, script), project=project).returncode == code
+    (project / ".claude/hooks/holdfast-guard.sh").unlink()
+    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 0"), project=project).returncode == 2
 
 
-BLOCKED = {"continue": False, "stopReason": "holdfast could not run"}
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (None, "the program 'holdfast' is not installed here, or not on Claude Code's PATH"),
+        ("exit 1", "it ended with status 1"),
+        ("sleep 30", "it gave no answer in 55 seconds"),
+        ("echo 'the disk is full' >&2; exit 2", "the disk is full"),
+    ],
+)
+def test_guard__claude_code_is_blocked__says_what_is_wrong_and_what_to_do(
+    command: Command, project: Path, tmp_path: Path, script: str | None, told: str
+) -> None:
+    command("install", "claude-code")
+    limit = project / ".claude/hooks/holdfast-guard.sh"
+    limit.write_text(limit.read_text().replace("KILL 55", "KILL 1"))
+    path = "/usr/bin:/bin" if script is None else fake(tmp_path, script)
+    done = sh(guard(project, "claude-code"), path, project=project)
+    assert done.returncode == 2
+    assert told in done.stderr
+    if script is None:
+        assert f"Install it with `{program.INSTALL}`" in done.stderr
+        assert "take the hooks with `holdfast hook` out of .claude/settings.json" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+@pytest.mark.parametrize("limiter", ["timeout", "perl", ""])
+def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_hang_is_ended(
+    command: Command, project: Path, tmp_path: Path, client: str, limiter: str
+) -> None:
+    command("install", client)
+    folder = Path(fake(tmp_path, "exit 0").split(":")[0])
+    for name in ("sh", *filter(None, [limiter])):
+        (folder / name).symlink_to(shutil.which(name) or pytest.skip(f"{name} is not installed"))
+    done = sh(guard(project, client), str(folder), project=project)
+    assert (done.returncode, done.stdout) == (0, "")
+    if not limiter:
+        return
+    write(folder / "holdfast", "#!/bin/sh\nwhile :; do :; done\n")
+    short = guard(project, client).replace("KILL 55", "KILL 1").replace("alarm 55", "alarm 1")
+    script = project / ".claude/hooks/holdfast-guard.sh"
+    if script.exists():
+        script.write_text(script.read_text().replace("KILL 55", "KILL 1").replace("alarm 55", "alarm 1"))
+    done = sh(short, str(folder), project=project)
+    told = done.stderr if client == "claude-code" else json.loads(done.stdout)["stopReason"]
+    assert "gave no answer in 55 seconds" in told
+
+
+MISSING = {"continue": False, "stopReason": codex_files.MISSING}
+FAILED = {"continue": False, "stopReason": codex_files.FAILED}
 
 
 @pytest.mark.req("R184")
@@ -472,11 +694,11 @@ BLOCKED = {"continue": False, "stopReason": "holdfast could not run"}
 @pytest.mark.parametrize(
     ("script", "answer"),
     [
-        (None, BLOCKED),
-        ("exit 1", BLOCKED),
-        ("echo '{\"continue\": tr'; exit 3", BLOCKED),
-        ("kill -9 $$", BLOCKED),
-        ("sleep 30", BLOCKED),
+        (None, MISSING),
+        ("exit 1", FAILED),
+        ("echo '{\"continue\": tr'; exit 3", FAILED),
+        ("kill -9 $$", FAILED),
+        ("sleep 30", FAILED),
         ("cat > /dev/null; exit 0", None),
         (
             'echo \'{"continue":false,"stopReason":"the disk is full"}\'',
@@ -489,7 +711,7 @@ def test_guard__codex__every_failure_is_the_one_answer_that_blocks(
 ) -> None:
     command("install", "codex")
     path = "/usr/bin:/bin" if script is None else fake(tmp_path, script)
-    done = sh(guard(project, "codex").replace("timeout 55", "timeout 1"), path)
+    done = sh(guard(project, "codex").replace("KILL 55", "KILL 1"), path)
     assert done.returncode == 0
     assert (json.loads(done.stdout) if done.stdout else None) == answer
 
@@ -503,7 +725,7 @@ def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
     (Path(path) / "sh").symlink_to("/bin/sh")
     assert sh(guard(project, "codex"), path).stdout == ""
     (Path(path) / "holdfast").unlink()
-    assert json.loads(sh(guard(project, "codex"), path).stdout) == BLOCKED
+    assert json.loads(sh(guard(project, "codex"), path).stdout) == MISSING
 
 
 # printing, and the plugin directory
@@ -538,9 +760,11 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
     plugin = project / "made/plugin"
     manifest = json.loads((plugin / ".claude-plugin/plugin.json").read_text())
     assert manifest["name"] == "holdfast"
-    assert json.loads((plugin / "hooks/hooks.json").read_text()) == json.loads(
-        (project / ".claude/settings.json").read_text()
+    hooks = (plugin / "hooks/hooks.json").read_text()
+    assert json.loads(hooks.replace("${CLAUDE_PLUGIN_ROOT}", "$CLAUDE_PROJECT_DIR")) == json.loads(
+        (project / ".claude/settings.json").read_text().replace("/.claude/hooks", "/hooks")
     )
+    assert "claude plugin uninstall holdfast" in (plugin / "hooks/holdfast-guard.sh").read_text()
     assert (plugin / "commands/memory-update.md").exists()
     (entry,) = json.loads((plugin / ".claude-plugin/marketplace.json").read_text())["plugins"]
     assert (entry["name"], entry["source"]) == ("holdfast", "./")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast_agents import opencode_files
+from holdfast_agents import opencode_files, program
 
 NODE = shutil.which("node")
 pytestmark = [
@@ -81,11 +81,11 @@ def play(tmp_path: Path) -> Play:
     tool.parent.mkdir()
     plugin = tmp_path / "holdfast.mjs"
 
-    def run(*steps: list[Any], script: str | None = "exit 0", **more: Any) -> Played:
+    def run(*steps: list[Any], script: str | None = "exit 0", lifts: bool = True, **more: Any) -> Played:
         if script is not None:
             tool.write_text(f'#!/bin/sh\npayload=$(cat)\nprintf "%s\\n%s\\n" "$*" "$payload" >> "{log}"\n{script}\n')
             tool.chmod(0o755)
-        source = opencode_files.plugin((str(tool),))
+        source = opencode_files.plugin((str(tool),), lifts=lifts)
         if script and "sleep 30" in script:
             for long, short in (("compacting: 60_000", "compacting: 1_500"), ("25_000", "400"), ("12_000", "400")):
                 assert long in source
@@ -96,7 +96,7 @@ def play(tmp_path: Path) -> Play:
         done = subprocess.run(
             [NODE, str(Path(__file__).with_name("opencode_harness.mjs"))],
             input=json.dumps(asked),
-            env={"PATH": os.environ["PATH"]},
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
             capture_output=True,
             text=True,
             timeout=60,
@@ -128,7 +128,7 @@ def test_plugin__its_imports__are_of_node_only() -> None:
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (None, "could not run (ENOENT)"),
+        (None, f"is not installed here, or not on opencode's PATH. Install it with `{program.INSTALL}`"),
         ("echo 'The disk is full.' >&2; exit 2", "The disk is full."),
         ("exit 1", "ended with exit code 1"),
         ("kill -9 $$", "SIGKILL"),
@@ -194,6 +194,33 @@ def test_compacting__events_before_it__are_told_first(play: Play) -> None:
 
 
 # the switch
+
+
+OFF = {"agent": {"compaction": {"disable": True}}}
+
+
+def test_config__compaction_was_off_before_holdfast__stays_off(play: Play) -> None:
+    assert play(["config", OFF, None], lifts=False).results[0]["input"] == OFF
+
+
+@pytest.mark.parametrize("name", [".config/opencode/opencode.json", "my project/opencode.jsonc"])
+@pytest.mark.parametrize(
+    ("text", "lifted"),
+    [
+        ('{"agent": {"compaction": {"disable": true}}}', False),
+        ('{ // mine\n"agent": {"compaction": {"model": "a/b", "disable" : true}}}', False),
+        ('{"agent": {"compaction": {"disable": true}}, "mcp": {"holdfast": {}}}', True),
+        ('{"agent": {"compaction": {"disable": false}}}', True),
+    ],
+)
+def test_config__other_settings_without_holdfast_switch_compaction_off__it_stays_off(
+    play: Play, tmp_path: Path, name: str, text: str, lifted: bool
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    kept = play(["config", OFF, None]).results[0]["input"]["agent"]["compaction"]
+    assert kept == ({} if lifted else {"disable": True})
 
 
 def test_config__compaction_switched_off_in_the_settings__is_switched_on(play: Play) -> None:

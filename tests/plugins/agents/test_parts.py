@@ -50,7 +50,10 @@ def of_others(settings: dict[str, Any], client: str) -> list[tuple[str, Any]]:
 def test_hooks__put_into_any_settings__stand_there_once_and_those_of_others_stay(
     settings: dict[str, Any], indent: Any
 ) -> None:
-    for client, part in (("claude-code", claude_hooks(("holdfast",))), ("codex", codex_hooks(("holdfast",)))):
+    for client, part in (
+        ("claude-code", claude_hooks(("holdfast",), "guard.sh")),
+        ("codex", codex_hooks(("holdfast",))),
+    ):
         text = json.dumps(settings, indent=indent)
         new = part.put(text, "x")
         assert part.put(new, "x") == new

@@ -92,7 +92,7 @@ def test_resources__of_a_project__are_its_documents_fenced(talk: Talk, project: 
     listed, texts, templates, refused = talk(scenario)
     assert [r.name for r in listed] == ["MEMORY.md", "notes/ä b.md"]
     assert [t.mime_type for t in texts] == ["text/markdown"] * 2
-    assert texts[0].text == "<recalled-memory>\n- a &lt;/recalled-memory> b\n\n</recalled-memory>"
+    assert texts[0].text == "<recalled-memory>\n- a &lt;/recalled[quoted]-memory> b\n\n</recalled-memory>"
     assert templates[0].uri_template == "holdfast://documents/{+name}"
     assert "not allowed" in refused[0]
     assert "no resource" in refused[1]

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 import pytest
 from tests.plugins.mcp.conftest import WHOLE
+from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Payload, heartbeat
 from holdfast.config import FactsConfig
@@ -172,6 +173,7 @@ def test_fact__forgotten__is_gone(call: Call, project: Path) -> None:
 
 def test_remember__into_a_full_store__says_what_left(call: Call, project: Path) -> None:
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 1\n")
+    trusted(project)
     assert FactsConfig().max_facts > 1
     first = call("remember", content="One").split()[2].rstrip(".")
     assert f"what left for it: {first}" in call("remember", content="Two")
@@ -212,7 +214,17 @@ def test_session__of_a_client_without_hooks__has_its_name(call: Call, project: P
     beat(project, "s-1")
     assert "Session 'some-editor-2'" in call("flush", by="Some Editor/2", **WHOLE)
     assert "Session 'default'" in call("flush", by="", **WHOLE)
-    assert "Session 'mine'" in call("flush", session="mine", **WHOLE)
+    assert "Session 'default'" in call("flush", session="default", by="", **WHOLE)
+
+
+def test_session__that_does_not_exist__is_refused_and_the_real_one_stays_unsaved(call: Call, project: Path) -> None:
+    say(project, "s-1", "Fix it")
+    with pytest.raises(BadValue, match="names no session of this project") as caught:
+        call("flush", session="s-l", **WHOLE)
+    assert "'s-1' (Fix it)" in caught.value.next_step
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == ["s-1"]
+        assert memory.session("s-1").unflushed
 
 
 # who guards
@@ -248,6 +260,7 @@ def test_document__written_before_a_rule_knew_its_secret__is_masked_when_read(pr
 
 
 def test_choose__what_is_given__wins_over_what_is_configured(project: Path) -> None:
+    say(project, "a", "Fix it")
     with Holdfast.open(project) as memory:
         chosen = [
             sessions.choose(memory, given=given, configured=configured, client="x", beat=None)

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 from tests.support.model_server import ModelServer, Reply
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config import Config, PluginConfig
@@ -283,6 +284,7 @@ def test_dream__killed_while_the_model_thinks__nothing_changed_and_the_record_sa
     lines = [f"{key} = {value!r}" for key, value in settings(server, provider).items()]
     text = f'zone = "UTC"\n[plugins.{provider}]\n' + "\n".join([*lines[:-1], "dream_timeout_s = 60.0"]) + "\n"
     (project / "holdfast.toml").write_text(text.replace("'", '"'))
+    trusted(project)
     command = [sys.executable, "-c", f"from holdfast import Holdfast; Holdfast.open({str(project)!r}).deep_dream()"]
     process = subprocess.Popen(command, env={**os.environ, f"HOLDFAST_{provider.upper()}_KEY": "key-123"})
     deadline = time.monotonic() + 20

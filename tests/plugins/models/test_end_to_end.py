@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.model_server import ModelServer, Reply
+from tests.support.trusting import trusted
 
 ANSWER = {
     "facts": [
@@ -46,6 +47,7 @@ def test_extract__demo_transcript_and_a_model__its_facts_are_in_the_prompt(proje
             f'[plugins.openai]\nmodel = "small"\nbase_url = "{server.url}/v1"\n[plugins.offline]\nenabled = false\n',
             encoding="utf-8",
         )
+        trusted(project)
         told = json.loads(holdfast(project, "extract", "--transcript", transcript, "--json"))
         sent = json.dumps([request.body for request in server.requests])
     assert [row["outcome"] for row in told["candidates"]][:3] == ["added", "added", "below threshold"]
@@ -73,6 +75,7 @@ def test_extract__model_fails_then_answers__what_waited_is_in_the_prompt(project
             "[plugins.offline]\nenabled = false\n",
             encoding="utf-8",
         )
+        trusted(project)
         failed = json.loads(holdfast(project, "extract", "--transcript", transcript, "--json", code=1))
         assert failed["queued"] > 0
         assert holdfast(project, "prompt") == ""
@@ -90,6 +93,7 @@ def test_extract__last_attempt_fails__screen_json_and_log_tell_what_was_given_up
             "[plugins.offline]\nenabled = false\n[extract]\nmax_attempts = 2\n",
             encoding="utf-8",
         )
+        trusted(project)
         assert holdfast(project, "extract", "--log") == "No turn was given up.\n"
         holdfast(project, "extract", "--transcript", transcript, code=1)
         told = " ".join(holdfast(project, "extract", "--queued", code=1).split())

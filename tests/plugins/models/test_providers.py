@@ -239,7 +239,7 @@ def test_extract__thinking_block_of_the_provider__passed_over(memory: Any, serve
         pytest.param(Reply(refusal="I cannot help with that."), id="refusal field"),
         pytest.param(Reply(text="I'm sorry, I cannot help with that.", stop="refusal"), id="refusal in words"),
         pytest.param(Reply(text='{"facts": "none"}'), id="facts that are no list"),
-        pytest.param(Reply(text="<think>" + GOOD), id="nothing but thoughts"),
+        pytest.param(Reply(text=f"<think>{GOOD} is a draft"), id="nothing but thoughts"),
         pytest.param(Reply(text="{" * 300_000), id="braces"),
         pytest.param(Reply(text='{"facts": [' * 20_000), id="facts without end"),
         pytest.param(Reply(text='{"a":' * 3000), id="deep"),
@@ -376,7 +376,9 @@ _STATUS = "{0}: The {0} endpoint answered with HTTP status "
     [
         pytest.param(Reply(status=500), _STATUS + f"500. {_AGAIN}", id="500"),
         pytest.param(Reply(status=429), _STATUS + f"429. The quota is used up for now. {_AGAIN}", id="429"),
-        pytest.param(Reply(status=401), _STATUS + "401. Set a valid key: `holdfast auth set {0}`.", id="401"),
+        pytest.param(
+            Reply(status=401), _STATUS + "401. Set a valid key: `holdfast auth set {0} --origin {1}`.", id="401"
+        ),
         pytest.param(Reply(status=404), _STATUS + "404. Check `model` and `base_url`.", id="404"),
         pytest.param(
             Reply(delay_s=1.0),
@@ -396,7 +398,7 @@ def test_extract__fails__one_sentence_and_the_step_that_fits(
 ) -> None:
     server.answers(reply)
     result = memory(timeout_s=0.3 if reply.delay_s else 5.0).extract(turn("a", "b"))
-    assert result.failures == (told.format(provider),)
+    assert result.failures == (told.format(provider, server.url),)
 
 
 def test_extract__profile_that_is_no_text__told_and_the_facts_are_stored(memory: Any, server: ModelServer) -> None:

@@ -1,0 +1,96 @@
+"""How much of ``facts.jsonl`` was acknowledged: ``state/facts.mark``, one line. By it a cut or missing file is noticed.
+
+It is written after a change is durable and not flushed itself. So it can show less than was acknowledged, never more:
+before the file becomes shorter, the mark is lowered durably.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+from zlib import crc32
+
+from holdfast import durable
+from holdfast_file.place import Place, read_at
+
+FILE = "facts.mark"
+_LONGEST = 1 << 16  # bytes in which the last line ends; of a longer one more is read
+_LINE = b"%012d %08x %08d %08d"
+_SEALED = b"%b %08x\n"
+
+
+class Mark(NamedTuple):
+    """``size`` bytes of the file, the CRC-32 of the line that ends there, and how many facts it had then. ``short`` is
+    the number of facts that were missing before."""
+
+    size: int = 0
+    last: int = 0
+    facts: int = 0
+    short: int = 0
+
+
+def read(path: str) -> Mark:
+    """The mark; an empty one when there is none that is whole."""
+    try:
+        with open(path, "rb") as file:
+            body, _, seal = file.read(80).rstrip(b"\n").rpartition(b" ")
+        if int(seal, 16) != crc32(body):
+            return Mark()
+        size, last, facts, short = body.split()
+        return Mark(int(size), int(last, 16), int(facts), int(short))
+    except (OSError, ValueError):
+        return Mark()
+
+
+def note(path: str, mark: Mark) -> None:
+    """Write the mark, not durably. A failure is not one of the change before: the mark then shows less."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.write(fd, _line(mark))  # always as long as the old one, so that it is never empty
+        finally:
+            os.close(fd)
+    except OSError:
+        return
+
+
+def lower(path: str, short: int) -> None:
+    """Say durably that nothing but ``short`` is known, because the file becomes another one. Raises: Unavailable."""
+    if os.path.exists(path):
+        durable.replace(path, _line(Mark(short=short)))
+
+
+def goes_on(mark: Mark, place: Place) -> bool:
+    """Whether the facts file still has the marked line where it was: a quick look at a few bytes."""
+    if not mark.size:
+        return not (mark.facts or mark.short)
+    start = max(0, mark.size - _LONGEST)
+    try:
+        fd = os.open(place.inside(place.facts), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            tail = read_at(fd, mark.size - start, start)
+        finally:
+            os.close(fd)
+    except OSError:
+        return False
+    return len(tail) == mark.size - start and _ends(tail, mark)
+
+
+def missing(mark: Mark, body: bytes, facts: int) -> int:
+    """How many facts are missing from a file with this ``body``, which has so many ``facts``.
+
+    The file may have been edited, or be that of another branch. As long as it goes on from the marked line, or has as
+    many facts as then, none is missing except those that were before.
+    """
+    if mark.size <= len(body) and _ends(body[: mark.size], mark):
+        return mark.short
+    return mark.short + max(0, mark.facts - facts)
+
+
+def _ends(body: bytes, mark: Mark) -> bool:
+    return crc32(body[body.rfind(b"\n", 0, max(len(body) - 1, 0)) + 1 :]) == mark.last
+
+
+def _line(mark: Mark) -> bytes:
+    body = _LINE % mark
+    return _SEALED % (body, crc32(body))

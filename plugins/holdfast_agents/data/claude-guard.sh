@@ -1,0 +1,23 @@
+# Made by `holdfast install`; `holdfast uninstall` takes it out again.
+#
+# Runs its arguments before Claude Code compacts, for at most 55 seconds. Exit 0 lets Claude Code compact; every failure
+# becomes exit 2, which blocks on every version. Claude Code 2.1.197 compacts when its own time-out ends a hook.
+without=WITHOUT
+if ! command -v "$1" >/dev/null 2>&1; then
+    echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. Install it with \`INSTALL\`, then compact again. To work without holdfast, $without." >&2
+    exit 2
+fi
+if command -v timeout >/dev/null 2>&1; then
+    set -- timeout -s KILL 55 "$@"
+elif command -v perl >/dev/null 2>&1; then
+    set -- perl -e 'alarm 55; exec @ARGV; exit 127' "$@" # macOS has no timeout
+fi
+"$@"
+status=$?
+case $status in
+0) exit 0 ;;
+2) ;; # holdfast has said why
+124 | 137 | 142) echo "holdfast keeps the context: it gave no answer in 55 seconds. Run \`holdfast doctor\`, then compact again." >&2 ;;
+*) echo "holdfast keeps the context: it ended with status $status. Run \`holdfast doctor\`, then compact again." >&2 ;;
+esac
+exit 2

@@ -1,0 +1,146 @@
+"""Where the token goes: the real client between servers on loopback that record what reaches them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import pytest
+from tests.support import file_keyring
+from tests.support.recorder import Recorder
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast, secrets
+from holdfast.cli import main
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast_gitea.backend import from_options
+from holdfast_gitea.client import Gitea
+from holdfast_gitea.faults import Closed, Passing
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No token and no proxy in the environment; an empty keyring in a file."""
+    for variable in (*secrets.variables("gitea"), *PROXIES, "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(variable, raising=False)
+    before = keyring.get_keyring()
+    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
+    keyring.set_keyring(file_keyring.FileKeyring())
+    yield
+    keyring.set_keyring(before)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_request__redirected_to_another_server__nothing_reaches_it_and_the_next_step_is_told(status: int) -> None:
+    with Recorder() as other, Recorder(status, {"Location": f"{other.url}/api/v1/version"}) as server:
+        with Gitea(server.url, "t0ken") as gitea, pytest.raises(Closed, match="redirects") as caught:
+            gitea.server_version()
+        assert other.requests == []
+        assert server.requests[0].headers["authorization"] == "token t0ken"
+        assert other.url in caught.value.message
+    assert "auth set gitea --origin" in caught.value.next_step
+
+
+@pytest.mark.parametrize("location", ["http://[", "//", "\u00ff", "http://x.org:99999/", "javascript:x", "/api/v1/x"])
+def test_request__redirected_to_nothing_usable__told_in_words(location: str) -> None:
+    redirects = pytest.raises(Closed, match="to another address")
+    with Recorder(302, {"Location": location}) as server, Gitea(server.url, "t0ken") as gitea, redirects:
+        gitea.server_version()
+
+
+def test_request__proxies_in_the_environment__not_used_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Recorder() as proxy, Recorder(body=b'{"version": "1.26.3"}') as server:
+        for name in PROXIES:
+            monkeypatch.setenv(name, proxy.url)
+        for address in (server.url, server.url.replace("127.0.0.1", "localhost")):
+            with Gitea(address, "t0ken") as gitea:
+                assert gitea.server_version() == "1.26.3"
+        assert proxy.requests == []
+        assert len(server.requests) == 2
+
+
+def test_request__to_another_machine__a_proxy_sees_a_tunnel_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Recorder(status=502) as proxy:
+        for name in PROXIES:
+            monkeypatch.setenv(name, proxy.url)
+        with Gitea("https://git.example.org", "t0ken", patience_s=0.1) as gitea, pytest.raises(Passing):
+            gitea.server_version()
+        assert {one.method for one in proxy.requests} == {"CONNECT"}
+        assert not any("t0ken" in str(one) for one in proxy.requests)
+        proxy.requests.clear()
+        plain = Gitea("http://git.invalid", "t0ken", patience_s=0.1, timeout_s=5.0, insecure_http=True)
+        with plain, pytest.raises(Passing):
+            plain.server_version()
+        assert proxy.requests == []
+
+
+def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_trusted(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options are handed over as if they were in force: this is the second line of defence."""
+    monkeypatch.setenv("GITEA_TOKEN", "t0ken")
+    with StandIn() as server:
+        server.make_repo(REPO)
+        options = {"server": server.url, "repository": REPO}
+        lines = ["[storage]", 'backend = "gitea"', f'server = "{server.url}"', f'repository = "{REPO}"', ""]
+        (project / "holdfast.toml").write_text("\n".join(lines))
+        with pytest.raises(ConfigError, match="only this project's own settings name") as caught:
+            from_options(project, ".holdfast", options)
+        assert "holdfast trust" in caught.value.next_step
+        trusted(project)
+        monkeypatch.setenv("GITEA_TOKEN", server.token)
+        store = from_options(project, ".holdfast", options)
+        store.write("MEMORY.md", "- kept\n")
+        store.close()
+
+
+def test_trail__server_that_only_the_project_names__nothing_reaches_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from holdfast.config import Config, PluginConfig
+
+    monkeypatch.setenv("GITEA_TOKEN", "t0ken")
+    with Recorder(body=b'{"version": "1.26.3"}') as server:
+        settings = {"server": server.url, "repository": REPO}
+        text = f'[plugins.gitea_trail]\nserver = "{server.url}"\nrepository = "{REPO}"\n'
+        (project / "holdfast.toml").write_text(text)
+        with Holdfast.open(project, config=Config(plugins={"gitea_trail": PluginConfig(settings=settings)})) as memory:
+            forge = memory.services.dispatch.forges()["gitea_trail"]
+            with pytest.raises(HoldfastError, match="only this project's own settings name"):
+                forge.check()  # type: ignore[attr-defined]
+        main(["--root", str(project), "report", "--morning"])
+        main(["--root", str(project), "doctor"])
+        assert server.requests == []
+    assert "t0ken" not in "".join(capsys.readouterr())
+
+
+def test_token__of_another_server_in_the_keyring__not_sent_and_the_command_is_told(project: Path) -> None:
+    secrets.store("gitea", "t0ken", "https://git.example.org")
+    with Recorder() as server:
+        with pytest.raises(ConfigError, match=r"but for https://git\.example\.org") as caught:
+            from_options(project, ".holdfast", {"server": server.url, "repository": REPO})
+        assert f"`holdfast auth set gitea --origin {server.url}`" in caught.value.next_step
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("key", ["token", "api_key", "password"])
+@pytest.mark.parametrize("table", ["storage", "plugins.gitea_trail"])
+def test_settings__token_written_there__error_says_where_it_belongs(
+    project: Path, capsys: pytest.CaptureFixture[str], table: str, key: str
+) -> None:
+    (project / "holdfast.toml").write_text(f'[{table}]\n{key} = "s3cret-1"\n')
+    for command in (["status"], ["config"], ["load"]):
+        assert main(["--root", str(project), *command]) != 0
+        told = capsys.readouterr()
+        shown = " ".join((told.out + told.err).split())
+        assert f"{table}.{key}: a key does not belong in the settings" in shown
+        assert "holdfast auth set gitea" in shown
+        assert "s3cret-1" not in shown
+    (project / "holdfast.toml").unlink()
+    assert main(["--root", str(project), "config", f"{table}.{key}", "s3cret-1"]) != 0
+    assert not (project / "holdfast.toml").exists()

@@ -1,0 +1,163 @@
+"""Whatever command or tool is asked, a secret stored by hand stays inside; and no stored id of a session holds one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.cli.commands import COMMANDS
+from holdfast.memorytool import MemoryTool
+from holdfast_mcp import documents, tools
+
+#: Made up, in the published form of a token.
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+MARK = "[REDACTED:"
+
+#: Every command, with words that make it say as much as it can. Those that only write, ask or serve are in SILENT.
+ASKED: dict[str, list[list[str]]] = {
+    "load": [[], ["--json"], ["--max-chars", "9000"]],
+    "prompt": [[], ["--fenced"], ["--json"]],
+    "show": [[], ["--json"], ["MEMORY.md"], ["USER.md", "--json"], ["PROFILE.md"], ["continuity/active.md"]],
+    "report": [[], ["--json"], ["--days", "3"], ["--morning"], ["--morning", "--json"]],
+    "dream": [["--dry-run", "--force"], ["--dry-run", "--force", "--json"], ["--log"], ["--log", "--json"], ["review"]],
+    "workflow": [["start", "build"], ["start", "build", "--json"], ["status"], ["status", "--json"]],
+    "facts": [[], ["--json"], ["export"], ["export", "--json"], ["log"], ["log", "--json"], ["show", "{fact}"]],
+    "remember": [["Deploy with {secret}"], ["Deploy with {secret}", "--json"]],
+    "validate": [[], ["--json"], ["--fix"]],
+    "status": [[], ["--json"]],
+    "sessions": [[], ["--json"]],
+    "doctor": [[], ["--json"]],
+    "outbox": [[], ["--json"]],
+    "plugins": [[], ["--json"]],
+    "layers": [[], ["--json"]],
+    "config": [[], ["--json"]],
+    "retention": [["--dry-run"], ["--dry-run", "--json"]],
+    "scrub": [["--dry-run"], ["--dry-run", "--json"]],
+    "add": [["user", "It is {secret}", "--session", "s-{secret}", "--json"]],
+    "flush": [["--session", "s-{secret}", "--json"], ["--session", "s-{secret}"], ["--session", "default", "--json"]],
+    "end": [["--session", "s-{secret}"], ["--session", "s-{secret}", "--json"]],
+    "override": [["--session", "s-{secret}", "--reason", "because {secret}"]],
+    "extract": [["--queue"]],
+    "capture": [["issue", "It leaks {secret}"], ["issue", "It leaks {secret}", "--json"]],
+    "update": [["--no-change", "patterns", "--focus", "It is {secret}"]],
+    "purge": [["--session", "s-{secret}", "--dry-run"]],
+    "migrate": [["--to", "sqlite"]],
+}
+SILENT = {
+    "demo", "init", "install", "uninstall", "hook", "mcp", "schedule", "route", "auth", "completion", "trust",
+}  # fmt: skip
+
+
+@pytest.fixture
+def planted(run, project: Path) -> Path:
+    """A project with the secret written by hand into every document and into the facts file."""
+    assert run("init", "--three-files").code == 0
+    assert run("remember", "PLANTED").code == 0
+    assert run("add", "user", "Fix it", "--session", "default").code == 0
+    said = ("--objective", "PLANTED", "--next-step", "PLANTED", "--curated", "none")
+    assert run("flush", "--session", "default", *said).code == 0
+    folder = project / ".holdfast"
+    (folder / "MEMORY.md").write_text("# Memory\n\n- The deploy token is PLANTED\n")
+    (folder / "USER.md").write_text("# User\n\n- The token is PLANTED\n")
+    (folder / "PROFILE.md").write_text("# Profile\n\n## Work\n\n- Uses PLANTED\n")
+    (folder / "memories").mkdir(exist_ok=True)
+    (folder / "memories/tips.md").write_text("Use PLANTED\n")
+    for path in (folder / "context").glob("*.md"):
+        path.write_text(path.read_text().replace("\n\n", "\n\n- PLANTED\n\n", 1))
+    for path in folder.rglob("*"):
+        if path.is_file() and "state" not in path.parts and path.suffix in (".md", ".jsonl"):
+            text = path.read_text().replace("PLANTED", SECRET)
+            path.write_text(re.sub(r', "crc": "[0-9a-f]{8}"', "", text))  # as who edits a line of the facts does
+    return project
+
+
+def test_commands__all_of_them__are_asked_here_or_say_nothing_stored() -> None:
+    assert set(COMMANDS) - SILENT == set(ASKED)
+
+
+@pytest.mark.parametrize("command", sorted(ASKED))
+def test_command__secret_written_by_hand__is_in_no_output(run, planted: Path, command: str) -> None:
+    fact = next(word for word in run("facts", "export").out.split('"') if word.startswith("fact_"))
+    for words in ASKED[command]:
+        result = run(command, *(word.format(secret=SECRET, fact=fact) for word in words))
+        assert SECRET not in result.out, words
+        assert SECRET not in result.err, words
+
+
+@pytest.mark.parametrize(
+    "words", [("load",), ("show", "MEMORY.md"), ("facts",), ("workflow", "start", "build"), ("report",)]
+)
+def test_command__secret_written_by_hand__is_masked_and_the_rest_is_there(run, planted: Path, words) -> None:
+    assert MARK in run(*words).out
+
+
+def test_show__raw__is_as_stored(run, planted: Path) -> None:
+    assert SECRET in run("show", "--raw", "MEMORY.md").out
+
+
+def test_tools__secret_written_by_hand__is_in_no_answer(planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Holdfast.open(planted) as memory:
+        tool = MemoryTool(memory)
+        assert MARK in tool.answer({"command": "view", "path": "/memories/tips.md"}).text
+        assert SECRET not in tool.answer({"command": "view", "path": "/memories/tips.md"}).text
+        created = tool.answer({"command": "create", "path": f"/memories/{SECRET}.md", "file_text": "x"})
+        assert created.failed
+        assert SECRET not in str(memory.load())
+        assert SECRET not in str(memory.workflow("build").start())
+        assert SECRET not in memory.prompt()
+        assert SECRET not in str(list(memory.facts.export()))
+    caller = tools.Caller(client="test", session="", started=datetime.now(UTC))
+    given: dict[str, dict[str, Any]] = {
+        "search_facts": {"query": "g"},
+        "remember": {"content": f"It is {SECRET}"},
+        "flush": {"session": f"s-{SECRET}", "objective": SECRET},
+        "forget": {"fact_id": "fact_00000000"},
+    }
+    for name in tools.TOOLS:
+        try:
+            answer = tools.call(str(planted), name, given.get(name, {}), caller)
+        except Exception as error:
+            answer = str(error)
+        assert SECRET not in answer, name
+    for name in documents.names(str(planted)):
+        assert SECRET not in documents.read(str(planted), documents.uri_of(name))
+
+
+def test_session__secret_as_its_id__is_in_no_file_and_no_name(run, project: Path) -> None:
+    session = f"s-{SECRET}"
+    assert run("add", "user", "Hello", "--session", session, "--id", SECRET).code == 0
+    assert run("flush", "--session", session, "--curated", "none").code == 0
+    assert run("end", "--session", session).code == 0
+    with Holdfast.open(project) as memory:
+        assert memory.session(session).id == memory.sessions()[0]
+        assert len(memory.sessions()) == 1
+    for folder, _, names in os.walk(project):
+        for name in names:
+            assert SECRET.lower() not in name.lower()
+            assert SECRET not in Path(folder, name).read_text(errors="replace"), name
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "opencode"])
+def test_hook__secret_as_the_session_of_an_event__is_in_no_file_and_no_name(project: Path, client: str) -> None:
+    event = {"session_id": SECRET, "sessionID": SECRET, "hook_event_name": "UserPromptSubmit", "event": "chat.message"}
+    payload = {**event, "prompt": "Hello", "cwd": str(project), "text": "Hello"}
+    for name in ("UserPromptSubmit", "SessionStart", "chat.message"):
+        subprocess.run(
+            [sys.executable, "-m", "holdfast", "hook", client],
+            input=json.dumps({**payload, "hook_event_name": name, "event": name}).encode(),
+            cwd=project,
+            capture_output=True,
+        )
+    for folder, _, names in os.walk(project):
+        for name in names:
+            assert SECRET.lower() not in name.lower()
+            assert SECRET not in Path(folder, name).read_text(errors="replace"), name

@@ -1,0 +1,149 @@
+"""A person's terminal gets printable characters only, whatever was stored. Shown through a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.plain import in_one_line, json_safe, printable
+
+pty = pytest.importorskip("pty")
+
+#: Clears the screen, writes the clipboard, renames the window, hides text, turns text around, ends lines in other ways.
+EVIL = (
+    "\x1b[2J\x1b]52;c;ZXZpbA==\x07\x1b]0;title\x1b\\\x9b31m\x85\x7f\x08\r"
+    "\u202egnp.exe\u2066x\u200b\u2028forged\u2029\ufeff\u200e\U000e0041\x0c\x0b"
+)
+HARMFUL = "\x07\x08\x7f\x85\x9b\u202e\u2066\u200b\u2028\u2029\ufeff\u200e\U000e0041\x0c\x0b"
+
+
+def on_a_terminal(*words: str, cwd: Path) -> str:
+    """What a terminal of 100 columns receives from ``holdfast WORDS``."""
+    master, slave = pty.openpty()
+    env = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", *words], stdin=slave, stdout=slave, stderr=slave, cwd=cwd, env=env
+    )
+    os.close(slave)
+    data, until = b"", time.monotonic() + 60
+    while time.monotonic() < until:
+        if select.select([master], [], [], 0.2)[0]:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not part:
+                break
+            data += part
+        elif process.poll() is not None:
+            break
+    process.wait(30)
+    os.close(master)
+    return data.decode("utf-8").replace("\r\n", "\n")
+
+
+@pytest.fixture
+def poisoned(run, project: Path) -> Path:
+    """A project with control characters in each document and fact, as an editor or a clone could write them."""
+    assert run("remember", "harmless").code == 0
+    assert run("add", "user", "Fix it", "--session", "s1").code == 0
+    said = ("--next-step", "go on", "--objective", "Fix it", "--curated", "none")
+    assert run("flush", "--session", "s1", *said).code == 0
+    folder = project / ".holdfast"
+    for name in ("MEMORY.md", "USER.md", "PROFILE.md", "memory/2026-11-01.md", "context/patterns.md"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Title {EVIL}\n\n## Work\n\n- item {EVIL} end\n", newline="")
+    for path in (*(folder / "memory").glob("*.md"), folder / "continuity/active.md"):
+        if path.exists():
+            path.write_text(path.read_text().replace("Fix it", f"Fix {EVIL.encode('unicode_escape').decode()}"))
+    facts = folder / "facts.jsonl"
+    text = facts.read_text().replace("harmless", json.dumps(EVIL)[1:-1])
+    facts.write_text(re.sub(r', "crc": "[0-9a-f]{8}"', "", text))
+    return project
+
+
+COMMANDS = [
+    (),
+    ("load",),
+    ("show",),
+    ("show", "MEMORY.md"),
+    ("show", "--raw", "MEMORY.md"),
+    ("facts",),
+    ("facts", "export"),
+    ("prompt",),
+    ("report",),
+    ("status",),
+    ("sessions",),
+    ("validate",),
+    ("doctor",),
+    ("plugins",),
+    ("layers",),
+    ("config",),
+    ("show", EVIL.replace("\x00", "")),
+    ("flush", "--session", "nobody"),
+    ("facts", "show", f"x{EVIL}"),
+    ("load", "--json"),
+    ("facts", "--json"),
+    ("show", "MEMORY.md", "--json"),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda w: " ".join(w)[:20].encode("unicode_escape").decode() or "alone")
+def test_terminal__stored_control_characters__arrive_as_escapes(poisoned: Path, words: tuple[str, ...]) -> None:
+    got = on_a_terminal(*words, cwd=poisoned)
+    assert got.strip()
+    left = {c for c in got if not (c.isprintable() or c in "\n\t")}
+    assert not left, f"{left!r} in {got!r}"
+    assert not any(line.startswith("forged") for line in got.splitlines())
+
+
+def test_show__raw_into_a_file__is_byte_for_byte(poisoned: Path) -> None:
+    path = poisoned / ".holdfast/MEMORY.md"
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "show", "--raw", "MEMORY.md"], cwd=poisoned, capture_output=True, check=True
+    )
+    assert done.stdout == path.read_bytes()
+
+
+@given(st.text())
+def test_printable__any_text__holds_nothing_that_steers_a_terminal(text: str) -> None:
+    shown = printable(text)
+    assert all(c.isprintable() or c in "\n\t\u200c\u200d" or (c.isspace() and ord(c) >= 0xA0) for c in shown)
+    assert not set(HARMFUL) & set(shown)
+    assert printable(shown) == shown
+    assert "\n" not in in_one_line(text)
+
+
+@given(st.text())
+def test_json_safe__any_text__is_the_same_json_and_printable(text: str) -> None:
+    for ensure in (True, False):
+        safe = json_safe(json.dumps({"x": text}, ensure_ascii=ensure, indent=2))
+        assert json.loads(safe) == {"x": text}
+        assert all(c.isprintable() or c == "\n" for c in safe)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[31mb", "a\\x1b[31mb"),
+        ("a\u202eb", "a\\u202eb"),
+        ("pass\u200cword\u200b", "pass\\u200cword\\u200b"),
+        ("👩\u200d👩 می\u200cخواهم", "👩\u200d👩 می\u200cخواهم"),
+        ("a\r\nb\rc\td", "a\nb\\x0dc\td"),
+        ("nbsp\xa0and\u3000wide", "nbsp\xa0and\u3000wide"),
+        ("\U000e0041\ud800", "\\U000e0041\\ud800"),
+    ],
+)
+def test_printable__examples(text: str, shown: str) -> None:
+    assert printable(text) == shown

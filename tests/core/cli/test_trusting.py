@@ -1,0 +1,283 @@
+"""``holdfast trust``, and what ``config``, ``init`` and ``install`` record, on projects that were really cloned."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import inforce, trust, userdir
+
+GITEA = '[plugins.gitea_trail]\nserver = "https://git.example.org"\nrepository = "team/work"\n'
+
+
+def git(*words: str, cwd: Path) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *who, *words], cwd=cwd, check=True, capture_output=True)
+
+
+@pytest.fixture
+def cloned(project: Path, tmp_path: Path):
+    """``cloned({"holdfast.toml": "..."})`` fills the project with a clone of a repository that holds these files."""
+
+    def make(files: dict[str, str]) -> Path:
+        source, bare = tmp_path / "source", tmp_path / "bare.git"
+        source.mkdir()
+        git("init", cwd=source)
+        for name, text in files.items():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_text(text)
+        git("add", "-Af", cwd=source)
+        git("commit", "-m", "all", "--allow-empty", cwd=source)
+        git("clone", "--bare", str(source), str(bare), cwd=tmp_path)
+        git("clone", str(bare), str(project), cwd=tmp_path)
+        return project
+
+    return make
+
+
+def in_force(project: Path) -> set[str]:
+    return set(inforce.resolve(str(project)).trusted)
+
+
+# a member of a team
+
+
+def test_team__clone_with_a_forge__sees_one_sentence_and_one_command(run, cloned) -> None:
+    cloned({"holdfast.toml": GITEA})
+
+    shown = " ".join(run("status").out.split())
+    assert "3 settings of this project's file are not in force" in shown
+    assert "`holdfast trust`" in shown
+
+    assert run("trust", "--yes").code == 0
+    assert "not in force" not in run("status").out
+    assert run("config", "plugins.gitea_trail.server").out == "https://git.example.org\n"
+
+
+def test_trust__without_a_terminal__shows_and_exits_1_with_the_next_step(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+
+    shown = run("trust")
+
+    assert shown.code == 1
+    assert "https://git.example.org" in shown.out
+    assert "is handed to the plugin gitea_trail" in shown.out
+    assert "holdfast trust --yes" in shown.out
+    assert in_force(project) == set()
+    table = run("trust", "--json")
+    assert (table.code, table.json["ok"], table.json["error"]["exit_code"]) == (1, False, 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 1), (b"n\n", 1)])
+def test_trust__on_a_terminal__asks(cloned, answer: bytes, code: int) -> None:
+    import pty
+
+    project = cloned({"holdfast.toml": GITEA})
+    leader, follower = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "trust"],
+        cwd=project,
+        stdin=follower,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.write(leader, answer)
+    _, err = done.communicate(timeout=60)
+    os.close(leader)
+    os.close(follower)
+
+    assert b"? [y/N]" in err
+    assert done.returncode == code
+    assert (in_force(project) != set()) is (code == 0)
+
+
+def test_trust__twice__says_that_it_is_trusted(run, cloned) -> None:
+    cloned({"holdfast.toml": GITEA})
+    run("trust", "--yes")
+
+    again = run("trust")
+
+    assert again.code == 0
+    assert "is trusted" in again.out
+
+
+def test_trust__list_and_revoke__name_the_project(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+    run("trust", "--yes")
+
+    assert "plugins.gitea_trail.server" in run("trust", "--list").out
+    assert run("trust", "--list", "--json").json["projects"][0]["root"] == str(project)
+    assert run("trust", "--revoke").code == 0
+    assert in_force(project) == set()
+    assert "was not trusted" in run("trust", "--revoke", str(project)).out
+    assert run("trust", "--list").out == "No project is trusted.\n"
+
+
+def test_trust__digest__is_what_ci_needs(run, cloned, monkeypatch: pytest.MonkeyPatch) -> None:
+    cloned({"holdfast.toml": GITEA})
+    digest = run("trust", "--digest").out.strip()
+
+    monkeypatch.setenv("HOLDFAST_TRUST", digest)
+
+    assert "not in force" not in run("status").out
+    assert run("trust").code == 0
+
+
+def test_trust__settings_that_cannot_be_used__are_named_before_they_are_trusted(run, cloned) -> None:
+    project = cloned({"holdfast.toml": "[facts]\nmax_facts = 0\n"})
+
+    refused = run("trust", "--yes")
+
+    assert refused.code == 2
+    assert "max_facts" in refused.err
+    assert trust.record_of(str(project)) is None
+
+
+def test_trust__a_value_with_control_characters__does_not_steer_the_terminal(run, cloned) -> None:
+    cloned({"holdfast.toml": '[plugins.openai]\nmodel = "\\u001b]52;c;x\\u0007\\u202e"\n'})
+
+    out = run("trust").out
+
+    assert not {"\x1b", "\x07", "\u202e"} & set(out)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_trust__a_file_of_another_user__shows_its_settings_before_they_count(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+    os.chown(project / "holdfast.toml", 12345, 12345)
+
+    assert "belongs to another user" in run("doctor").out
+    assert "https://git.example.org" in run("trust").out
+    assert run("trust", "--yes").code == 0
+    assert "plugins.gitea_trail.server" in in_force(project)
+
+
+# what commands of the user record
+
+
+def test_config__of_ones_own_project__is_in_force_at_once(run, project: Path) -> None:
+    assert run("config", "plugins.openai.model", "small", "--json").json["in_force"] is True
+    assert run("config", "facts.max_facts", "3", "--json").json["in_force"] is True
+
+    assert in_force(project) == {"plugins.openai.enabled", "plugins.openai.model", "facts.max_facts"}
+    assert run("trust", "--json").json["settings"][0]["key"] == "plugins.openai.enabled"
+
+
+def test_config__in_a_clone__does_not_trust_what_came_with_it(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+
+    done = run("config", "facts.max_facts", "3", "--json")
+
+    assert done.json["in_force"] is False
+    assert "holdfast trust" in done.json["warnings"][-1]
+    assert in_force(project) == set()
+    assert dict(trust.records()[str(project)].settings) == {"facts.max_facts": 3}
+
+
+def test_config__makes_a_harmless_table_count_as_less_than_harmless__only_its_own_key_joins(run, cloned) -> None:
+    project = cloned({"holdfast.toml": '[plugins.redaction.policy]\nemail = "allow"\n'})
+
+    run("config", "plugins.redaction.policy.phone", "allow")
+
+    assert in_force(project) == set()
+
+
+def test_config__after_trust__what_was_trusted_stays(run, cloned) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+    run("trust", "--yes")
+
+    run("config", "facts.max_facts", "3")
+
+    assert in_force(project) >= {"plugins.gitea_trail.server", "facts.max_facts"}
+
+
+def test_config__of_a_clone__shows_what_is_not_in_force_and_why(run, cloned) -> None:
+    cloned({"holdfast.toml": GITEA})
+
+    rows = {r["key"]: r for r in run("config", "--json").json["settings"]}
+    shown = run("config").out
+
+    assert rows["plugins.gitea_trail.server"]["in_force"] is False
+    assert rows["facts.max_facts"]["in_force"] is True
+    assert "not in force" in shown
+    assert shown.rstrip().endswith("holdfast trust")
+
+
+def test_config__user__is_written_outside_of_the_project_and_holds_everywhere(run, project: Path) -> None:
+    done = run("config", "--user", "facts.max_facts", "700")
+
+    assert "~/.config/holdfast/config.toml" in done.out
+    assert list(project.iterdir()) == []
+    assert Path(userdir.path(userdir.CONFIG_FILE)).read_text().endswith("[facts]\nmax_facts = 700\n")
+    assert os.stat(userdir.path(userdir.CONFIG_FILE)).st_mode & 0o077 == 0
+    row = run("config", "facts.max_facts", "--json").json["settings"][0]
+    assert row == {
+        "key": "facts.max_facts",
+        "value": 700,
+        "source": "~/.config/holdfast/config.toml",
+        "in_force": True,
+    }
+    run("config", "facts.max_facts", "900")
+    assert "holdfast.toml overrides it here" in " ".join(run("config", "--user", "facts.max_facts", "800").out.split())
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "told"),
+    [
+        ("storage.backend", 3, "'mysql' is not installed"),
+        ("storage.backned", 2, "`backend`"),
+        ("plugins.mysql.model", 3, "'mysql' is not installed"),
+        ("plugins.redaction.polcy", 2, "`policy`"),
+        ("facts.max_fact", 2, "`max_facts`"),
+    ],
+)
+@pytest.mark.parametrize("where", [[], ["--user"]])
+def test_config__what_nothing_knows__refused_before_anything_is_written(
+    run, project: Path, key: str, code: int, told: str, where: list[str]
+) -> None:
+    refused = run("config", *where, key, "mysql")
+
+    assert refused.code == code
+    assert told in refused.err
+    assert list(project.iterdir()) == []
+    assert not os.path.exists(userdir.folder())
+
+
+def test_init__of_a_new_project__trusts_its_memory_and_no_question_comes_later(run, project: Path) -> None:
+    git("init", cwd=project)
+    run("init", "--strict")
+
+    assert trust.is_memory_trusted(str(project))
+    assert run("trust").code == 0
+    assert run("doctor", "--json").json["ok"] is True
+
+
+@pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
+@pytest.mark.parametrize("has_settings", [False, True])
+def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_command(
+    run, cloned, command: list[str], has_settings: bool
+) -> None:
+    files = {".holdfast/MEMORY.md": "- do what I say\n"}
+    project = cloned({**files, "holdfast.toml": GITEA} if has_settings else files)
+
+    done = run(*command)
+
+    assert done.code == 0
+    assert "`holdfast trust`" in " ".join(done.out.split())
+    assert not trust.is_memory_trusted(str(project))
+    assert in_force(project) == set()
+
+
+@pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
+def test_set_up__a_clone_without_documents__trusts_memory_and_not_its_settings(run, cloned, command: list[str]) -> None:
+    project = cloned({"holdfast.toml": GITEA})
+
+    run(*command)
+
+    assert trust.is_memory_trusted(str(project))
+    assert in_force(project) == set()

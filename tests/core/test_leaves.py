@@ -1,0 +1,209 @@
+"""Every string of a row that is dropped is in the journal, or its digest is, whichever the row and the importer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holdfast import Holdfast
+from holdfast.errors import FlushRefused
+from holdfast.leaves import call_text, leaves, readable, result_text
+from holdfast.mirror import parse
+from holdfast.testing.rows import FORMS, kept, messages, strings, values
+from holdfast.transcripts import claude_code, codex, opencode, read
+from holdfast.transcripts.reading import Reading
+
+READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
+#: What the readers of two clients take for the client's own words, and so for nothing that anybody said.
+CLIENTS_OWN = ("<system-reminder>", "<command-", "# AGENTS.md")
+
+
+def text_of(kept: Any) -> str:
+    return "\n".join(m.text for m in kept)
+
+
+def lost(rows: list[Any], journal: str) -> list[str]:
+    return [text for row in rows for text in strings(row) if not kept(text, journal)]
+
+
+# the law
+
+
+@pytest.mark.parametrize("form", ["messages", "responses"])
+@given(data=st.data())
+def test_parse__any_row_of_a_loop__keeps_each_string_or_refuses(form: str, data: Any) -> None:
+    rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
+    try:
+        journal = text_of(parse(rows))
+    except FlushRefused:
+        return
+    assert lost(rows, journal) == []
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(("role", "content", "text", "type", "x")), values(), max_size=4)))
+def test_parse__any_object_at_all__keeps_each_string_or_refuses(rows: list[dict[str, Any]]) -> None:
+    try:
+        journal = text_of(parse(rows))
+    except FlushRefused:
+        return
+    assert lost(rows, journal) == []
+
+
+@pytest.mark.parametrize("form", sorted(READERS))
+@given(data=st.data())
+def test_take__any_row_of_a_client__keeps_each_string(form: str, data: Any) -> None:
+    rows = data.draw(st.lists(FORMS[form], min_size=1, max_size=3))
+    reading = Reading()
+    for position, row in enumerate(rows):
+        if not READERS[form].take(row, position, reading):
+            reading.unknown(row, position)
+    assert lost(rows, text_of(reading.kept)) == []
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=st.lists(messages(), min_size=1, max_size=3))
+def test_guard__any_rows__are_in_the_journal_before_they_are_dropped(
+    rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("project")
+    dropped: list[Any] = []
+    with Holdfast.open(root) as memory:
+        compact = memory.guard(lambda given: dropped.extend(given) or [], session="s", messages=lambda given: given)
+        try:
+            compact(rows)
+        except FlushRefused:
+            assert dropped == []
+        entries = memory.session("s").journal.entries()
+        journal = "\n".join(e.record["text"] for e in entries if e.record["kind"] == "message")
+    assert lost(dropped, journal) == []
+
+
+@given(values())
+def test_readable__any_value__holds_each_string(value: Any) -> None:
+    for text in (readable(value), result_text(value), call_text("edit", value)):
+        assert lost([value], text) == []
+
+
+def test_leaves__nested_as_deep_as_json_can_be__are_all_found() -> None:
+    value: Any = "bottom"
+    for _ in range(5_000):
+        value = [value]
+    assert list(leaves(value)) == [("", "bottom")]
+
+
+# each case, by name
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "strings": {"content": ["the only text"]},
+    "an object": {"content": {"answer": "the only text"}},
+    "a number": {"content": 4711},
+    "a tuple": {"content": ("the only text", {"type": "text", "text": "and more"})},
+    "strings and blocks": {"content": ["the only text", {"type": "text", "text": "and more"}]},
+    "an unknown block": {"content": [{"type": "hologram", "frames": [{"caption": "the only text"}]}]},
+    "a document": {
+        "content": [{"type": "document", "title": "T-1", "source": {"type": "text", "data": "the only text"}}]
+    },
+    "reasoning": {"content": [{"type": "reasoning", "text": "the only text"}]},
+    "an image": {"content": [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}]},
+    "a refusal": {"content": [{"type": "refusal", "refusal": "the only text"}]},
+    "a refusal of its own": {"content": None, "refusal": "the only text"},
+    "a nested input": {"content": [{"type": "tool_use", "name": "e", "input": {"a": [{"b": {"c": "the only text"}}]}}]},
+    "a nested result": {"content": [{"type": "tool_result", "content": [{"x": ["the only text", {"y": "and more"}]}]}]},
+}
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_guard__content_of_any_form__is_in_the_journal(case: str, role: str, tmp_path: Path) -> None:
+    row = {"role": role, **CASES[case]}
+    with Holdfast.open(tmp_path) as memory:
+        assert memory.guard(lambda rows: [], session="s", messages=lambda rows: rows)([row]) == []
+        session = memory.session("s")
+        assert session.last_receipt is not None
+        entries = [e.record for e in session.journal.entries() if e.record["kind"] == "message"]
+    journal = text_of([type("M", (), r) for r in entries])
+    assert lost([row], journal) == []
+    assert "4711" in journal or case != "a number"
+
+
+def _kept(memory: Holdfast, rows: list[Any], path: Path) -> str:
+    memory.session("s").mirror.keep(rows)
+    return text_of(memory.session("s").messages)
+
+
+def _imported(memory: Holdfast, rows: list[Any], path: Path) -> str:
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return text_of(memory.import_transcript(read(path), "s").messages)
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+@pytest.mark.parametrize("way", [_kept, _imported])
+def test_import__content_of_any_form__is_in_the_session(
+    way: Callable[[Holdfast, list[Any], Path], str], case: str, tmp_path: Path
+) -> None:
+    rows = [{"role": "user", "content": "first"}, {"role": "assistant", **CASES[case]}]
+    with Holdfast.open(tmp_path) as memory:
+        assert lost(rows, way(memory, rows, tmp_path / "t.jsonl")) == []
+
+
+def test_image__in_base64__is_kept_as_its_type_length_and_digest() -> None:
+    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 500}}
+    (message,) = parse([{"role": "user", "content": [block]}])
+    assert message.text.startswith("[image]")
+    assert "image/png in base64: 2,000 characters, sha256 " in message.text
+    assert lost([block], message.text) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"role": "martian", "content": "x"}, "Message 1 of the context is of no known form"),
+        ({"role": "user", "content": b"x"}, "Message 1 of the context holds a value that is not JSON"),
+        ({"role": "user", "content": object()}, "Message 1 of the context holds a value that is not JSON"),
+    ],
+)
+def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row: dict[str, Any], why: str) -> None:
+    with pytest.raises(FlushRefused, match=why):
+        parse([{"role": "user", "content": "a"}, row])
+
+
+def test_parse__row_that_holds_itself__is_refused() -> None:
+    row: dict[str, Any] = {"role": "user"}
+    row["content"] = [row]
+    with pytest.raises(FlushRefused, match="nested too deeply"):
+        parse([row])
+
+
+def test_parse__instructions_before_the_conversation__are_the_loops_own_and_later_ones_are_kept() -> None:
+    rows = [{"role": "system", "content": "Be brief"}, *({"role": r, "content": r} for r in ("user", "system"))]
+    assert [m.text for m in parse(rows)] == ["user", "system"]
+
+
+def test_read__rows_that_hold_no_conversation__are_counted_by_kind(tmp_path: Path) -> None:
+    rows = [
+        {"type": "summary", "sessionId": "s"},
+        {"type": "summary", "sessionId": "s"},
+        {"type": "user", "isMeta": True, "sessionId": "s", "message": {"content": "context"}},
+        {"type": "hologram", "sessionId": "s", "content": "kept all the same"},
+        {"type": "hologram", "sessionId": "s"},
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    transcript = read(path)
+    assert (transcript.left_out, transcript.skipped) == ({"summary": 2, "context": 1}, 2)
+    assert [m.role for m in transcript.kept] == ["system"]
+    assert "kept all the same" in transcript.kept[0].text
+
+
+def test_read__slash_command_with_words__the_words_are_said(tmp_path: Path) -> None:
+    told = "<command-name>/review</command-name>\n<command-args>the login</command-args>"
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"type": "user", "sessionId": "s", "message": {"content": told}}), encoding="utf-8")
+    assert [m.text for m in read(path).messages] == ["/review the login"]

@@ -1,0 +1,157 @@
+"""Stored data that was deleted or cut: noticed at each start, named, and written again where a journal has it."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+import pytest
+
+from holdfast import doctor, losses, mending
+from holdfast.doctor import Outcome
+from holdfast.errors import Corrupt
+from holdfast.layout import Layout
+from holdfast.models import CuratedDecision
+from holdfast.status import status
+
+
+@pytest.fixture
+def flushed(opened, payload, project):
+    """Two sessions with open work, one with a decided line."""
+    memory = opened()
+    memory.session("one").flush(payload(curated=CuratedDecision(memory=["Use UTC"])))
+    memory.session("two").flush(payload(objective="Ship it", state_mutations=[]))
+    memory.facts.create(content="The build needs Go", category="knowledge", confidence=0.9)
+    memory.facts.create(content="The port is 8080", category="knowledge", confidence=0.9)
+    return project / ".holdfast"
+
+
+def messages(found) -> str:
+    return "\n".join(one.message for one in found)
+
+
+def stored(home) -> dict[str, str]:
+    return {p.relative_to(home).as_posix(): p.read_text() for p in home.rglob("*.md")}
+
+
+def test_newest__nothing_missing__finds_nothing(flushed, opened):
+    services = opened().services
+    assert losses.newest(services) == losses.every(services) == []
+    assert status(services).lost == ()
+    assert status(services).ok
+    assert "MISSING" not in str(opened().load())
+
+
+@pytest.mark.req("R173")
+def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(flushed, opened):
+    before = {name: text for name, text in stored(flushed).items() if "summaries" not in name}
+    for name in before:
+        (flushed / name).unlink()
+    services = opened().services
+    for found in (losses.newest(services), losses.every(services)):
+        told = messages(found)
+        for name in before:
+            assert name in told
+        assert "block flush_" in told
+        assert "session one" in told
+        assert "session two" in told
+    now = status(services)
+    assert not now.ok
+    assert messages(now.lost) == messages(losses.newest(services))
+    assert "**MISSING:**" in str(opened().load())
+    assert all(done.whole for done in mending.mend(services, losses.every(services)))
+    after = stored(flushed)
+    assert after.keys() >= before.keys()
+    for name in before:
+        if name != "continuity/active.md":
+            assert after[name] == before[name], "as it was written"
+    assert {w.session for w in opened().load().work} == {"one", "two"}
+    assert "Ship it" in after["continuity/active.md"]
+    assert "Run the tests" in after["continuity/active.md"]
+    assert losses.every(services) == []
+
+
+def test_losses__block_removed_from_a_note__named_and_appended_again(flushed, opened):
+    [path] = flushed.glob("memory/*.md")
+    text = path.read_text()
+    second = text.index("\n## ", text.index("\n## ") + 1)
+    path.write_text(text[:second])
+    [loss] = losses.newest(opened().services)
+    assert "session two" in loss.message
+    [done] = mending.mend(opened().services, [loss])
+    assert done.whole
+    assert path.read_text() == text
+
+
+def test_losses__block_emptied_but_its_marker_kept__named(flushed, opened):
+    [path] = flushed.glob("memory/*.md")
+    kept = [line for line in path.read_text().split("\n") if not line or line.startswith(("#", "<!--"))]
+    path.write_text("\n".join(line for line in kept if not line.startswith("### ")))
+    assert len(losses.newest(opened().services)) == 2
+
+
+def test_losses__documents_edited_by_hand__is_no_loss(flushed, opened):
+    [path] = flushed.glob("memory/*.md")
+    path.write_text(path.read_text().replace("60 s", "90 s") + "\nA line of mine.\n")
+    (flushed / "MEMORY.md").write_text("# Memory\n")
+    assert losses.every(opened().services) == []
+
+
+def test_losses__what_retention_purge_and_layout_do__is_no_loss(flushed, opened, clock):
+    memory = opened()
+    memory.purge(subject="The token expires")
+    assert losses.every(opened().services) == []
+    memory.purge(session="two")
+    assert losses.every(opened().services) == []
+    memory.purge(before=date(2027, 1, 1))
+    assert losses.every(opened().services) == []
+    memory.session("three").add("user", "hello")
+    memory.session("three").flush()
+    moved = opened(layout=Layout(preset="timmy"))
+    assert losses.every(moved.services) == losses.every(opened().services) == []
+
+
+def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):
+    (flushed / "MEMORY.md").write_text("# Memory\n\n- typed by hand\n- Use UTC\n")
+    (flushed / "MEMORY.md").unlink()
+    [loss] = losses.every(opened().services)
+    assert loss.message == "MEMORY.md is missing."
+    [done] = mending.mend(opened().services, [loss])
+    assert "1 decided line; other lines are lost" in done.message
+    assert "- Use UTC" in (flushed / "MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize("how", ["gone", "cut"])
+def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opened, how):
+    path = flushed / "facts.jsonl"
+    path.unlink() if how == "gone" else os.truncate(path, path.read_bytes().index(b"\n") + 1)
+    [loss] = losses.newest(opened().services)
+    assert loss.message.startswith("2 stored facts are" if how == "gone" else "1 stored fact is")
+    opened().facts.create(content="Another", category="knowledge", confidence=0.9)
+    assert [loss] == losses.newest(opened().services)
+    [done] = mending.mend(opened().services, [loss])
+    assert done.whole
+    assert losses.newest(opened().services) == []
+
+
+def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project):
+    (flushed / "state/sessions/two.jsonl").unlink()
+    assert "state/sessions/two.jsonl is missing." in messages(losses.newest(opened().services))
+    with pytest.raises(Corrupt, match="missing or empty"):
+        opened().session("two")
+    list(mending.mend(opened().services, losses.every(opened().services)))
+    assert losses.newest(opened().services) == []
+    opened().session("two").add("user", "hello")
+
+
+def test_doctor__files_removed__fails_and_fix_writes_them_again(flushed, project, opened):
+    opened().close()
+    [note] = flushed.glob("memory/*.md")
+    text = note.read_text()
+    note.unlink()
+    found = [c for c in doctor.examine(str(project)) if c.name == "stored"]
+    assert {c.outcome for c in found} == {Outcome.FAIL}
+    assert "doctor --fix" in found[0].next_step
+    assert [c for c in doctor.examine(str(project), repair=True) if c.name == "stored" and c.repaired]
+    assert note.read_text() == text
+    assert [c.outcome for c in doctor.examine(str(project)) if c.name == "stored"] == [Outcome.OK]

@@ -1,0 +1,78 @@
+"""Origins: what counts as one, and which addresses a key may go to at all."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import origins
+from holdfast.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://git.example.org", "https://git.example.org"),
+        ("HTTPS://Git.Example.ORG:443/a/b?c=d", "https://git.example.org"),
+        ("https://git.example.org:8443/", "https://git.example.org:8443"),
+        ("http://localhost:80", "http://localhost"),
+        ("http://127.0.0.1:3000/api", "http://127.0.0.1:3000"),
+        ("http://[::1]:3000", "http://[::1]:3000"),
+        ("https://xn--bcher-kva.example", "https://xn--bcher-kva.example"),
+        ("https://my_host/v1/chat/completions?k=s", "https://my_host"),
+    ],
+)
+def test_of__address__scheme_host_and_port(url: str, origin: str) -> None:
+    assert origins.of(url) == origin
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "git.example.org", "ftp://x.org", "https://", "https:///x", "https://x.org#f", "https://x.org:0",
+     "https://x.org:99999", "https://me:pw@x.org", "https://me@x.org", "https://good.org\\@evil.org",
+     "https://good.org\\.evil.org", "https://x.org/a b", "https://x.org\n.evil.org", "https://x.org/\x7f",
+     "https://bücher.example", "https://\u212aeys.example", "https://x.org.", "https://-x.org", "https://[::1",
+     "https://x.org:80:90", "//x.org", "https:x.org", "https://x.org\t", "\x00https://x.org"],
+)  # fmt: skip
+def test_of__anything_else__refused_without_its_text(url: str) -> None:
+    if url.endswith("\t"):
+        assert origins.of(url) == "https://x.org"  # space around it is not part of it
+        return
+    with pytest.raises(ConfigError) as caught:
+        origins.of(url, "`base_url`")
+    assert caught.value.next_step
+    assert "pw" not in str(caught.value)
+
+
+@given(st.text(alphabet="abk:/@?#[].\\%1 \u212a\u017f", max_size=20))
+def test_of__any_text__host_is_the_one_that_other_parsers_read(tail: str) -> None:
+    httpx2 = pytest.importorskip("httpx2")
+    url = f"https://{tail}"
+    try:
+        origin = origins.of(url)
+    except ConfigError:
+        return
+    assert urlsplit(url).hostname == urlsplit(origin).hostname
+    try:
+        read = httpx2.URL(url.strip())
+    except httpx2.InvalidURL:
+        return
+    assert (read.host, read.port) == (httpx2.URL(origin).host, httpx2.URL(origin).port)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://git.example.org", "http://127.0.0.1.example.org", "http://192.168.1.5:11434", "http://localhost.x"]
+)
+def test_safe__plain_http_to_another_machine__refused_unless_allowed(url: str) -> None:
+    with pytest.raises(ConfigError, match="plain HTTP") as caught:
+        origins.safe(url)
+    assert "https://" in caught.value.next_step
+    assert origins.safe(url, insecure_http=True) == url
+
+
+@pytest.mark.parametrize("url", ["http://localhost:1", "http://127.0.0.1", "http://127.9.9.9", "http://[::1]:3"])
+def test_safe__plain_http_on_this_machine__taken(url: str) -> None:
+    assert origins.safe(url) == url

@@ -1,0 +1,66 @@
+"""Finding what was to go: quick where it cannot be, and never at the price of missing it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import traces
+from holdfast.traces import Needle, any_in_bytes, fold, in_file
+
+
+def test_sure_characters__all_code_points__come_from_themselves_only():
+    others = (chr(code) for code in range(128, sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF)
+    made = {char for other in others for char in fold(f"{other}")}
+    assert not {char for char in made if traces._SURE.fullmatch(char)}
+
+
+_TEXT = st.text('aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
+_DRESS = st.sampled_from(
+    [
+        lambda text: text.encode(),
+        lambda text: text.upper().encode(),
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16"),
+        lambda text: json.dumps(text).encode(),
+        lambda text: json.dumps(json.dumps(text)).encode(),
+        lambda text: "".join(f"\\u{ord(char):04x}" for char in text if ord(char) < 0x10000).encode(),
+        lambda text: text.replace(" ", " \n ").encode(),
+    ]
+)
+
+
+@given(_TEXT.filter(lambda text: fold(text)), _TEXT, _DRESS, st.binary(max_size=6), st.booleans())
+def test_any_in_bytes__any_needle_in_any_form__says_what_the_full_look_says(text, other, dress, around, there):
+    data = around + dress(f"{other}{text}{other}" if there else other) + around
+    needle = Needle(text)
+    assert any_in_bytes([needle], data) == any(needle.in_text(read) for read in traces._readings(data))
+
+
+@given(st.text(max_size=30))
+def test_fold__any_text__is_the_form_of_the_whole(text):
+    import unicodedata
+
+    whole = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    assert fold(text) == " ".join(whole.replace("&lt;!--", "<!--").split())
+
+
+@pytest.mark.parametrize("at", [0, 5_000_000, 19_999_000])
+def test_in_file__of_20_megabytes__found_wherever_it_is_and_memory_stays_flat(tmp_path: Path, at: int):
+    path = tmp_path / "big"
+    data = bytearray(b"caf\xc3\xa9 and more \0\n" * 1_250_000)
+    data[at : at + 22] = b"flush_00112233aabbccdd"
+    path.write_bytes(data)
+    del data
+    tracemalloc.start()
+    assert in_file(str(path), [Needle("flush_00112233aabbccdd")])
+    assert not in_file(str(path), [Needle(f"flush_{number:016x}") for number in range(50)])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 << 20

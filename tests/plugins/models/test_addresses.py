@@ -1,0 +1,202 @@
+"""Where a model's key and a conversation go: the real SDKs, between servers on loopback that record what arrives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import keyring
+import pytest
+from tests.support import file_keyring
+from tests.support.model_server import ModelServer, Reply
+from tests.support.recorder import Recorder
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast, Message, Turn, origins, secrets
+from holdfast.config import Config, PluginConfig
+
+PROVIDERS = ("openai", "anthropic")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+Ask = Callable[..., str]
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> str:
+    pytest.importorskip(request.param)
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No key, no address and no proxy in the environment; an empty keyring in a file."""
+    for name in PROVIDERS:
+        for variable in (*secrets.variables(name), f"{name.upper()}_BASE_URL", f"{name.upper()}_CUSTOM_HEADERS"):
+            monkeypatch.delenv(variable, raising=False)
+    for variable in (*PROXIES, "NO_PROXY", "no_proxy", "ANTHROPIC_AUTH_TOKEN", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(variable, raising=False)
+    before = keyring.get_keyring()
+    monkeypatch.setenv(file_keyring.VARIABLE, str(tmp_path / "keyring.json"))
+    keyring.set_keyring(file_keyring.FileKeyring())
+    yield
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def ask(project: Path, provider: str) -> Iterator[Ask]:
+    """Ask the model at an address once; returns what went wrong. Without one the project's own file names it."""
+    opened: list[Holdfast] = []
+
+    def ask(address: str = "", **more: Any) -> str:
+        config = None
+        if address:
+            settings = {"model": "m", "base_url": address, "max_retries": 0, **more}
+            config = Config(plugins={provider: PluginConfig(settings=settings), "offline": PluginConfig(enabled=False)})
+        opened.append(Holdfast.open(project, config=config))
+        message = Message(role="user", text="The conversation", at=datetime(2026, 11, 21, tzinfo=UTC), id="m1")
+        return " ".join(opened[-1].extract(Turn(messages=[message])).failures)
+
+    yield ask
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+def project_names(project: Path, provider: str, address: str) -> None:
+    lines = [f"[plugins.{provider}]", 'model = "m"', "max_retries = 0", f'base_url = "{address}"']
+    (project / "holdfast.toml").write_text("\n".join([*lines, "[plugins.offline]", "enabled = false", ""]))
+
+
+def key_in(headers: Any) -> bool:
+    return "k-123" in f"{headers.get('authorization')} {headers.get('x-api-key')}"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_ask__redirected_to_another_server__nothing_reaches_it_and_the_next_step_is_told(
+    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    with Recorder() as other:
+        model.answers(Reply(status=status, headers={"Location": other.url + "/v1"}))
+        failure = ask(model.url)
+        assert other.requests == []
+    assert key_in(model.requests[0].headers)
+    assert "redirect" in failure
+    assert f"holdfast auth set {provider} --origin" in failure
+    assert "k-123" not in failure
+
+
+def test_ask__proxies_in_the_environment__not_used_for_this_machine(
+    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    with Recorder() as proxy:
+        for name in PROXIES:
+            monkeypatch.setenv(name, proxy.url)
+        for host in ("127.0.0.1", "localhost"):
+            assert ask(model.url.replace("127.0.0.1", host)) == ""
+        assert proxy.requests == []
+    assert [key_in(request.headers) for request in model.requests] == [True, True]
+
+
+def test_ask__https_elsewhere_through_a_proxy__is_a_tunnel_without_the_key(
+    ask: Ask, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    with Recorder(status=502) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        assert "could not be reached" in ask("https://models.example.org")
+    assert {(request.method, request.target) for request in proxy.requests} == {("CONNECT", "models.example.org:443")}
+    assert not any("k-123" in str(request.headers) for request in proxy.requests)
+
+
+def test_ask__plain_http_to_another_machine__refused_before_anything_is_sent(
+    ask: Ask, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    with Recorder() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        failure = ask("http://models.example.org/v1")
+        assert "plain HTTP" in failure
+        assert "Use https://" in failure
+        assert "could not be reached" in ask("http://models.example.org/v1", insecure_http=True, timeout_s=5.0)
+        assert proxy.requests == []  # a proxy would read the key
+
+
+def test_ask__address_that_only_the_project_names__gets_neither_key_nor_conversation(
+    ask: Ask, provider: str, model: ModelServer, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the project's settings were in force: this is the second line of defence."""
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    project_names(project, provider, model.url)
+    failure = ask(model.url)
+    assert model.requests == []
+    assert "only this project" in failure
+    assert "holdfast trust" in failure
+    monkeypatch.delenv(secrets.variables(provider)[0])
+    assert "only this project" in ask(model.url)  # without a key, too
+    assert model.requests == []
+    trusted(project)
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    assert ask() == ""
+    assert key_in(model.requests[0].headers)
+
+
+def test_ask__stored_key__goes_to_its_origin_and_elsewhere_a_stand_in(
+    ask: Ask, provider: str, model: ModelServer
+) -> None:
+    secrets.store(provider, "k-123")
+    assert ask(model.url) == ""
+    assert not key_in(model.requests[0].headers)
+    secrets.store(provider, "k-123 for this", origins.of(model.url))
+    assert ask(model.url) == ""
+    assert key_in(model.requests[1].headers)
+
+
+def test_ask__address_in_the_providers_own_variable__gets_the_key_of_the_environment(
+    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", model.url)
+    monkeypatch.setenv(f"{provider.upper()}_CUSTOM_HEADERS", "X-Gateway: g")
+    monkeypatch.setenv(f"HOLDFAST_PLUGINS__{provider.upper()}__MODEL", "m")
+    assert ask() == ""
+    assert key_in(model.requests[0].headers)
+
+
+def test_ask__other_credentials_in_the_environment__stay_here(
+    ask: Ask, provider: str, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "oauth-1")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    for name in PROVIDERS:
+        monkeypatch.setenv(f"{name.upper()}_CUSTOM_HEADERS", "X-Gateway: gate-1\nAuthorization: Bearer gate-1")
+    assert ask(model.url) == ""
+    sent = str(model.requests[0].headers)
+    assert not any(other in sent for other in ("oauth-1", "org-1", "gate-1"))
+
+
+@pytest.mark.parametrize("key", ["api_key", "token", "API-Key"])
+def test_settings__key_written_there__error_says_where_it_belongs(project: Path, provider: str, key: str) -> None:
+    from holdfast.errors import ConfigError
+
+    (project / "holdfast.toml").write_text(f'[plugins.{provider}]\nmodel = "m"\n{key} = "s3cret"\n')
+    with pytest.raises(ConfigError, match="does not belong in the settings") as caught:
+        Holdfast.open(project)
+    assert f"holdfast auth set {provider}" in caught.value.next_step
+    assert "s3cret" not in str(caught.value)
+
+
+def test_plugins__their_own_address__is_the_one_that_keys_are_bound_to(provider: str) -> None:
+    module = __import__(f"holdfast_{provider}")
+    (kind,) = (value for name, value in vars(module).items() if name.endswith("Model") and name != "ModelPlugin")
+    assert origins.of(kind.address) == secrets.OWN_ORIGINS[provider]
+    assert sys.modules[f"holdfast_{provider}"] is module
