@@ -87,7 +87,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
-    lost = tuple(losses.newest(services))
+    lost = tuple(losses.newest(services, reading.stored))
     sections = [
         ("", _resume(services, work, unsafe, withheld, lost)),
         (names[Surface.USER], user),
@@ -112,15 +112,18 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
 
 
 class _Reading:
-    """Reads each document once, as it may leave the store; ``withheld`` names those that may not."""
+    """Reads each document once, as it may leave the store; ``withheld`` names those that may not. ``stored`` holds
+    what was read, as stored."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self.withheld: list[str] = []
+        self.stored: dict[str, str | None] = {}
 
     def text(self, name: str) -> str:
         """Empty when the document is missing or withheld. An editor's byte-order mark is no part of the text."""
         document = self._services.store.read(name)
+        self.stored[name] = document.text if document else None
         if document is None:
             return ""
         if self._services.store.is_withheld(name):

@@ -208,9 +208,11 @@ class Holdfast:
 
         Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
         A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
-        Raises: ValueError for an id that is blank or no text; Corrupt when its journal is damaged; Refused and
-        PluginError from the gate.
+        Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
+        journal is damaged; Refused and PluginError from the gate.
         """
+        if not isinstance(session_id, str):
+            raise ValueError(f"a session id must be a str, not {type(session_id).__name__}")  # noqa: TRY004
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
         session_id = self.services.gate.identifier(session_id)

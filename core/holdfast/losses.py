@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -48,15 +48,16 @@ class Loss:
     written: Written | None = None
 
 
-def newest(services: Services) -> list[Loss]:
+def newest(services: Services, texts: Mapping[str, str | None] | None = None) -> list[Loss]:
     """A quick look, for each start of a session: missing journals and facts, and the proof of the newest receipts.
 
-    Its time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
+    ``texts`` are documents that the caller has just read, as stored; they are not read again. Its time does not depend
+    on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     journals = session_files(services.state, missing=True)
     there = sorted((_changed(path), path) for path in journals)
     last = [_last_receipt(services, path) for at, path in there[-_NEWEST:] if at]
-    return [*_journals(services, journals), *_facts(services), *_unproved(services, filter(None, last))]
+    return [*_journals(services, journals), *_facts(services), *_unproved(services, filter(None, last), texts)]
 
 
 def every(services: Services) -> list[Loss]:
@@ -151,10 +152,12 @@ def _facts(services: Services) -> Iterator[Loss]:
         yield Loss(kind="facts", name=name, message=message, next_step=step)
 
 
-def _unproved(services: Services, given: Iterable[Receipt]) -> Iterator[Loss]:
+def _unproved(
+    services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
+) -> Iterator[Loss]:
     """What of the receipts is missing, each document once, each block for itself."""
     forgotten = _forgotten(services)
-    texts: dict[str, str | None] = {}
+    texts = dict(known or {})
     told: set[tuple[str, str]] = set()
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written:

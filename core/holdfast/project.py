@@ -32,13 +32,8 @@ def place(named: str | None) -> str:
     the working directory. Raises: ConfigError when the named folder does not exist."""
     if named or os.environ.get("HOLDFAST_ROOT"):
         return settings.find_root(named)
-    here = folder = os.getcwd()
-    while not os.path.exists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return here
-        folder = parent
-    return folder
+    here = os.path.realpath(os.getcwd())
+    return settings.repository(here) or here
 
 
 def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:
@@ -96,21 +91,13 @@ def vouch(root: str) -> tuple[tuple[str, str], ...]:
     before = trust.record_of(root)
     if before is not None and before.memory:
         return tuple(notices)
-    if not found.foreign and not (_is_in_repository(root) and _has_documents(root, settings.structured(found).layout)):
+    if not found.foreign and not (
+        settings.repository(root) and _has_documents(root, settings.structured(found).layout)
+    ):
         trust.record(root, memory=True)
         return tuple(notices)
     step = "Run `holdfast trust` to let what other machines wrote reach your agents."
     return (*notices, ("This project holds stored memory already, and you have not trusted it.", step))
-
-
-def _is_in_repository(root: str) -> bool:
-    folder = root
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return False
-        folder = parent
-    return True
 
 
 def _has_documents(root: str, layout: Layout) -> bool:

@@ -21,8 +21,9 @@ _TAG = re.compile(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
 _NOISE = r"[^a-z0-9\x01]*+"
 _QUOTED = rf"(?:{re.escape(MARK)}|[^a-z0-9\x01])*+"
 _NAME = re.compile(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
-#: A ``<`` that some reader takes for the beginning of a tag, comment or instruction; and an entity that says so.
-_TAG_START = re.compile(r"<(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
+#: A ``<`` that some reader takes for the beginning of a tag, comment or instruction; and an entity that says so. The
+#: markers of our own notes stay: a comment that ends in its line hides nothing, and this form is no :func:`heading`.
+_TAG_START = re.compile(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
 _ESCAPED = re.compile(r"&(amp;)*+lt;")
 _ENTITY = re.compile(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
 #: Letters of other scripts that look like one of the name's letters. Source: Unicode TR39, confusables.

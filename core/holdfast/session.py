@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import attrs
 
 from holdfast import capture, paths, recall, safety
-from holdfast.errors import Conflict, FlushRefused, NothingToFlush, Unavailable
+from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
 from holdfast.safety import State, Stated
@@ -230,35 +230,54 @@ class Session:
     ) -> list[Message]:
         """Drop all but the last ``keep_last`` messages, once everything dropped is durable and verified.
 
-        Returns the messages kept. A kept tool result keeps the call before it.
+        Returns the messages kept. A kept tool result keeps the call before it. When all messages stay, nothing is
+        flushed unless the session is UNSAFE or ``payload`` is given.
         Raises: FlushRefused; ValueError for a negative number.
         """
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
         if keep < 0:
             raise ValueError("keep_last must not be negative")
+
+        def start(messages: list[Message]) -> int:
+            at = max(0, len(messages) - keep)
+            while 0 < at < len(messages) and messages[at].role == "tool":
+                at -= 1
+            return at
+
+        if payload is None and self._drops_nothing(start):
+            return self.messages
         receipt = self.pass_gate(payload, reason, on_summary)
-        messages = self.messages
-        start = max(0, len(messages) - keep)
-        while 0 < start < len(messages) and messages[start].role == "tool":
-            start -= 1
-        return self._drop(start, receipt)
+        return self._drop(start(self.messages), receipt)
 
     def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
         """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``,
         but a tool result whose call has to go goes with it."""
         if max_tokens < 0:
             raise ValueError("max_tokens must not be negative")
+
+        def start(messages: list[Message]) -> int:
+            total, at = sum(m.tokens for m in messages), 0
+            for message in messages:
+                if total <= max_tokens:
+                    break
+                total -= message.tokens
+                at += 1
+            while at and at < len(messages) and messages[at].role == "tool":
+                at += 1
+            return at
+
+        if payload is None and self._drops_nothing(start):
+            return self.messages
         receipt = self.pass_gate(payload, "trim", on_summary)
-        messages = self.messages
-        total, start = sum(m.tokens for m in messages), 0
-        for message in messages:
-            if total <= max_tokens:
-                break
-            total -= message.tokens
-            start += 1
-        while start and start < len(messages) and messages[start].role == "tool":
-            start += 1
-        return self._drop(start, receipt)
+        return self._drop(start(self.messages), receipt)
+
+    def _drops_nothing(self, start: Callable[[list[Message]], int]) -> bool:
+        """Whether the gate need not be asked: the session is not UNSAFE, and all messages stay."""
+        try:
+            self.catch_up()
+        except HoldfastError:
+            return False  # the gate says why
+        return not self.unsafe and start(self.messages) == 0
 
     def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
         """Flush, drop everything and close the session; None when it holds nothing that could be flushed.

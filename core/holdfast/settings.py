@@ -50,13 +50,13 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
         return root
     here = os.path.realpath(os.getcwd())
     for folder in _upwards(here):
-        if any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS):
+        if is_marked(folder, env):
             return folder
         if os.path.lexists(os.path.join(folder, ".git")):
             if not _obeyed(os.path.join(folder, ".git"), folder, env):
                 return here
             main = _main_checkout(folder)
-            return main if main and any(_obeyed(os.path.join(main, mark), main, env) for mark in _MARKS) else folder
+            return main if main and is_marked(main, env) else folder
     return here
 
 
@@ -74,8 +74,23 @@ def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
                 if path.endswith("pyproject.toml") and not _has_table(root):
                     continue
                 return path
-        if os.path.lexists(os.path.join(folder, ".git")):
-            break
+        if os.path.lexists(os.path.join(folder, ".git")) or is_marked(folder, env):
+            break  # nothing above it counts
+    return ""
+
+
+def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
+    """Whether settings or a private folder that are obeyed make ``folder`` a project."""
+    return any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS)
+
+
+def repository(start: str, env: Mapping[str, str] | None = None) -> str:
+    """The top of the git repository or worktree that holds ``start``; empty when there is none, or when its ``.git``
+    belongs to another user."""
+    for folder in _upwards(start):
+        git = os.path.join(folder, ".git")
+        if os.path.lexists(git):
+            return folder if _obeyed(git, folder, env) else ""
     return ""
 
 

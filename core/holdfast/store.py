@@ -36,8 +36,9 @@ _TRIES = 10
 
 
 class Store:
-    """A :class:`StorageBackend` with checked names and verified writes, which registers what it creates in ``provenance``.
-    ``state`` is the project's private folder. Without an ``provenance`` everything counts as written here."""
+    """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
+
+    Documents that it creates are registered in ``provenance``; without one everything counts as written here."""
 
     def __init__(
         self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance | None = None
@@ -56,8 +57,8 @@ class Store:
         return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
 
     def is_withheld(self, name: str) -> bool:
-        """Whether agents may not be given the document (or the facts, :data:`holdfast.provenance.FACTS`), because it came
-        with a clone that the user does not trust. It may not exist. Raises: Unavailable."""
+        """Whether agents may not be given the document (or the facts, ``provenance.FACTS``), because it came with a
+        clone that the user does not trust. It may not exist. Raises: Unavailable."""
         return self.provenance is not None and self.provenance.is_withheld(name)
 
     def withheld(self) -> tuple[list[str], bool]:

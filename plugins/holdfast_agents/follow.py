@@ -70,10 +70,6 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
             problem = error.message
             unread = unread or _holds_something(path)
             continue
-        if transcript.format not in (event.client, "messages"):
-            problem = f"the transcript is one of {transcript.format}, not of {event.client}"
-            unread = True
-            continue
         same = (memo.transcript, memo.head) == (path, head)
         memo = evolve(memo, transcript=path, head=head, offset=memo.offset if same else 0)
         return _take(services, session, memo, transcript, event)

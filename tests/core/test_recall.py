@@ -100,6 +100,14 @@ def test_defuse__any_text__leaves_no_beginning_of_a_tag(text: str) -> None:
     assert not re.search(r"<[^\W\d_]|<\s*[/!?]", recall.defuse(text))
 
 
+def test_defuse__comments__only_those_of_our_notes_stay() -> None:
+    marker = "<!-- holdfast:block id=flush_1 -->\n<!-- at=2026-11-21T14:30:00Z session=s reason=manual -->"
+    assert recall.defuse(marker) == marker
+    for other in ("<!-- MEMORY.md -->", "<!-- a=b", "<!-- a=b\n-->", "<!-- a=<b> -->", "<!-- recalled=memory -->"):
+        assert recall.defuse(other) != other
+        assert recall.original(recall.defuse(other)) == other
+
+
 def test_defuse__ordinary_notes__stay_readable() -> None:
     text = "if a < b && c > d: use List[int]; R&D, 1<2, x << 3, café"
     assert recall.defuse(text) == text

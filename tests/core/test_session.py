@@ -26,6 +26,12 @@ def talk(session, *texts: str) -> None:
         session.add("assistant" if number % 2 else "user", text)
 
 
+def test_session__id_that_is_not_a_string__is_a_value_error(opened):
+    for given in (5, None, b"s", ["s"]):
+        with pytest.raises(ValueError, match="must be a str"):
+            opened().session(given)
+
+
 # what it holds
 
 
@@ -543,3 +549,25 @@ def test_drop__another_process_adds_during_the_flush__what_was_added_stays(opene
 
 def test_decision__none_given__is_the_literal_none():
     assert CuratedDecision().is_none
+
+
+# nothing to drop
+
+
+def test_trim_and_compact__nothing_has_to_go__flush_nothing(opened, note, payload, project):
+    session = opened().session("s")
+    for number in range(20):
+        talk(session, f"question {number}")
+        assert len(session.trim(100_000)) == number + 1
+        assert len(session.compact(keep_last=100)) == number + 1
+    assert not list(project.glob(".holdfast/memory/*.md"))
+    assert session.state is State.DIRTY
+    assert len(session.compact(keep_last=100, payload=payload())) == 20
+    assert "question 19" in note(), "a payload is saved whatever is dropped"
+
+
+def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
+    session, other = opened().session("s"), opened().session("s")
+    talk(other, "one", "two", "three")
+    assert [m.text for m in session.compact(keep_last=1)] == ["three"]
+    assert "one" in note()

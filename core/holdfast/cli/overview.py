@@ -45,6 +45,8 @@ def overview(root: str | None) -> int:
     about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet; the defaults apply"
     out.say(f"  {out.dim('project ')}  {home_short(folder)}  {out.dim('(' + about + ')')}")
     out.say(f"  {out.dim('sessions')}  {state.counts(now)}")
+    for notice in now.notices:
+        out.say(out.wrapped(notice, first=f"\n{out.mark('warn')} ", rest="  "))
     broken = [p for p in plugins if p.status in ("failed", "missing")]
     for plugin in broken:
         told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` tells more."

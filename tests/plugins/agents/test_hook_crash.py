@@ -37,11 +37,11 @@ def enable(project: Path) -> None:
     trusted(project)
 
 
-def install(tmp_path: Path, act: str) -> dict[str, str]:
+def install(tmp_path: Path, act: str, more: str = "") -> dict[str, str]:
     folder = tmp_path / "installed"
     metadata = folder / "sleeper-1.0.dist-info"
     metadata.mkdir(parents=True)
-    (folder / "sleeper.py").write_text(SLEEPER.format(act=act), encoding="utf-8")
+    (folder / "sleeper.py").write_text(SLEEPER.format(act=act) + more, encoding="utf-8")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sleeper\nVersion: 1.0\n", encoding="utf-8")
     (metadata / "entry_points.txt").write_text("[holdfast.plugins]\nsleeper = sleeper\n", encoding="utf-8")
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
@@ -68,6 +68,25 @@ def test_compaction__a_plugin_hangs__is_blocked_at_the_deadline_and_passes_witho
     (project / "holdfast.toml").unlink()
     assert client.compact() == NOTHING
     assert client.notes().count("**Objective:** Fix the flaky login test") == 1
+
+
+def test_prompt__too_late_to_be_journalled__the_next_compaction_needs_the_transcript(
+    project: Path, tmp_path: Path
+) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    env = install(tmp_path, "pass", "@hookimpl\ndef on_validate(subject):\n    time.sleep(600)\n    return []\n")
+    enable(project)
+
+    client.send(client.payload("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2"), "--deadline", "2", **env)
+
+    (project / "holdfast.toml").unlink()
+    answer = client.compact()
+    assert answer.code == 2
+    assert "could not be journalled" in answer.stderr
+    client.write(row("user", "Fix the flaky login test", "u1"), row("user", "Use SQLite", "u2"))
+    assert client.compact() == NOTHING
+    assert ("user", "Use SQLite") in client.said()
 
 
 def test_event__a_plugin_left_a_thread_running__the_client_is_not_kept_waiting(project: Path, tmp_path: Path) -> None:

@@ -100,7 +100,14 @@ def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name: str,
 
 
 @pytest.mark.req("R083")
-@pytest.mark.parametrize("spoil", [lambda p: None, lambda p: p.write_bytes(b"")], ids=["missing", "empty"])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda p: None, id="missing"),
+        pytest.param(lambda p: p.write_bytes(b""), id="empty"),
+        pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
+    ],
+)
 def test_compaction__there_is_no_transcript__the_journal_alone_is_flushed(spoil: Any, project: Path) -> None:
     client = Client(project)
     client.say("Fix the flaky login test", "Done, see the lock.")
@@ -117,7 +124,6 @@ def test_compaction__there_is_no_transcript__the_journal_alone_is_flushed(spoil:
         pytest.param(lambda p: p.mkdir(), id="a folder"),
         pytest.param(lambda p: p.write_bytes(b"\xff\x00" * 5_000), id="no text"),
         pytest.param(lambda p: p.write_text("[" * 100_000), id="nested"),
-        pytest.param(lambda p: p.write_text('{"type": "session_meta", "payload": {}}\n'), id="another client's"),
         pytest.param(lambda p: p.write_text('[{"role": "user", "content": "a"}, {"role": "us'), id="a cut document"),
     ],
 )
