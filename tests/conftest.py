@@ -56,6 +56,15 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
 
 
 @pytest.fixture
+def shared_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A key file that is shared on purpose: private state stays valid where a test copies a project."""
+    path = tmp_path_factory.mktemp("shared") / "key"
+    path.write_text("5e" * 32)
+    monkeypatch.setenv("HOLDFAST_KEY_FILE", str(path))
+    return path
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Path:
     """An empty project folder."""
     folder = tmp_path / "project"

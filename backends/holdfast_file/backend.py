@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 from typing import ClassVar
 
 from holdfast.models import AddResult, Fact
-from holdfast.storage import Capability, Document, FactOrder, StorageBackend
+from holdfast.storage import Capability, Damage, Document, FactOrder, StorageBackend
+from holdfast_file import repair
 from holdfast_file.documents import Documents
 from holdfast_file.facts import FactFile
 from holdfast_file.place import Place
@@ -81,6 +82,14 @@ class FileBackend(StorageBackend):
 
     def lost_facts(self) -> int:
         return self._facts.lost()
+
+    def facts_damage(self) -> Damage | None:
+        return repair.damage(self._place)
+
+    def repair_facts(self) -> None:
+        with self._place.lock():
+            repair.repair(self._place)
+        self._facts.accept()
 
     def accept_facts(self) -> None:
         self._facts.accept()

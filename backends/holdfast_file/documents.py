@@ -10,7 +10,9 @@ from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, sha256
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
-from holdfast_file.place import Place, read_bytes
+from holdfast_file.place import Place, is_shared, read_bytes
+
+_INTENT = ""  # no document has this name
 
 
 class Documents:
@@ -33,7 +35,7 @@ class Documents:
                 continue  # an append ended while we looked: the intent may be gone and the bytes be half of it
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
-            text = _text(body, name)
+            text = _text(body, self._place.shown(name))
             return Document(name=name, text=text, revision=sha256(text))
 
     def write(self, name: str, text: str, expected: str | None) -> str:
@@ -45,7 +47,8 @@ class Documents:
             revision = stored.revision if stored else ABSENT
             if expected not in (None, revision):
                 if stored:
-                    durable.sync(path)  # the caller may find that its own write is what it ran into, see append
+                    # The caller may find that its own write is what it ran into, see append.
+                    durable.sync(path, private=False)
                 raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
             self._replace(name, path, data, new=stored is None)
         return sha256(text)
@@ -61,11 +64,14 @@ class Documents:
             stored = self.read(name)
             before = stored.text if stored else ""
             if stored and _has_line(before, marker):
-                durable.sync(path)  # it may be the work of a process that was killed before it could
+                durable.sync(path, private=False)  # it may be the work of a process that was killed before it could
                 return stored.revision
             added = _ends_line(before or header) + block
             if not before:
                 self._replace(name, path, _bytes(added, name), new=stored is None)
+            elif is_shared(path):
+                self._replace(name, path, _bytes(before + added, name), new=False)
+                return sha256(before + added)
             else:
                 added = added[len(before) :]
                 self._extend(name, path, Intent(name, len(before.encode()), added.encode()))
@@ -133,15 +139,19 @@ class Documents:
 
     def _extend(self, name: str, path: str, intent: Intent) -> None:
         intents.note(self._place.intent, intent)
-        durable.append(path, intent.data)  # when it fails the intent stays: the next writer looks what is left
-        inode = _inode(path)
-        if self._settled.get(name) != inode:
-            durable.fsync_dir(os.path.dirname(path))
-            self._settled[name] = inode
+        self._settle_name(_INTENT, self._place.intent)
+        durable.append(path, intent.data, private=False)  # when it fails the intent stays: the next writer looks
+        self._settle_name(name, path)
         try:  # noqa: SIM105 - reads better with its reason
             intents.clear(self._place.intent)
         except Unavailable:
             pass  # the block is durable; the next writer finds the intent done and clears it
+
+    def _settle_name(self, name: str, path: str) -> None:
+        inode = _inode(path)
+        if self._settled.get(name) != inode:
+            durable.fsync_dir(os.path.dirname(path))
+            self._settled[name] = inode
 
     def _recover(self) -> None:
         """Finish or undo the append that a crash or a failed disk left behind. The lock is held."""
@@ -153,7 +163,7 @@ class Documents:
             except (Refused, Corrupt):
                 body = None  # it is no longer the file that the append was for
             if body is not None and pending.torn_in(body):
-                durable.truncate(path, pending.offset)
+                durable.truncate(path, pending.offset, private=False)
             elif body is not None and pending.whole_in(body):
                 # Its flush may have failed or never been asked for; flushing the same file again proves nothing.
                 durable.replace(path, body)

@@ -20,31 +20,27 @@ from zlib import crc32
 
 import attrs
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast.torn import may_be_torn
 from holdfast_file import mark as marks
+from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
 from holdfast_file.mark import Mark
-from holdfast_file.place import Place, read_at, read_bytes
+from holdfast_file.place import Place, is_shared, read_at, read_bytes
 
 _LOG = logging.getLogger(__name__)
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
 _ADDED: Final = AddOutcome.ADDED
-_BINARY: Final[int] = getattr(os, "O_BINARY", 0)  # Windows has it
 _EDIT: Final = "Repair or remove the line in an editor; no fact is written until then."
-_RESTORE: Final = (
-    "Restore the file from a copy or from git; `holdfast doctor --fix` goes on with the facts that are left."
-)
-#: Follow no symbolic link, and wait for nobody at the other end of a pipe.
-_AS_IT_IS: Final[int] = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND | _BINARY | _AS_IT_IS
+_RESTORE: Final = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
+_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
 #: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
 _Identity: TypeAlias = tuple[int, int, int, int]
 _of_stat: Callable[[os.stat_result], _Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
@@ -214,12 +210,13 @@ class FactFile:
         if known is None or known[_SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
             return None
         try:
-            fd = os.open(self._path, _TO_APPEND)
+            fd = safeopen.open_fd(self._path, _TO_APPEND, private=False)
         except OSError:
             return None
         try:
             try:
-                if _of_stat(os.fstat(fd)) != known or read_at(fd, len(last), size - len(last)) != last:
+                found = os.fstat(fd)
+                if found.st_nlink > 1 or _of_stat(found) != known or read_at(fd, len(last), size - len(last)) != last:
                     return None
             except OSError:
                 return None
@@ -262,7 +259,7 @@ class FactFile:
             return
         data = line if self._ended else b"\n" + line
         try:
-            durable.append(self._path, data)
+            durable.append(self._path, data, private=False)
         except Unavailable:
             self._suspect = True
             raise
@@ -306,6 +303,8 @@ class FactFile:
         self._follow(check=True)
         if self._batch is not None:
             return
+        if self._key is not None and is_shared(self._path):
+            self._suspect = True
         if self._short or self._unflushed:
             self._short = self._missing()
         if self._suspect:
@@ -318,11 +317,11 @@ class FactFile:
                 durable.remove(self._path)
                 self._forget()
                 return
-            durable.truncate(self._path, self._size)
+            durable.truncate(self._path, self._size, private=False)
             self._look()
         if self._unflushed:
             try:
-                durable.sync(self._path)
+                durable.sync(self._path, private=False)
             except Unavailable:
                 self._suspect = True
                 raise
@@ -405,7 +404,7 @@ class FactFile:
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
         try:
-            fd = os.open(self._path, os.O_RDONLY | _BINARY)
+            fd = safeopen.open_fd(self._path, os.O_RDONLY, private=False)
             try:
                 self._read(fd)
             finally:
@@ -472,6 +471,8 @@ class FactFile:
 
     def _corrupt(self, reason: str, next_step: str = _EDIT) -> Corrupt:
         number = self._lines + 1
+        if reason.startswith("it is not JSON") and repair.damage(self._place):
+            next_step = _RESTORE
         self._forget()  # the next call reads again, and says so again
         return Corrupt(
             f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",

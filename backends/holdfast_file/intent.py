@@ -12,7 +12,7 @@ import json
 import os
 from typing import NamedTuple
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast_file.place import read_bytes
 
 
@@ -39,14 +39,15 @@ class Intent(NamedTuple):
 
 
 def note(path: str, intent: Intent) -> None:
-    """Make the intent durable; the file must be empty or missing, see :func:`clear`. Raises: Unavailable."""
+    """Write the intent; the file must be empty or missing, see :func:`clear`. It is durable when the file's name is.
+    Raises: Unavailable."""
     head = {"document": intent.name, "offset": intent.offset, "sha256": hashlib.sha256(intent.data).hexdigest()}
-    durable.append(path, json.dumps(head).encode() + b"\n" + intent.data)
+    durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
 
 
 def pending(path: str) -> Intent | None:
     """The intent that was noted and not cleared. One cut short itself counts as none: its append never began."""
-    noted = read_bytes(path, os.path.basename(path))
+    noted = read_bytes(path, os.path.basename(path), private=True)
     if not noted:
         return None
     line, _, data = noted.partition(b"\n")
@@ -63,7 +64,7 @@ def pending(path: str) -> Intent | None:
 def clear(path: str) -> None:
     """Forget the intent. Not flushed: should a power cut bring it back, it is found to be done already."""
     try:
-        os.truncate(path, 0)
+        os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_TRUNC))
     except FileNotFoundError:
         return
     except OSError as error:

@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 from zlib import crc32
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast_file.place import Place, read_at
 
 FILE = "facts.mark"
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
 def read(path: str) -> Mark:
     """The mark; an empty one when there is none that is whole."""
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             body, _, seal = file.read(80).rstrip(b"\n").rpartition(b" ")
         if int(seal, 16) != crc32(body):
             return Mark()
@@ -45,7 +45,7 @@ def read(path: str) -> Mark:
 def note(path: str, mark: Mark) -> None:
     """Write the mark, not durably. A failure is not one of the change before: the mark then shows less."""
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
         try:
             os.write(fd, _line(mark))  # always as long as the old one, so that it is never empty
         finally:
@@ -66,7 +66,7 @@ def goes_on(mark: Mark, place: Place) -> bool:
         return not (mark.facts or mark.short)
     start = max(0, mark.size - _LONGEST)
     try:
-        fd = os.open(place.inside(place.facts), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        fd = safeopen.open_fd(place.inside(place.facts), os.O_RDONLY, private=False)
         try:
             tail = read_at(fd, mark.size - start, start)
         finally:

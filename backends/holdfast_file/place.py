@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.storage import check_name
 
@@ -58,6 +58,7 @@ class Place:
                 next_step="Set `[storage] path` to a folder under the project.",
             )
         check_name(facts)
+        private.check(self.private)  # the intent in it says what to cut and write
 
     def document(self, name: str) -> str:
         """The path of a document. Raises: Refused; Corrupt when something that is no file is in its place."""
@@ -78,11 +79,14 @@ class Place:
             )
 
     def inside(self, name: str) -> str:
-        """The path of ``name`` once it is known to stay under the root, whatever symbolic links there are."""
+        """The path of ``name`` without symbolic links, once it is known to stay under the root.
+
+        Opening it refuses a link, so one that is put there after this check leads nowhere.
+        """
         folders, _, last = name.rpartition("/")
-        folder = os.path.join(self.folder, *folders.split("/")) if folders else self.folder
+        folder = _realpath(os.path.join(self.folder, *folders.split("/")) if folders else self.folder)
         path = os.path.join(folder, last)
-        if not self.holds(_realpath(folder)):
+        if not self.holds(folder):
             raise Refused(
                 f"A symbolic link on the way to {name!r} leaves the project.",
                 next_step="Replace the link by a real folder.",
@@ -92,14 +96,19 @@ class Place:
         except FileNotFoundError:
             return path
         except NotADirectoryError as error:
-            raise Corrupt(f"A file is where the folder of {name!r} should be.", next_step=_MOVE) from error
+            raise Corrupt(f"A file is where the folder of {self.shown(name)!r} should be.", next_step=_MOVE) from error
         except OSError as error:
             raise durable.unavailable(error, name, "find") from error
         if stat.S_ISLNK(mode):
-            raise Refused(f"{name!r} is a symbolic link.", next_step="Replace the link by the file itself.")
+            raise Refused(f"{self.shown(name)!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not stat.S_ISREG(mode):
-            raise Corrupt(f"What lies at {name!r} is not a file.", next_step=_MOVE)
+            raise Corrupt(f"{self.shown(name)!r} is not a regular file.", next_step=_MOVE)
         return path
+
+    def shown(self, name: str) -> str:
+        """Where ``name`` is, for people: its path from the project's folder."""
+        folder = os.path.relpath(self.folder, self.root).replace(os.sep, "/")
+        return name if folder == "." else f"{folder}/{name}"
 
     def holds(self, real_path: str) -> bool:
         """Whether a path without symbolic links is the root or below it."""
@@ -132,9 +141,9 @@ class Place:
                 "A symbolic link takes the store's folder out of the project.",
                 next_step="Replace the link by a real folder.",
             )
-        if not private.ignores_itself(self.private):  # made by an older version, or by a process killed in between
-            self.make_folder(self.private)
-            private.ignore(self.private)
+        if not os.path.isdir(self.private):
+            self.make_folder(os.path.dirname(self.private))
+        private.make(self.private)
         self.private_is_known = True
 
     def make_folder(self, folder: str) -> None:
@@ -178,12 +187,22 @@ else:
         return path
 
 
-def read_bytes(path: str | Path, name: str) -> bytes | None:
-    """The file's bytes, or None when there is none. Raises: Corrupt, Unavailable."""
+def is_shared(path: str) -> bool:
+    """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
+    the other name."""
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-        with open(fd, "rb") as file:
-            return file.read()
+        return safeopen.is_shared(path)
+    except OSError as error:
+        raise durable.unavailable(error, path, "check") from error
+
+
+def read_bytes(path: str | Path, name: str, *, private: bool = False) -> bytes | None:
+    """The file's bytes, or None when there is none. A ``private`` file must be this user's.
+
+    Raises: Corrupt, Unavailable.
+    """
+    try:
+        return safeopen.read(path, private=private)
     except FileNotFoundError:
         return None
     except (IsADirectoryError, NotADirectoryError) as error:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast.errors import Unavailable, Unsupported
 from holdfast_gitea import marker
 from holdfast_gitea.client import MARGIN, Repo
@@ -174,8 +174,7 @@ class Index:
             return
         self._loaded = True
         try:
-            with open(self._path, "rb") as file:
-                data = json.load(file)
+            data = json.loads(safeopen.read(self._path))
             if data["format"] != _FORMAT or data["repository"] != self._repo.url:
                 return
             entries = [_kept(row) for row in data["issues"]]

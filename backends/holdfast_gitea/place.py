@@ -31,6 +31,7 @@ class Place:
             )
         inside = "state" if folder != self.root else os.path.join(".holdfast", "state")
         self.state = os.path.join(folder, inside)
+        private.check(self.state)
         self.index = os.path.join(self.state, _INDEX)
         self._timeout_s = timeout_s
         self._mutex = threading.RLock()

@@ -8,7 +8,9 @@ import sqlite3
 import sys
 from typing import Final
 
-from holdfast import durable
+from holdfast import durable, safeopen
+from holdfast.errors import Unavailable
+from holdfast.safeopen import Folder
 from holdfast_sqlite import faults, schema
 from holdfast_sqlite.place import Place
 
@@ -17,6 +19,7 @@ from holdfast_sqlite.place import Place
 PAGE_BYTES: Final = 2048
 #: Pages in the log at which it is merged into the database: 8 MiB. More means fewer flushes beside those of commits.
 CHECKPOINT_PAGES: Final = 4000
+_WAIT_S: Final = 10.0
 _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
@@ -38,6 +41,7 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
     Raises: sqlite3.Error; Corrupt, Refused and Unsupported when it is not a store that this code can use.
     """
     place.check_inside()
+    place.node()
     try:
         return _connect(place, "mode=rw", timeout_s), False
     except sqlite3.Error as error:
@@ -49,6 +53,7 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
 
 
 def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
+    before = place.node()
     connection = sqlite3.connect(
         f"{_uri(place.database)}?{mode}", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
@@ -56,6 +61,10 @@ def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         schema.check(connection, place.file)
+        if place.node() != before:
+            raise Unavailable(
+                f"{place.file!r} was replaced while it was being opened.", next_step="Try again; nothing was changed."
+            )
     except BaseException:
         connection.close()
         raise
@@ -72,14 +81,16 @@ def create(place: Place) -> None:
     name = f"{durable.TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{durable.TEMP_SUFFIX}"
     temp = os.path.join(place.folder, name)
     try:
-        os.close(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(safeopen.open_fd(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL))
         try:
-            with contextlib.closing(sqlite3.connect(temp, isolation_level=None)) as connection:
+            # It makes no file: where the folder has just been replaced by a link, there is none of this name.
+            made = sqlite3.connect(f"{_uri(temp)}?mode=rw", uri=True, isolation_level=None)
+            with contextlib.closing(made) as connection:
                 connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                 schema.create(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
             durable.sync(temp)
-            _publish(temp, place.database)
+            _publish(place, name)
         finally:
             for end in ("", "-wal", "-shm", "-journal"):
                 with contextlib.suppress(OSError):
@@ -89,15 +100,16 @@ def create(place: Place) -> None:
     durable.fsync_dir(place.folder)
 
 
-def _publish(temp: str, target: str) -> None:
-    """Give the finished file its name unless another process was first: its store is as good as this one."""
-    try:
-        os.link(temp, target)
-    except FileExistsError:
-        return
-    except OSError:  # a file system without hard links
-        if not os.path.lexists(target):
-            os.rename(temp, target)
+def _publish(place: Place, temp: str) -> None:
+    """Give the finished file its name unless another process was first: its store is as good as this one.
+
+    Never by a second name: a database with several names is refused, and a crash could leave both.
+    """
+    with durable.FolderLock(place.folder, _WAIT_S), Folder(place.folder) as folder:
+        try:
+            folder.stat(place.file)
+        except FileNotFoundError:
+            folder.rename(temp, place.file)
 
 
 def _uri(path: str) -> str:

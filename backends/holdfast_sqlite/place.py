@@ -14,8 +14,11 @@ from typing import Final, NamedTuple
 
 from holdfast import durable
 from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.safeopen import Folder
 from holdfast.storage import check_name
 
+#: What SQLite adds to the database's name for the files next to it.
+_SIDES: Final = ("-wal", "-shm", "-journal")
 _MOVE: Final = "Move it away or restore the file from a copy, then try again."
 
 
@@ -43,11 +46,12 @@ class Place:
 
     def __init__(self, root: str | os.PathLike[str], *, path: str, file: str) -> None:
         self.root = os.path.realpath(root)
-        self.folder = os.path.normpath(os.path.join(self.root, path))
+        folder = os.path.normpath(os.path.join(self.root, path))
+        self.folder = os.path.realpath(folder)  # without links: opening refuses one that is put there later
         self.file = file
         self.database = os.path.join(self.folder, file)
         self.log = self.database + "-wal"
-        if os.path.commonpath((self.root, self.folder)) != self.root:
+        if os.path.commonpath((self.root, folder)) != self.root:
             raise Refused(
                 f"The store's folder {path!r} is outside of the project.",
                 next_step="Set `[storage] path` to a folder under the project.",
@@ -84,6 +88,31 @@ class Place:
         if found.st_size == 0:  # were it opened, SQLite would remove the log beside it, in which all may still be
             raise Corrupt(f"{self.file!r} is empty: it was cut off.", next_step=_MOVE)
         return Identity(*_of_stat(found))
+
+    def node(self) -> tuple[int, int] | None:
+        """Device and inode of the database, None when there is none, once it and the files that SQLite keeps next to
+        it are known to be regular files with one name: SQLite itself follows links.
+
+        Raises: Refused; Unavailable.
+        """
+        found = None
+        try:
+            with Folder(self.folder) as folder:
+                for name in (self.file, *(self.file + side for side in _SIDES)):
+                    try:
+                        one = folder.stat(name)
+                    except FileNotFoundError:
+                        continue
+                    if not stat.S_ISREG(one.st_mode) or one.st_nlink > 1:
+                        raise Refused(
+                            f"{name!r} is a link or not a regular file.", next_step="Replace it by the file itself."
+                        )
+                    found = (one.st_dev, one.st_ino) if name == self.file else found
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise durable.unavailable(error, self.database, "find") from error
+        return found
 
     def still(self, known: Identity) -> bool:
         """Whether the database file is as it was; quicker than a :meth:`look`, and never raises."""

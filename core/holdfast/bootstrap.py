@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, journal, losses, provenance, recall, safety
+from holdfast import conflicts, handoff, journal, losses, provenance, recall, safety
 from holdfast.layout import Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
@@ -32,6 +32,7 @@ _LEAST = 80
 _JOURNALS = 20
 #: Limit of losses that the brief names.
 _LOSSES = 5
+_MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
@@ -79,7 +80,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     reading = _Reading(services)
     handoff_name = layout.name(Surface.HANDOFF)
     handoff_text = reading.text(handoff_name)
-    work = tuple(w for w in (handoff.parse(handoff_text, handoff_name) if handoff_text else ()) if w.is_open)
+    work, torn = _work(handoff_text, handoff_name)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
@@ -87,9 +88,15 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
-    lost = tuple(losses.newest(services, reading.stored))
+    shown = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *notes)
+    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *shown))
+    lost = (
+        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
+        *losses.newest(services, reading.stored),
+    )
     sections = [
         ("", _resume(services, work, unsafe, withheld, lost)),
+        (handoff_name, torn),
         (names[Surface.USER], user),
         (names[Surface.MEMORY], memory),
         *files,
@@ -109,6 +116,16 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         withheld=withheld,
         lost=lost,
     )
+
+
+def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+    """The open entries; and the text itself when a git merge left both sides in it. Raises: Corrupt."""
+    versions = conflicts.sides(text)
+    entries: dict[str, handoff.Work] = {}
+    for version in dict.fromkeys(versions):
+        for work in handoff.parse(version, name) if version else ():
+            entries.setdefault(work.session, work)
+    return tuple(w for w in entries.values() if w.is_open), text if versions[0] != versions[1] else ""
 
 
 class _Reading:
@@ -169,7 +186,8 @@ def _resume(
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     for loss in lost[:_LOSSES]:
-        lines += ["", f"**MISSING:** {loss.message} {loss.next_step}"]
+        word = loss.kind.upper() if loss.kind in ("conflict", "damaged") else "MISSING"
+        lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
     if len(lost) > _LOSSES:
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:

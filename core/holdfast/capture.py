@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast import paths
+from holdfast import paths, private
 from holdfast.errors import ConfigError
 from holdfast.gate import Gate, is_plain
 from holdfast.journal import Entry, Journal
@@ -120,7 +120,7 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
     with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in settings.DEFAULT_PLUGINS if name not in tables}, **tables}
-        state = os.path.join(root, settings.state_folder(data))
+        state = os.path.join(root, *settings.state_folder(data).split("/"))
         enabled = [
             PluginSettings(
                 name,
@@ -130,6 +130,7 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
             for name, table in tables.items()
             if table.get("enabled", True)
         ]
+    private.check(state)
     dispatch = Dispatch()
     dispatch.load(enabled, discovery.scan(), root=root, state=state)
     return dispatch, state

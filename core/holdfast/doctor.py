@@ -63,12 +63,14 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
     state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
+    checks += _guard("private state", lambda: _private_state(state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
             checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("provenance", lambda: _provenance(memory))
@@ -145,6 +147,16 @@ def _plugins(root: str) -> Iterator[Check]:
         yield _good("plugins", f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
 
 
+def _private_state(state: str) -> Iterator[Check]:
+    private.check(state)
+    told = private.notice(state)
+    if told:
+        message, _, step = told.partition("; ")
+        yield _warn("private state", f"{message}.", f"{step[:1].upper()}{step[1:]}")
+    elif os.path.isdir(state):
+        yield _good("private state", "it was made by this user on this machine")
+
+
 def _folders(root: str, state: str) -> Iterator[Check]:
     if not os.path.isdir(state):
         folder = os.path.dirname(state)
@@ -205,6 +217,17 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
             yield _bad("documents", error)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Documents and facts that a git merge left in two versions, or that were cut. Silent when there are none."""
+    from holdfast import merging
+
+    for found in merging.look(memory.services, repair=repair):
+        if found.repaired:
+            yield _good("conflicts", found.message, repaired=True)
+        else:
+            yield Check(name="conflicts", outcome=Outcome.FAIL, message=found.message, next_step=found.next_step)
 
 
 def _provenance(memory: Holdfast) -> Iterator[Check]:
@@ -346,7 +369,8 @@ def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
     """Temporary files of writes that a crash cut off. Nothing ever reads them."""
     base = os.path.dirname(state)
     found = []
-    for folder, _, names in os.walk(base):
+    for folder, folders, names in os.walk(base):
+        folders[:] = [name for name in folders if private.ASIDE not in name]
         for name in names:
             path = os.path.join(folder, name)
             unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)

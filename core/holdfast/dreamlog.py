@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import evolve, field, fields, frozen
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt
 from holdfast.serde import structure, unstructure
 
@@ -154,7 +154,7 @@ def record(state: str, result: DreamResult) -> None:
     row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
     with durable.lock(os.path.join(state, "dreams.lock")):
         try:
-            if os.path.getsize(path) > MAX_BYTES:
+            if safeopen.stat(path).st_size > MAX_BYTES:
                 _cut(path)
         except FileNotFoundError:
             pass
@@ -165,7 +165,7 @@ def record(state: str, result: DreamResult) -> None:
 
 
 def _cut(path: str) -> None:
-    with open(path, "rb") as file:
+    with safeopen.reader(path) as file:
         data = file.read()
     durable.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
 
@@ -190,7 +190,7 @@ def entries(state: str) -> list[DreamResult]:
 
 def _rows(path: str) -> Iterable[Any]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with safeopen.reader(path) as file:
             for line in file:
                 try:
                     yield json.loads(line)
@@ -237,7 +237,7 @@ def backups(state: str) -> list[Backup]:
 def _backups(state: str) -> list[str]:
     folder = os.path.join(state, FOLDER)
     try:
-        return sorted(n for n in os.listdir(folder) if n.endswith(".json"))
+        return sorted(n for n in safeopen.names(folder) if n.endswith(".json"))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -262,7 +262,7 @@ def clear_inbox(state: str) -> None:
 def _load(path: str, cls: type[T]) -> T | None:
     name = os.path.basename(path)
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             data = file.read()
     except FileNotFoundError:
         return None

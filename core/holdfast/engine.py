@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, inforce, journal, options, safety, settings
+from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
-from holdfast.errors import HoldfastError
+from holdfast.errors import BadValue, HoldfastError
 from holdfast.gate import Gate, clean
 from holdfast.provenance import Provenance
 from holdfast.services import Services
@@ -81,14 +81,16 @@ class Holdfast:
         project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
-        Nothing is written.
-        Raises: ConfigError, NotTrusted when such settings decide where memory is stored; PluginNotFound and
-        PluginLoadFailed for the backend; PluginLoadFailed for ``plugins``.
+        Nothing is written, except that private state that this user did not make is put aside.
+        Raises: ConfigError; NotTrusted when such settings decide where memory is stored; PluginNotFound,
+        PluginLoadFailed.
         A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
-        state = os.path.join(folder, settings.STATE_FOLDERS[settled.layout.preset])
+        state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
+        private.check(state)
+        tracked.check(folder, state)
         found = discovery.scan()
         dispatch = Dispatch()
         dispatch.load(
@@ -107,6 +109,7 @@ class Holdfast:
         if settled.storage.options:
             options.check_storage(module, settled.storage.options, found)
         backend = dispatch.storage_backend(module, entry, settled.storage, Path(folder))
+        provenance = Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities)
         services = Services(
             root=folder,
             state=state,
@@ -114,14 +117,9 @@ class Holdfast:
             layout=settled.layout,
             dispatch=dispatch,
             gate=Gate(dispatch),
-            store=Store(
-                backend,
-                settled.layout,
-                state,
-                Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities),
-            ),
+            store=Store(backend, settled.layout, state, provenance),
             clock=clock or _system_clock,
-            notices=notices,
+            notices=(*notices, *filter(None, [private.notice(state)])),
         )
         return cls(services, found)
 
@@ -206,54 +204,48 @@ class Holdfast:
     def session(self, session_id: str = "default") -> Session:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
-        Other sessions that were left idle (``[session] idle_minutes``) are ended first, as far as that succeeds.
+        Touches nothing else: see :meth:`begin` for the start of a conversation.
         A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
         Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
         journal is damaged; Refused and PluginError from the gate.
         """
         if not isinstance(session_id, str):
-            raise ValueError(f"a session id must be a str, not {type(session_id).__name__}")  # noqa: TRY004
+            raise BadValue("session_id", f"must be a str, not {type(session_id).__name__}", next_step="Give a string.")
         if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
             raise ValueError("a session needs an id without control characters")
         session_id = self.services.gate.identifier(session_id)
         if not self._sessions:
             import atexit
 
-            self.outbox.send_due()
-            self.end_idle(but=session_id)
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
             self._sessions[session_id] = Session(self.services, session_id)
         return self._sessions[session_id]
+
+    def begin(self, session_id: str = "default") -> Session:
+        """The session of that id at the start of a conversation, after what waits was seen to.
+
+        Other sessions that were left idle (``[session] idle_minutes``) are ended, as far as that succeeds, and what is
+        due to be published is sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        """
+        session = self.session(session_id)
+        self.outbox.send_due()
+        self.end_idle(but=session.id)
+        return session
 
     def sessions(self) -> list[str]:
         """Ids of all sessions that have a journal, sorted."""
         ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
         return sorted(i for i in ids if i)
 
-    def end_idle(self, *, but: str = "") -> list[str]:
+    def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.
 
-        One that cannot be ended is left UNSAFE and logged: another session must not be kept from its work by it.
+        A session that cannot be ended is left UNSAFE and logged. No further one is tried after ``limit_s`` seconds.
         """
-        limit = timedelta(minutes=self.config.session.idle_minutes).total_seconds()
-        ended = []
-        for path in journal.session_files(self.services.state):
-            try:
-                if self.services.clock().timestamp() - os.stat(path).st_mtime < limit:
-                    continue
-                session_id = journal.session_id_of(path)
-                if session_id is None or session_id in (but, *self._sessions):
-                    continue
-                session = Session(self.services, session_id)
-                if session.unflushed and not session.ended:
-                    session.end()
-                    ended.append(session_id)
-            except HoldfastError as error:
-                logger.warning("an idle session could not be ended: %s", error.message)
-            except OSError as error:
-                logger.warning("an idle session could not be read: %s", error.strerror)
-        return ended
+        from holdfast.idle import end_idle
+
+        return end_idle(self.services, but={but, *self._sessions}, limit_s=limit_s)
 
     def unsafe(self) -> list[Marker]:
         """The sessions whose last flush did not succeed, with why and what to do."""
@@ -500,6 +492,7 @@ class Holdfast:
         self.close()
 
     def _at_exit(self) -> None:
+        self.services.hurried = True  # who ends a program does not wait for a model
         for session in self._sessions.values():
             try:
                 if session.unflushed:

@@ -258,6 +258,20 @@ class Evidence:
         return Unit(name, line, noted, body, tokens, frozenset(roots), frozenset(keys), above, tuple(before))
 
 
+def supporting(matches: Sequence[Match], claims: Sequence[tuple[str, tuple[str, ...]]]) -> dict[tuple[str, int], float]:
+    """The source lines of ``matches``, best first, with their scores. Where the line makes ``claims``, a source line
+    counts that has all of those that any has, or one that the better ones lack: "clock 2" is no source of "clock 1"."""
+    said = [frozenset(n for n, (root, wants) in enumerate(claims) if m.unit.says(root, wants)) for m in matches]
+    known = frozenset[int]().union(*said)
+    covered = frozenset[int]()
+    places: dict[tuple[str, int], float] = {}
+    for match, says in sorted(zip(matches, said, strict=True), key=lambda pair: -len(pair[1])):
+        if says == known or says - covered:
+            covered |= says
+            places.setdefault((match.unit.document, match.unit.line), match.score)
+    return places
+
+
 def normal(line: str) -> str:
     """A line without its marks and with single spaces, in one form of its characters and in lower case."""
     return " ".join(plain(strip_marks(line)).replace("`", "").split()).lower()

@@ -225,24 +225,24 @@ def settle_flush(
     services: Services, found: Gathered | None, said: Sequence[Message], *, source: str, flush: str
 ) -> tuple[list[str], tuple[str, ...]]:
     """Store the facts that the flush ``flush`` found, and let its turns wait for the extractors that are asked later,
-    or failed; for all when it is not known any more what was found, since the process that asked died.
+    or failed. When it is not known any more what was found, since the process that asked died, those are asked again
+    that a flush may wait for.
 
     Never raises: facts are no reason to refuse a flush. Returns the ids of the items that wait, and what to warn of.
     """
     queued: list[str] = []
     try:
         turns = recall.without_recalled(turns_of(said))
+        if found is None:
+            found = at_once(services, turns)
         later = [name for name, quick in services.dispatch.extractors().items() if not quick]
-        failed = sorted(found.failed) if found is not None else []
-        waits = [((), "")] if found is None else [(later, ""), (failed, " ".join(found.failed.values()))]
-        for plugins, error in waits:
-            if turns and (plugins or found is None):
+        for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
+            if turns and plugins:
                 item = _queue(services).put(
                     turns, plugins, error=error, source=source, now=services.clock(), flush=flush
                 )
                 queued += [item.id] if item is not None else []
-        if found is not None:
-            settle(services, found, source=source)
+        settle(services, found, source=source)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"The facts of this stretch could not be stored: {error}",)
@@ -261,19 +261,24 @@ def work_off(
     that wait for a plugin in ``but``: it has just failed. Never raises."""
     result = ExtractResult()
     queue = _queue(services)
+    failing = {*but}
     try:
-        for item in queue.claim(services.clock(), limit=limit, first=first, but=but, even_if_not_due=even_if_not_due):
-            found, troubles = _ask(services, item.turns, item.plugins)
-            settled = settle(services, evolve(found, failed={}), source=item.source)
-            result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
-            if not troubles:
-                queue.done(item)
-                continue
-            waits = queue.failed(item, found.failed, error=_error(troubles), now=services.clock())
-            result += ExtractResult(failures=_told(troubles, waits=waits).values(), queued=int(waits))
+        for ids, others in ((first, 0), ((), limit)):
+            for item in queue.claim(
+                services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
+            ):
+                found, troubles = _ask(services, item.turns, item.plugins)
+                settled = settle(services, evolve(found, failed={}), source=item.source)
+                result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
+                if not troubles:
+                    queue.done(item)
+                    continue
+                failing |= {*found.failed}
+                waits = queue.failed(item, found.failed, error=_error(troubles), now=services.clock())
+                result += ExtractResult(failures=_told(troubles, waits=waits).values(), queued=int(waits))
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
-        result += ExtractResult(failures=(str(error),))
+        result += ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
     return result + ExtractResult(given_up=queue.given_up)
 
 

@@ -8,7 +8,7 @@ import unicodedata
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused
+from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -305,15 +305,30 @@ class Facts:
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         keep = self._services.config.facts.supersede
+        backend = self._services.store.backend
         if keep:  # first, so that a crash cannot lose the old text
+            if "content" in fields and content is not None:
+                self._check_unique(old.id, content)
             self.trail.changed(old, fields, self._services.clock(), keep=True)
-        new = self._services.store.backend.update_fact(
-            fact_id, content=content, category=category, confidence=confidence
-        )
+        try:
+            new = backend.update_fact(fact_id, content=content, category=category, confidence=confidence)
+        except StorageError:
+            if keep:  # another process was faster than the check
+                self.trail.unchanged(old, self._services.clock())
+            raise
         if new != old and not keep:
             self.trail.changed(old, fields, self._services.clock(), keep=False)
         logger.info("fact %s was updated", fact_id)
         return new
+
+    def _check_unique(self, fact_id: str, content: str) -> None:
+        """Raises: DuplicateFact."""
+        key = duplicate_key(content)
+        same = (
+            f.id for f in self._services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
+        )
+        for other in same:
+            raise DuplicateFact(f"Fact {other} already says that.", next_step="Update that one, or delete it first.")
 
     def delete(self, fact_id: str) -> Fact:
         """Forget the fact; returns it. The trail keeps its id, never its content.

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.models import Fact
 from holdfast.serde import moment, stamp
 
@@ -23,7 +23,8 @@ _FILE = "facts.log.jsonl"
 
 @frozen(kw_only=True)
 class Departure:
-    """``event`` is evicted, deleted or updated. ``by`` is the id of the fact that took the place of an evicted one."""
+    """``event`` is evicted, deleted or updated, or kept after an update that did not happen. ``by`` is the id of the
+    fact that took the place of an evicted one."""
 
     at: datetime
     event: str
@@ -62,6 +63,11 @@ class FactTrail:
         row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
         self._write([row], durably=keep)
 
+    def unchanged(self, old: Fact, at: datetime) -> None:
+        """The change that was just written down did not happen."""
+        row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
+        self._write([row], durably=False)
+
     def deleted(self, fact: Fact, at: datetime) -> None:
         """Somebody wanted it gone."""
         row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
@@ -70,7 +76,7 @@ class FactTrail:
     def entries(self) -> Iterator[Departure]:
         """The events, oldest first. Lines that cannot be read (a crash cut one) are passed over."""
         try:
-            with open(self._path, encoding="utf-8", errors="replace") as file:
+            with safeopen.reader(self._path) as file:
                 for line in file:
                     try:
                         row = json.loads(line)
@@ -87,14 +93,7 @@ class FactTrail:
         private.make(self._state)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
-        if durably:
-            durable.append(self._path, data)
-            return
-        try:
-            with open(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as file:
-                file.write(data)  # all of it, or an error
-        except OSError as error:
-            raise durable.unavailable(error, self._path, "append to") from error
+        durable.append(self._path, data, flush=durably)
 
 
 def _utc(at: datetime) -> str:

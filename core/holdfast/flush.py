@@ -14,18 +14,16 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
 from holdfast import (
     contract,
-    curated,
     delivery,
     durable,
     extract,
-    handoff,
     notes,
     paths,
     private,
@@ -34,17 +32,17 @@ from holdfast import (
     stated,
     summaries,
 )
-from holdfast.errors import Corrupt, FlushRefused, HoldfastError, NothingToFlush, Unavailable
+from holdfast.documents import Documents
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.journal import file_stem
 from holdfast.layout import Surface
-from holdfast.models import Evidence, Finding, Payload, Receipt, Written, payload_of, turns_of
-from holdfast.proof import Proof
+from holdfast.models import Evidence, Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.safety import Marker, Stated
 from holdfast.serde import moment, stamp, unstructure
-from holdfast.storage import Document, block_marker, sha256
+from holdfast.storage import sha256
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Extraction, Message
+    from holdfast.models import Extraction, Message
     from holdfast.services import Services
     from holdfast.session import Session
 
@@ -67,7 +65,10 @@ def flush(
         raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
     payload = payload_of(payload)
     one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
-    work = _Flush(services=services, session=session, given=payload, stated=one, reason=reason, agent=agent)
+    documents = Documents(services=services, session_id=session.id)
+    work = _Flush(
+        services=services, session=session, given=payload, stated=one, reason=reason, agent=agent, documents=documents
+    )
     try:
         private.make(services.state, "sessions")
         with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
@@ -122,15 +123,14 @@ class _Flush:
     unflushed: Sequence[Message] = ()
     upto: int = 0
     position: int = 0
+    documents: Documents
     warnings: list[str] = field(factory=list)
-    written: list[Written] = field(factory=list)
     step: str = "collect"
-    gathered: extract.Gathered | None = None  # None: a process that died had asked the extractors
+    gathered: extract.Gathered | None = None  # None: a process that died had asked, or there was nothing to ask
     before: list[str] = field(factory=list)  # what refused payloads said beyond this one
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     overrides: tuple[str, ...] = ()
     flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
-    proof: Proof = field(factory=Proof)  # of the flush that is written again
     queued: list[str] = field(factory=list)  # what waits for models, by id
 
     def run(self) -> Receipt:
@@ -142,8 +142,8 @@ class _Flush:
                 raise _nothing(session.id)
             try:
                 services.dispatch.require_all()
-                self.proof = proof.check(services, last, session.last_flush)
-                if not self.proof.lost:
+                self.documents.proof = proof.check(services, last, session.last_flush)
+                if not self.documents.proof.lost:
                     return self._repeat(last)
                 if session.last_flush is None:
                     self.unflushed = session.messages  # what is still in context is all there is to write it from
@@ -178,19 +178,17 @@ class _Flush:
     # the pipeline
 
     def _write(self, marker: Marker) -> Receipt:
-        services, session = self.services, self.session
+        services, session, documents = self.services, self.session, self.documents
         services.dispatch.require_all()
         found = self._collect(marker)
         if isinstance(found, Receipt):
             return found
         marker, payload, summary, at = found
         last = session.last_receipt
-        again = last is not None and last.flush_id.partition("-")[0] == self._id(
-            marker, payload, last.at
-        )  # as in _block
+        again = last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
         if last is not None and again and not self.before:
-            self.proof = proof.check(services, last, session.last_flush)
-            if last.written and not self.proof.lost:
+            self.documents.proof = proof.check(services, last, session.last_flush)
+            if last.written and not self.documents.proof.lost:
                 return self._repeat(last)
             at, kept = last.at, session.last_flush or {}
             self.overrides = tuple(kept.get("overrides", self.overrides))
@@ -198,21 +196,21 @@ class _Flush:
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
-        note_name = services.layout.name(Surface.DAILY, at.date())
-        if last is not None and self.proof.of(Surface.DAILY):
+        note_name, there = services.layout.name(Surface.DAILY, at.date()), documents.proof.of(Surface.DAILY)
+        if last is not None and there is not None:
             flush_id = last.flush_id
-            self.written.append(self.proof.of(Surface.DAILY) or self.proof.whole[0])
+            documents.written.append(there)
         else:
-            flush_id = self._note(payload, summary, flush_id, note_name, at)
+            flush_id = documents.write_note(flush_id, at, lambda block_id: self._block(payload, summary, block_id, at))
         if payload.state_mutations:
             self.step = "daily summary"
-            self._trail(payload, flush_id, note_name, at)
+            documents.write_trail(payload, flush_id, note_name, at)
         self.step = "handoff"
-        self._handoff(payload, flush_id, note_name)
+        documents.write_handoff(payload, flush_id, note_name, self.agent)
         self.step = "curated memory"
-        self._curated(payload)
+        documents.write_curated(payload, last)
 
-        lost = ", ".join(dict.fromkeys(w.name for w in self.proof.lost))
+        lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
             self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
         receipt = Receipt(
@@ -220,9 +218,9 @@ class _Flush:
             session_id=session.id,
             reason=self.reason,
             at=at,
-            written=self.written,
+            written=documents.written,
             derived=payload.derived,
-            warnings=[paths.rewrite(w, services.root) for w in self.warnings],
+            warnings=[paths.rewrite(w, services.root) for w in (*self.warnings, *documents.warnings)],
             summary=notes.body(payload, summary, self.before),
         )
         self.step = "on_flush"
@@ -240,6 +238,18 @@ class _Flush:
         logger.info("flushed session %s as %s", session.id, flush_id)
         return receipt
 
+    def _block(self, payload: Payload, summary: str, block_id: str, at: datetime) -> str:
+        return notes.render(
+            payload,
+            block_id=block_id,
+            session=self.session.id,
+            reason=self.reason,
+            at=at,
+            summary=summary,
+            before=self.before,
+            overrides=self.overrides,
+        )
+
     def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
         """The flush's id. The instant is part of it: the same words may be flushed again on another day."""
         parts = [self.session.id, marker.key, stated.form(payload), stamp(at.astimezone(UTC))]
@@ -250,7 +260,7 @@ class _Flush:
         it is the last one that is written again. A receipt when an operator overrode all that there was to flush."""
         session = self.session
         pending = marker.pending
-        if self.proof.lost and session.last_flush is not None:
+        if self.documents.proof.lost and session.last_flush is not None:
             marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
         idle = self._idle
         taken_up = self._take_up(marker)
@@ -281,7 +291,7 @@ class _Flush:
             raise contract.refusal(names)
         extractions, summary = self._extract()
         payload = contract.complete(
-            self.given, said, extractions, branch=session.branch, previous=self._previous_work(names)
+            self.given, said, extractions, branch=session.branch, previous=self.documents.previous_work(names)
         )
         names = contract.missing(payload)
         if names:
@@ -324,12 +334,12 @@ class _Flush:
     def _nothing_left(self, marker: Marker) -> Receipt:
         """Nothing was said, and what was stated is overridden, or lost with the note of an earlier holdfast."""
         session, services = self.session, self.services
-        if self.proof.lost:
-            names = ", ".join(dict.fromkeys(w.name for w in self.proof.lost))
+        if self.documents.proof.lost:
+            names = ", ".join(dict.fromkeys(w.name for w in self.documents.proof.lost))
             raise FlushRefused(
                 f"What the last flush saved is no longer stored in {names}, and nothing is left to write it from.",
                 next_step="Restore the document from a copy, or state a payload.",
-                target=self.proof.lost[0].surface,
+                target=self.documents.proof.lost[0].surface,
             )
         if marker.stated:
             session.use_override()
@@ -382,115 +392,6 @@ class _Flush:
         payload, summary = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         return payload, summary
-
-    def _note(self, payload: Payload, summary: str, flush_id: str, name: str, at: datetime) -> str:
-        """Append the block; returns its id. The id gets a suffix when a block of that id is there with other text (a
-        user edited it): what is to be saved is then written next to it, never skipped."""
-        services = self.services
-        note = services.store.read(name)
-        self._warn_of_clock(note, at)
-        for attempt in range(100):
-            block_id = flush_id if attempt == 0 else f"{flush_id}-{attempt + 1}"
-            block = services.gate.admit(
-                notes.render(
-                    payload,
-                    block_id=block_id,
-                    session=self.session.id,
-                    reason=self.reason,
-                    at=at,
-                    summary=summary,
-                    before=self.before,
-                    overrides=self.overrides,
-                ),
-                surface=Surface.DAILY,
-                name=name,
-            )
-            if note is None or block_marker(block_id) not in note.text or block.strip("\n") in note.text:
-                header = notes.header(at.date())
-                self.written.append(services.store.append(Surface.DAILY, name, block, header, block_id))
-                return block_id
-        raise Corrupt(f"{name} holds a hundred edited copies of {flush_id}.", next_step="Clean up the note.")
-
-    def _trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
-        from holdfast.report import trail_block, trail_header
-
-        there = self.proof.of(Surface.TRAIL)
-        if there is not None:
-            self.written.append(there)
-            return
-        name = self.services.layout.name(Surface.TRAIL, at.date())
-        block = trail_block(payload, flush_id=flush_id, note=note_name, session=self.session.id, at=at)
-        block = self.services.gate.admit(block, surface=Surface.TRAIL, name=name)
-        self.written.append(self.services.store.append(Surface.TRAIL, name, block, trail_header(at.date()), flush_id))
-
-    def _handoff(self, payload: Payload, flush_id: str, note_name: str) -> None:
-        name = self.services.layout.name(Surface.HANDOFF)
-        work = handoff.of(payload, session=self.session.id, flush=flush_id, note=note_name, agent=self.agent)
-        if not work.is_open and self.services.store.read(name) is None:
-            return
-        after: tuple[handoff.Work, ...] = ()
-
-        def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
-            nonlocal after
-            after = handoff.put(entries, work)
-            return after
-
-        self.written.append(self._change_handoff(update))
-        if crowded := handoff.crowded(after):
-            self.warnings.append(crowded)
-
-    def _change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> Written:
-        name = self.services.layout.name(Surface.HANDOFF)
-
-        def change(text: str | None) -> str:
-            new = handoff.render(update(handoff.parse(text, name) if text else ()))
-            return self.services.gate.admit(new, surface=Surface.HANDOFF, name=name, previous=text)
-
-        return self.services.store.change(Surface.HANDOFF, name, change)
-
-    def _previous_work(self, missing: Sequence[str]) -> handoff.Work | None:
-        """This session's open handoff, when something has to be derived."""
-        if not missing:
-            return None
-        name = self.services.layout.name(Surface.HANDOFF)
-        if self.services.store.is_withheld(name):  # what a clone says must not become our own note
-            return None
-        stored = self.services.store.read(name)
-        entries = handoff.parse(stored.text, name) if stored else ()
-        return next((w for w in entries if w.session == self.session.id and w.is_open), None)
-
-    def _curated(self, payload: Payload) -> None:
-        decision = payload.curated
-        if decision is None or decision.is_none:
-            return
-        services, last = self.services, self.session.last_receipt
-        for surface, decided in ((Surface.MEMORY, decision.memory), (Surface.USER, decision.user)):
-            if not decided:
-                continue
-            there = self.proof.of(surface)
-            if there is not None:
-                self.written.append(there)
-                continue
-            name = services.layout.name(surface)
-            entries: Sequence[CuratedEntry] = decided
-            if self.proof.lost and last is not None:  # only what is missing, since other lines may have left rightly
-                stored = services.store.read(name)
-                entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
-            absent: list[str] = []
-
-            def change(
-                text: str | None,
-                surface: Surface = surface,
-                entries: Sequence[CuratedEntry] = entries,
-                name: str = name,
-                absent: list[str] = absent,
-            ) -> str:
-                absent[:] = curated.not_found(text, entries)
-                new = curated.apply(text, entries, surface)
-                return services.gate.admit(new, surface=surface, name=name, previous=text)
-
-            self.written.append(services.store.change(surface, name, change))
-            self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
 
     def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:
         evidence = self.services.dispatch.on_flush(payload, receipt)
@@ -579,7 +480,7 @@ class _Flush:
         """Answer an earlier flush that still stands; an agent that takes over is put into its handoff."""
         if self.agent and any(w.surface == Surface.HANDOFF for w in receipt.written):
             mine = self.session.id
-            self._change_handoff(
+            self.documents.change_handoff(
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
         self.session.unwritten.clear()
@@ -588,15 +489,6 @@ class _Flush:
         over = () if pending else self._notes(receipt.evidence)  # what waited then has been published since
         warnings = [w for w in receipt.warnings if w not in over]
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings)
-
-    # checks
-
-    def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
-        last = notes.last_stamp(note.text) if note else None
-        if last is not None and at < last - timedelta(seconds=1):
-            self.warnings.append(
-                f"The clock went back: the note's last block is of {last:%H:%M:%S} UTC. The order of writing is kept."
-            )
 
 
 def _nothing(session_id: str) -> NothingToFlush:

@@ -150,6 +150,7 @@ class BySession(Edit):
         self._stamp = f" session={notes.comment(session_id)} "  # of its blocks; most notes have none
         self._flushes: set[str] = set()
         self._sources: set[str] = {session_id}
+        self._days: set[str] = set()  # of its notes
 
     def begin(self, services: Services) -> None:
         one = Journal(services.state, self._id)
@@ -159,6 +160,7 @@ class BySession(Edit):
                     self._sources.add(entry.record["id"])
                 receipt = entry.record.get("receipt") or {}
                 self._flushes.add(receipt.get("flush_id", ""))
+                self._noted(services, *(w["name"] for w in receipt.get("written", ())))
         except Corrupt:
             pass  # what its notes tell is enough
         for name in services.store.names():
@@ -169,8 +171,13 @@ class BySession(Edit):
                     continue  # told when its turn comes
                 text = document.text if document else ""
                 if self._stamp in text:
+                    self._noted(services, name)
                     self._flushes |= {b.id for b in notes.blocks(text) if self._said(b)}
         self._flushes.discard("")
+
+    def _noted(self, services: Services, *names: str) -> None:
+        days = (services.layout.day_of(Surface.DAILY, name) for name in names)
+        self._days |= {day.isoformat() for day in days if day}
 
     def traces(self) -> tuple[Needle, ...]:
         return tuple(Needle(i) for i in sorted(self._flushes))
@@ -181,10 +188,12 @@ class BySession(Edit):
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:
         if surface is Surface.HANDOFF:
             return edit_handoff(text, lambda work: None if work.session == self._id else work) or text
+        if surface is Surface.REPORT:  # made of the notes of its day; it can be made again
+            return None if any(day in name for day in self._days) else text
         if surface in (Surface.DAILY, Surface.TRAIL):
-            if self._stamp not in text and self._flushes.isdisjoint(notes.block_ids(text)):
+            if self._stamp not in text and not any(map(self._is_of_flush, notes.block_ids(text))):
                 return text
-            return without_blocks(text, lambda block: block.id in self._flushes or self._said(block))
+            return without_blocks(text, lambda block: self._is_of_flush(block.id) or self._said(block))
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
@@ -197,6 +206,10 @@ class BySession(Edit):
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         return None if table.get("session") == self._id else table
+
+    def _is_of_flush(self, block_id: str) -> bool:
+        """Whether a block is of one of the flushes; a suffix counts copies."""
+        return block_id in self._flushes or block_id.partition("-")[0] in self._flushes
 
     def _said(self, block: Block) -> bool:
         return block.session == notes.comment(self._id)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.claims import MAX_CHARS, Reader, Token, is_content, plain, words_of
-from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks
+from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
 from holdfast.wording import (
     GENERIC,
     GIVEN_NAMES,
@@ -126,10 +126,8 @@ class _Line:
         )
 
     def _supports(self) -> tuple[Support, ...]:
-        places: dict[tuple[str, int], float] = {}
-        for match in self.matches:
-            if match.score >= _MIN_SCORE:
-                places.setdefault((match.unit.document, match.unit.line), match.score)
+        claims = [_feature(t) for t in self.tokens if t.is_claim]
+        places = supporting([match for match in self.matches if match.score >= _MIN_SCORE], claims)
         return tuple(Support(name, line, score) for (name, line), score in list(places.items())[:_SUPPORTS])
 
     def _coverage(self) -> float:

@@ -11,9 +11,10 @@ import os
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 
 _FOLDER = "heartbeats"
+_MOST = 65536  # bytes of one that are read
 
 
 class Beat(NamedTuple):
@@ -33,13 +34,7 @@ def beat(state: str, client: str, event: str, session: str) -> None:
     folder = private.make(state, _FOLDER)
     told = {"client": client, "event": event, "session": session, "at": datetime.now(UTC).isoformat()}
     path = os.path.join(folder, f"{client}.json")
-    draft = f"{path}.{os.getpid()}"
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(told, file)
-        os.replace(draft, path)
-    except OSError as error:
-        raise durable.unavailable(error, path, "write") from error
+    durable.replace(path, json.dumps(told).encode(), flush=False)
 
 
 def beats(state: str) -> list[Beat]:
@@ -47,13 +42,12 @@ def beats(state: str) -> list[Beat]:
     folder = os.path.join(state, _FOLDER)
     found = []
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(".json")]
+        names = [name for name in safeopen.names(folder) if name.endswith(".json")]
     except OSError:
         return []
     for name in names:
         try:
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                told = json.load(file)
+            told = json.loads(safeopen.read(os.path.join(folder, name), _MOST))
             at = datetime.fromisoformat(told["at"])
             found.append(Beat(str(told["client"]), str(told["event"]), str(told["session"]), at.astimezone(UTC)))
         except (OSError, ValueError, KeyError, TypeError):

@@ -15,19 +15,18 @@ the running summary is read from these, so that no checkpoint repeats it).
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Conflict, Corrupt
+from holdfast.records import decode, encode
 from holdfast.torn import may_be_torn
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
-_CRC_BYTES = len(',"crc":"00000000"}')
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
 _MESSAGE = b'{"kind":"message",'
@@ -55,27 +54,6 @@ def file_stem(session_id: str) -> str:
     # No plain id has a tilde, so none can be the name of another id's file.
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
     return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
-
-
-def encode(record: dict[str, Any]) -> bytes:
-    """One line: the JSON of ``record`` with a CRC-32 of what stands before it as the last key."""
-    body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1].encode("utf-8")
-    return body + b',"crc":"%08x"}\n' % zlib.crc32(body)
-
-
-def decode(line: bytes) -> dict[str, Any] | None:
-    """The record of a line without its newline, or None when it is not whole."""
-    body, checksum = line[:-_CRC_BYTES], line[-_CRC_BYTES:]
-    if checksum != b',"crc":"%08x"}' % zlib.crc32(body):
-        return None
-    try:
-        record = json.loads(line.decode("utf-8"))  # given bytes it looks for other encodings first
-    except ValueError:
-        return None
-    if not isinstance(record, dict):
-        return None
-    del record["crc"]
-    return record
 
 
 class Hint(NamedTuple):
@@ -122,7 +100,7 @@ class Journal:
         Raises: Unavailable.
         """
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 return file.readline()
         except (FileNotFoundError, IsADirectoryError):
             return b""
@@ -148,6 +126,8 @@ class Journal:
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
             first = b"" if size else _first_line(self.session_id)
+            if not size:  # a process killed in its first addition may have made `sessions` and nothing durable
+                durable.fsync_dir(self._state)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -168,7 +148,7 @@ class Journal:
         if os.path.isdir(self.path):
             raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal is a file.")
         try:
-            file = open(self.path, "rb")  # noqa: SIM115 - closed below; opening and reading fail differently
+            file = safeopen.reader(self.path)
         except FileNotFoundError:
             self._check_length(0)
             return
@@ -200,7 +180,7 @@ class Journal:
         found: Entry | None = None
         start = self._hinted()
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 file.seek(start)
                 for line in file:
                     record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
@@ -219,7 +199,7 @@ class Journal:
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 file.seek(last.end if last else 0)
                 return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
         except (FileNotFoundError, IsADirectoryError):
@@ -234,7 +214,7 @@ class Journal:
         """
         start = 0
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 for line in file:
                     if start >= until:
                         return
@@ -252,7 +232,7 @@ class Journal:
         were left out or are missing. Nothing is deleted, and checkpoints point to the same messages as before."""
         with durable.lock(self._lock_path):
             data = self._bytes()
-            whole, lost = _whole_lines(data, self.session_id)
+            whole, lost = whole_lines(data, self.session_id)
             lost = max(lost, self.hint().acknowledged - len(data))
             if lost <= 0:
                 return 0
@@ -314,13 +294,13 @@ class Journal:
     def beside(self) -> list[str]:
         """Paths of the hint and of damaged journals that a repair put aside."""
         damaged = os.path.basename(self.path) + ".damaged-"
-        names = [n for n in os.listdir(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
+        names = [n for n in safeopen.names(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
         return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
 
     def hint(self) -> Hint:
         """What the hint says; nothing when it is missing or cannot be read."""
         try:
-            with open(self._hint_path, "rb") as file:
+            with safeopen.reader(self._hint_path) as file:
                 checkpoint, acknowledged = map(int, file.read(40).split())
         except (OSError, ValueError, OverflowError):
             return Hint()
@@ -329,7 +309,7 @@ class Journal:
     def _bytes(self) -> bytes:
         """The whole file, empty when there is none. Raises: Unavailable."""
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 return file.read()
         except FileNotFoundError:
             return b""
@@ -343,7 +323,7 @@ class Journal:
         with durable.lock(self._lock_path):  # else a purge or another writer may just be at work
             acknowledged, size = self.hint().acknowledged, self.size()
             if size:
-                with open(self.path, "rb") as file:
+                with safeopen.reader(self.path) as file:
                     size = _whole_length(file, size)
             if acknowledged > size:
                 raise self._cut_short(size, acknowledged)
@@ -365,7 +345,7 @@ class Journal:
         cut = 0
         if size:
             try:
-                with open(self.path, "rb") as file:
+                with safeopen.reader(self.path) as file:
                     cut = _whole_length(file, size)
                     file.seek(cut)
                     tail = file.read(size - cut)
@@ -381,7 +361,7 @@ class Journal:
 
     def _leave_hint(self, acknowledged: int) -> None:
         try:
-            fd = os.open(self._hint_path, os.O_WRONLY | os.O_CREAT, 0o600)
+            fd = safeopen.open_fd(self._hint_path, os.O_WRONLY | os.O_CREAT)
             try:
                 os.write(fd, _HINT % (self._checkpoint, acknowledged))
             finally:
@@ -393,7 +373,7 @@ class Journal:
         """Offset of a checkpoint, perhaps not the last one, or 0."""
         offset = self.hint().checkpoint
         try:
-            with open(self.path, "rb") as file:
+            with safeopen.reader(self.path) as file:
                 file.seek(offset)
                 record = decode(file.readline().rstrip(b"\n"))
         except (OSError, ValueError, OverflowError):
@@ -406,7 +386,7 @@ def _first_line(session_id: str) -> bytes:
     return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
 
-def _whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
+def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
     """The lines of a journal that are whole, and how many bytes were left out."""
     lost = 0
 
@@ -466,6 +446,23 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
+def last_record(path: str) -> dict[str, Any] | None:
+    """The last record of a journal whose hint says that it is the last checkpoint and nothing is missing, else None.
+
+    Reads only this record.
+    """
+    try:
+        with safeopen.reader(path.removesuffix(".jsonl") + ".hint") as file:
+            offset, acknowledged = map(int, file.read(40).split())
+        with safeopen.reader(path) as file:
+            if os.fstat(file.fileno()).st_size != acknowledged:
+                return None
+            file.seek(offset)
+            return decode(file.read().removesuffix(b"\n"))
+    except (OSError, ValueError):
+        return None
+
+
 def session_files(state: str, *, missing: bool = False) -> list[str]:
     """Paths of all journals, sorted; with ``missing`` also of those that are gone while their hint is there.
 
@@ -473,7 +470,7 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
     """
     folder = os.path.join(state, "sessions")
     try:
-        names = {name for name in os.listdir(folder) if name.endswith((".jsonl", ".hint") if missing else ".jsonl")}
+        names = {name for name in safeopen.names(folder) if name.endswith((".jsonl", ".hint") if missing else ".jsonl")}
         return sorted(os.path.join(folder, name) for name in {n.replace(".hint", ".jsonl") for n in names})
     except FileNotFoundError:
         return []
@@ -481,10 +478,10 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
         raise durable.unavailable(error, folder, "list") from error
 
 
-def session_id_of(path: str) -> str | None:
-    """The session that a journal file belongs to, or None when its first line is not whole."""
+def session_id_of(path: str, *, private: bool = True) -> str | None:
+    """The session of a journal file, None when its first line is not whole. Raises: Unavailable."""
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path, private=private) as file:
             record = decode(file.readline().rstrip(b"\n"))
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error

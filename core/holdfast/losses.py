@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import durable, notes, private
+from holdfast import durable, notes, private, safeopen
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.journal import Journal, session_files, session_id_of
 from holdfast.layout import Surface
@@ -37,8 +37,8 @@ _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a
 
 @frozen(kw_only=True)
 class Loss:
-    """Something that was stored and is missing. ``kind`` is journal, block, document or facts; ``name`` its document or
-    file. ``receipt`` and ``written`` are the proof that it was stored, None for a journal and for facts."""
+    """Something that was stored and is missing. ``kind`` is journal, block, document, facts or damaged; ``name`` its
+    document or file. ``receipt`` and ``written`` are the proof that it was stored, None for a journal and for facts."""
 
     kind: str
     name: str
@@ -100,7 +100,7 @@ def note_forgotten(services: Services, name: str) -> None:
 
 def _forgotten(services: Services) -> dict[str, str]:
     try:
-        with open(services.private(FORGOTTEN), encoding="ascii") as file:
+        with safeopen.reader(services.private(FORGOTTEN)) as file:
             table = json.load(file)
         return {str(key): str(at) for key, at in table.items()}
     except (OSError, ValueError, AttributeError):
@@ -141,9 +141,13 @@ def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
 
 
 def _facts(services: Services) -> Iterator[Loss]:
-    count = services.store.backend.lost_facts()
+    name = services.config.storage.facts
+    try:
+        count = services.store.backend.lost_facts()
+    except Corrupt as error:
+        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+        return
     if count:
-        name = services.config.storage.facts
         message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
         step = (
             "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` takes "

@@ -51,6 +51,8 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
     if loss.kind == "facts":
         services.store.backend.accept_facts()
         return Mended(loss=loss, message=f"{loss.message} The facts that are left are taken as they are")
+    if loss.kind == "damaged":
+        return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
     if loss.kind == "journal":
         return _without(services, loss)
     assert loss.written is not None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, Fact
@@ -104,8 +104,8 @@ class _Record:
         self._path = path
         self._known: set[str] = set()
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                self._known.update(line.strip() for line in file)
+            with safeopen.reader(path) as file:
+                self._known.update(line.decode("utf-8", "replace").strip() for line in file)
         except FileNotFoundError:
             pass
         except OSError as error:

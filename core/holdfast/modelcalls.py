@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import field, frozen, validators
 
-from holdfast import private
+from holdfast import durable, private
 from holdfast.errors import ConfigError, HoldfastError
 
 logger = logging.getLogger(__name__)
@@ -198,10 +198,6 @@ def record_usage(state: str, *, plugin: str, model: str, completion: Completion,
     }
     try:
         private.make(state)
-        fd = os.open(os.path.join(state, USAGE_FILE), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(fd, (json.dumps(row) + "\n").encode())
-        finally:
-            os.close(fd)
-    except (OSError, HoldfastError) as error:
+        durable.append(os.path.join(state, USAGE_FILE), (json.dumps(row) + "\n").encode(), flush=False)
+    except HoldfastError as error:
         logger.warning("the use of tokens could not be recorded: %s", error)

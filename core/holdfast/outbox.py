@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from holdfast import durable, journal, private
+from holdfast import durable, private, records, safeopen
 from holdfast.errors import Corrupt, HoldfastError, NotFound, Unavailable
 from holdfast.serde import structure, unstructure
 
@@ -103,7 +103,7 @@ class Outbox:
         with self._locked():
             rows = self._read()
             known = {row.item.id for row in rows}
-            new = [_Row(journal.encode(unstructure(item)), item) for item in items if item.id not in known]
+            new = [_Row(records.encode(unstructure(item)), item) for item in items if item.id not in known]
             if new:
                 self._write([*rows, *new])
 
@@ -166,7 +166,7 @@ class Outbox:
                     )
                 elif isinstance(error, Unavailable) and new.plugin == item.plugin:
                     new = evolve(new, due=max(new.due, due))
-                rows.append(row if new is row.item else _Row(journal.encode(unstructure(new)), new))
+                rows.append(row if new is row.item else _Row(records.encode(unstructure(new)), new))
             self._write(rows)
 
     def sending(self, *, timeout_s: float) -> durable.Lock:
@@ -182,7 +182,7 @@ class Outbox:
 
     def _lines(self) -> list[bytes]:
         try:
-            with open(self._path, "rb") as file:
+            with safeopen.reader(self._path) as file:
                 return file.read().splitlines(keepends=True)
         except FileNotFoundError:
             return []
@@ -265,7 +265,7 @@ class _Work:
 
 
 def _item(line: bytes) -> Item:
-    record = journal.decode(line.rstrip(b"\n"))
+    record = records.decode(line.rstrip(b"\n"))
     try:
         return structure(record, Item, what="An item of the outbox", error=Corrupt)
     except Corrupt:

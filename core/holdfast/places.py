@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, safety, settings, traces
+from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces
 from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
@@ -34,7 +34,18 @@ logger = logging.getLogger(__name__)
 
 #: What a purge keeps for itself, without content; the key of the placeholders, which is no content either.
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
-_OWN: Final = frozenset({".gitignore", TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, "redaction.key", FORGOTTEN})
+_OWN: Final = frozenset(
+    {
+        ".gitignore",
+        statemark.FILE,
+        private.INDEX_SEEN,
+        TOMBSTONES,
+        TOMBSTONE_KEY,
+        UNFINISHED,
+        "redaction.key",
+        FORGOTTEN,
+    }
+)
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
 #: So long a session that is being flushed is waited for, in seconds.
@@ -104,6 +115,10 @@ class Walk:
     def run(self) -> None:
         """Edit every place. One that fails is told in ``left``, and the others are edited all the same."""
         self.edit.begin(self.services)
+        for aside in private.foreign(self.services.state):
+            why = "It is state of another user or machine and is never read."
+            step = "Take it over with `holdfast trust --adopt-state` and do this again, or remove it by hand."
+            self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
         self._guarded("facts", self._facts)
         for path in list(self._loose_files()):
             self._guarded(self._shown(path), self.file, path)
@@ -270,13 +285,13 @@ class Walk:
 
     def _store_files(self) -> Iterator[str]:
         folder = self.store_folder
-        inside = self.services.state + os.sep
+        elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
         if self.services.layout.prefixes() == [""]:
-            yield from (p for p in traces.files(folder) if not p.startswith(inside))
+            yield from (p for p in traces.files(folder) if not p.startswith(elsewhere))
             return
         yield from (p for p in traces.files(folder, deep=False))
         for prefix in self.services.layout.prefixes():
-            yield from (p for p in traces.files(os.path.join(folder, prefix)) if not p.startswith(inside))
+            yield from (p for p in traces.files(os.path.join(folder, prefix)) if not p.startswith(elsewhere))
 
     @property
     def store_folder(self) -> str:
@@ -299,7 +314,7 @@ class Walk:
 
     def _edit_file(self, path: str) -> None:
         try:
-            with open(path, "rb") as file:
+            with safeopen.reader(path, private=False) as file:
                 data = file.read()
         except FileNotFoundError:
             return
@@ -333,7 +348,7 @@ class Walk:
 
     def _edited_line(self, line: bytes) -> tuple[bytes, int]:
         """A line of JSON keeps its form, also the checksum where it has one."""
-        record = journal.decode(line.rstrip(b"\n"))
+        record = records.decode(line.rstrip(b"\n"))
         row = _object(line) if record is None else record
         if row is None:
             kept = self.edit.other("", line) or b""
@@ -343,7 +358,7 @@ class Walk:
             return line, 0
         if new is None:
             return b"", 1
-        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else journal.encode(new)), 1
+        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
 
     def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
         self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
@@ -417,7 +432,7 @@ def _is_database(path: str) -> bool:
     for side in _SQLITE_SIDES:
         path = path.removesuffix(side)
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path, private=False) as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False

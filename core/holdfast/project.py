@@ -74,6 +74,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
     folder = settings.state_folder(settled)
     state = os.path.join(root, *folder.split("/"))
+    private.check(state)
     there = os.path.isdir(state) and private.ignores_itself(state)
     private.make(state)
     (kept if there else made).append(folder + "/")

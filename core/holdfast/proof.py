@@ -7,6 +7,7 @@ correction replaces a line, retention and purges remove. None of that is a loss.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import Written
 from holdfast.serde import payload_from
-from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -89,12 +89,11 @@ def _is_past(services: Services, at: datetime, surface: str) -> bool:
 
 def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
     text = text.replace("\r\n", "\n")
-    marker = text.find(f"\n{block_marker(receipt.flush_id)}\n")
-    if marker < 0:
-        return False
-    block = text[text.rfind("\n", 0, marker) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
-    if hashlib.sha256(block).hexdigest() == written.sha256:
-        return True
+    base = receipt.flush_id.partition("-")[0]  # a suffix counts the copies next to edited ones
+    for found in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
+        block = text[text.rfind("\n", 0, found.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
+        if hashlib.sha256(block).hexdigest() == written.sha256:
+            return True
     if written.surface != Surface.DAILY or not receipt.summary:
         return False
     # A purge or a scrub changes note and receipt alike, but not the digest.
@@ -155,7 +154,7 @@ def _consolidated(services: Services, at: datetime) -> set[str]:
     """Keys of the lines that dreams since ``at`` dropped or merged into others."""
     from holdfast.dreamlog import Status, entries
 
-    runs = (r for r in entries(services.state) if r.status is Status.DONE and r.at > at and not r.dry_run)
+    runs = (r for r in entries(services.state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
     return {duplicate_key(_plain(line.text)) for run in runs for line in (*run.merged, *run.dropped)}
 
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 
 REGISTER: Final = "written"
 #: Stands for the facts in the register. No document can have this name.
@@ -43,7 +43,7 @@ class Provenance:
             found = os.lstat(self._path)
             file = (found.st_ino, found.st_size, found.st_mtime_ns)
             if file != self._file:
-                with open(self._path, "rb") as opened:
+                with safeopen.reader(self._path) as opened:
                     self._names = frozenset(opened.read().decode("utf-8", "replace").split("\n")) - {""}
                 self._file = file
         except (FileNotFoundError, NotADirectoryError):

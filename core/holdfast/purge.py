@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private
+from holdfast import durable, journal, private, safeopen
 from holdfast.edits import Changed, Edit, Left, counted
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.forgetting import Before, BySession, BySubject, Everything
@@ -189,7 +189,7 @@ class _Register:
     def __attrs_post_init__(self) -> None:
         path = self._services.private(TOMBSTONE_KEY)
         try:
-            with open(path, "rb") as file:
+            with safeopen.reader(path) as file:
                 self.key = file.read(32)
         except FileNotFoundError:
             self.key = b""
@@ -221,7 +221,7 @@ class _Register:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            with open(self._services.private(UNFINISHED), "rb") as file:
+            with safeopen.reader(self._services.private(UNFINISHED)) as file:
                 table = json.loads(file.read())
         except (OSError, ValueError):
             return {}

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, journal, private
+from holdfast import durable, private, records, safeopen
 from holdfast.config import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.models import Turn
@@ -85,6 +85,7 @@ class Queue:
         self._rules = rules
         self._path = os.path.join(state, _FILE)
         self._log = os.path.join(state, _LOG)
+        self._damaged: list[bytes] = []  # lines that could not be read, by the last look at the file
         #: What this object gave up, oldest first; :meth:`log` tells what anybody did.
         self.given_up: list[GivenUp] = []
 
@@ -143,7 +144,7 @@ class Queue:
         """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
         once more. None that waits for a plugin in ``but``. Items that have waited too long are given up."""
         now = now.astimezone(UTC)
-        if not os.path.exists(self._path):
+        if not os.path.exists(self._path) or (limit < 1 and not first):
             return []
         taken: list[Waiting] = []
         with self._locked():
@@ -234,7 +235,7 @@ class Queue:
 
     def _logged(self) -> list[bytes]:
         try:
-            with open(self._log, "rb") as file:
+            with safeopen.reader(self._log) as file:
                 return [line for line in file.read().split(b"\n") if line]
         except FileNotFoundError:
             return []
@@ -256,22 +257,26 @@ class Queue:
 
     def _read(self) -> list[Waiting]:
         try:
-            with open(self._path, "rb") as file:
+            with safeopen.reader(self._path) as file:
                 lines = file.read().splitlines()
         except FileNotFoundError:
             return []
         except OSError as error:
             raise durable.unavailable(error, self._path, "read") from error
         items = []
+        self._damaged = []
         for line in lines:
             try:
-                items.append(structure(journal.decode(line), Waiting, what="A waiting turn", error=Corrupt))
+                items.append(structure(records.decode(line), Waiting, what="A waiting turn", error=Corrupt))
             except Corrupt:
-                logger.warning("a line of state/%s cannot be read and is passed over", _FILE)
+                self._damaged.append(line)
+                logger.warning("a line of state/%s cannot be read; it is kept and passed over", _FILE)
         return items
 
     def _write(self, items: Sequence[Waiting]) -> None:
-        if items:
-            durable.replace(self._path, b"".join(journal.encode(unstructure(item)) for item in items))
+        """``items``, and behind them what :meth:`_read` could not read: it is damaged, not gone."""
+        if items or self._damaged:
+            lines = [records.encode(unstructure(item)) for item in items]
+            durable.replace(self._path, b"".join([*lines, *(line + b"\n" for line in self._damaged)]))
         else:
             durable.remove(self._path)

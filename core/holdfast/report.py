@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, notes, safety
+from holdfast import automation, handoff, notes, safety
 from holdfast.layout import Surface
 from holdfast.models import Payload
 from holdfast.outbox import Outbox
@@ -20,6 +20,7 @@ from holdfast.serde import stamp
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
+    from holdfast.models import Written
     from holdfast.services import Services
 
 #: The questions, in the doctrine's order. Source: R110-R114.
@@ -31,12 +32,12 @@ def trail_header(day: date) -> str:
     return f"# Daily Summary: {day.isoformat()}\n"
 
 
-def trail_block(payload: Payload, *, flush_id: str, note: str, session: str, at: datetime) -> str:
+def trail_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
     """The state mutations of one flush, for the operator, with a pointer to the note that tells the story."""
     lines = [
         "",
         f"## State changes ({at:%H:%M})",
-        block_marker(flush_id),
+        block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",
     ]
@@ -73,11 +74,14 @@ class Report:
         return "\n\n".join(parts) + "\n"
 
 
-def report(services: Services, *, days: int = 1) -> Report:
-    """The report on the last ``days`` calendar days, today included. Raises: ValueError; Corrupt; Unavailable."""
+def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
+    """The report on the last ``days`` calendar days up to ``last_day`` (default: today).
+
+    What is open is that of now. Raises: ValueError; Corrupt; Unavailable.
+    """
     if days < 1:
         raise ValueError("days must be 1 or more")
-    today = services.now().date()
+    today = last_day or services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
     needed: dict[str, list[Line]] = {}  # by session: the newest word on it counts
@@ -99,6 +103,26 @@ def report(services: Services, *, days: int = 1) -> Report:
         last_day=today,
         sections={name: tuple(dict.fromkeys(_outgoing(services, lines))) for name, lines in found.items()},
     )
+
+
+def write(services: Services, made: Report) -> Written:
+    """Store a report as the one of its last day; an earlier one of that day is replaced. It is derived, so nothing
+    reads it as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
+    name = services.layout.name(Surface.REPORT, made.last_day)
+    text = services.gate.admit(str(made), surface=Surface.REPORT, name=name)
+    return services.store.change(Surface.REPORT, name, lambda _: text)
+
+
+def write_yesterdays(services: Services) -> Written | None:
+    """Store the report on yesterday, once; None when there is one, or nothing to report.
+
+    Raises: as :func:`report` and :func:`write`.
+    """
+    day = services.now().date() - timedelta(days=1)
+    if services.store.read(services.layout.name(Surface.REPORT, day)) is not None:
+        return None
+    made = report(services, last_day=day)
+    return write(services, made) if any(made.sections.values()) else None
 
 
 def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
@@ -143,12 +167,15 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
         for name in services.store.backend.names(prefix):
             if any(day in name for day in days):
                 document = services.recalled(name)
-                first = next(
-                    (line.strip("# ") for line in (document.text if document else "").splitlines() if line.strip()), ""
-                )
-                found["What happened"].append(
-                    Line(text=f"{surface}: {first}", pointer=services.store.backend.where(name))
-                )
+                told = automation.entries(name, document.text if document else "")
+                where = services.store.backend.where(name)
+                found["What happened"] += [
+                    Line(text=f"{surface}: {text}", pointer=where) for text in automation.summary(told)
+                ]
+                if told and told[-1].level is automation.Level.BAD:
+                    found["What is needed from you"].append(
+                        Line(text=f"Look at the {surface}: {told[-1].text}", pointer=where)
+                    )
 
 
 def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:

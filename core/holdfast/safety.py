@@ -31,7 +31,7 @@ from typing import Any
 
 from attrs import asdict, evolve, field, fields, frozen
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.journal import file_stem
 
@@ -173,7 +173,7 @@ def all_unsafe(state: str) -> list[Marker]:
     """Markers of every session that is UNSAFE, by session id. Raises: Unavailable."""
     folder = os.path.join(state, "unsafe")
     try:
-        names = sorted(n for n in os.listdir(folder) if n.endswith(".json"))
+        names = sorted(n for n in safeopen.names(folder) if n.endswith(".json"))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -186,7 +186,7 @@ def _load(path: str, session_id: str) -> Marker | None:
     from holdfast.serde import structure
 
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None

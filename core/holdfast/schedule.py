@@ -172,8 +172,9 @@ def install(made: Plan) -> None:
         _write_table([*_without(_table(), made), made.mark, made.line])
         return
     for path, text in made.files.items():
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        durable.replace(path, text.encode("utf-8"), mode=0o644)
+        real = os.path.realpath(path)  # links in the user's own folders are the user's choice
+        durable.make_private_dir(os.path.dirname(real))
+        durable.replace(real, text.encode("utf-8"), mode=0o644)
     for words in made.install:
         _run(words)
 
@@ -188,7 +189,7 @@ def remove(made: Plan) -> bool:
     for words in made.remove:
         _run(words)
     for path in made.files:
-        durable.remove(path)
+        durable.remove(os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)))
     if made.kind is Kind.SYSTEMD:
         _run(made.install[0])
     return True

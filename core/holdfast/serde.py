@@ -178,7 +178,7 @@ def problems(error: BaseException, path: str = "") -> list[str]:
         return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
     if isinstance(error, BadValue):
         told = error.message.removesuffix(".")
-        return [f"{path.removesuffix(error.field).removesuffix('.')}: {told}" if path and path != error.field else told]
+        return [f"{path}: {told}" if path and not error.field.startswith(path) else told]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__

@@ -172,21 +172,13 @@ class Session:
 
     # the flush gate
 
-    def flush(
-        self,
-        payload: Given = None,
-        *,
-        reason: str = "manual",
-        on_summary: OnSummary | None = None,
-    ) -> Receipt:
+    def flush(self, payload: Given = None, *, reason: str = "manual", on_summary: OnSummary | None = None) -> Receipt:
         """Make the session durable, verify it by reading back, and return the receipt.
 
-        ``payload`` is a Payload or a mapping of its fields; without it the fields are derived from what was said. A
-        payload that was refused stands in the way until one succeeds. ``on_summary`` is called once, with the text of
-        the daily block and what a model added to it, after everything is on disk. A flush that changes nothing returns
-        the earlier receipt, after checking that what it proves is still stored.
-        Raises: BadValue for a payload with a wrong value, before anything begins; NothingToFlush for an empty session
-        without a payload; FlushRefused; the session is then UNSAFE.
+        Without ``payload`` the fields are derived from what was said, or a refused one is taken up. ``on_summary`` is
+        called once, with the daily block's text and what a model added, after everything is on disk. A flush that
+        changes nothing returns the earlier receipt if what it proves is still stored.
+        Raises: BadValue before anything begins; NothingToFlush for an empty session; FlushRefused: it is UNSAFE then.
         """
         from holdfast.flush import flush
 

@@ -31,7 +31,7 @@ MAX_BYTES = 1 << 20
 
 
 def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
-    """The project folder, as a real path.
+    """The project folder, absolute and without symbolic links: nothing below it may be one from here on.
 
     ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
     directory that holds holdfast.toml, ``.holdfast`` or ``.git``, else the working directory. The search stops at the

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private, sections, update
+from holdfast import durable, private, safeopen, sections, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
@@ -220,7 +220,7 @@ def _lock(services: Services) -> durable.Lock:
 def _load(services: Services) -> _Book:
     path = services.private(_FILE)
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             data = file.read()
     except FileNotFoundError:
         return _Book()

@@ -7,6 +7,8 @@ stated later also holds what earlier ones said beyond it. One that the gate did 
 from __future__ import annotations
 
 import json
+import logging
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from holdfast.errors import FlushRefused, HoldfastError, PluginError
 from holdfast.layout import Surface
 from holdfast.models import Payload
 from holdfast.safety import Stated
-from holdfast.serde import payload_from, unstructure
+from holdfast.serde import payload_from, stamp, unstructure
 from holdfast.storage import sha256
 
 if TYPE_CHECKING:
@@ -26,8 +28,38 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
     from holdfast.services import Services
 
+logger = logging.getLogger(__name__)
+
 #: The label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"
+
+
+def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
+    """Put into the session's marker that ``payload`` was refused before the project could even be opened, or its
+    messages read. What cannot be told without the settings is guessed. Never raises."""
+    from datetime import UTC, datetime
+
+    from holdfast import safety, settings
+    from holdfast.journal import Journal
+
+    try:
+        folder = settings.find_root(root)
+        try:
+            names = [settings.state_folder(settings.raw(folder)[0])]
+        except HoldfastError:  # without its settings: the private folder that there is
+            names = [name for name in settings.STATE_FOLDERS.values() if os.path.isdir(os.path.join(folder, name))]
+        state = os.path.join(folder, *names[:1])
+        old = safety.read(state, session_id) if names else None
+        if not names or (contract.missing(payload) and old is None and not Journal(state, session_id).exists()):
+            return  # a session that never was must not stay behind as UNSAFE
+        at = stamp(datetime.now(UTC))
+        one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
+        marker = old or safety.Marker(session=session_id, at=at, reason="manual")
+        marker = evolve(marker, stated=joined(marker.stated, one))
+        message = f"The flush could not begin: {paths.rewrite(error.message, folder)} Context is kept."
+        safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError as second:
+        logger.warning("a refused payload could not be told of: %s", second.message)
 
 
 def form(payload: Payload) -> dict[str, Any]:

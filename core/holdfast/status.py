@@ -14,6 +14,7 @@ from holdfast.losses import Loss
 from holdfast.models import turns_of
 from holdfast.outbox import Item, Outbox
 from holdfast.safety import Marker, State
+from holdfast.serde import moment
 from holdfast.session import Session
 
 if TYPE_CHECKING:
@@ -104,6 +105,9 @@ def _lost(services: Services) -> list[Loss]:
 def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
     session_id = os.path.basename(path).removesuffix(".jsonl")
     try:
+        ended = ended_session(path)
+        if ended is not None and ended.id not in markers:
+            return ended
         session_id = owner(path)
         session = Session(services, session_id)
         receipt = session.last_receipt
@@ -127,6 +131,32 @@ def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionS
         return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
     marker = markers.get(session_id)
     return _marked(one, marker) if marker else one
+
+
+def ended_session(path: str) -> SessionStatus | None:
+    """The session, when its journal's last record says that it has ended with everything flushed. None: read it all.
+
+    Projects have many such sessions, and nothing else of their journals is read.
+    """
+    record = journal.last_record(path)
+    receipt = record.get("receipt") if record else None
+    if not record or record["kind"] != "checkpoint" or not record["ended"] or not receipt:
+        return None
+    if record["override"] or min(record["kept_from"], record["flushed_to"]) <= record["last_message"]:
+        return None
+    session_id = receipt["session_id"]
+    if journal.file_stem(session_id) + ".jsonl" != os.path.basename(path):
+        return None
+    at = moment(receipt["at"])
+    return SessionStatus(
+        id=session_id,
+        state=State.SAFE,
+        ended=True,
+        last_turn_at=at,
+        last_flush_at=at,
+        last_flush_id=receipt["flush_id"],
+        provider=record["provider"],
+    )
 
 
 def owner(path: str) -> str:

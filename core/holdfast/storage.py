@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
@@ -113,11 +113,20 @@ def _problem(name: str) -> str:
             return "a part of it begins or ends with a space or ends with a dot"
         if part.split(".", 1)[0].casefold() in _RESERVED:
             return f"{part!r} is reserved on Windows"
-    if name.split("/", 1)[0].casefold() == "state":
+    first = name.split("/", 1)[0].casefold()
+    if first == "state" or first.startswith("state.foreign-"):
         return "`state/` is private"
     if name.casefold().endswith(_OF_DATABASES):
         return "such names are kept for databases"
     return ""
+
+
+class Damage(NamedTuple):
+    """Damage that can be repaired, with the bytes as they are."""
+
+    message: str
+    next_step: str
+    data: bytes
 
 
 class StorageBackend(ABC):
@@ -223,6 +232,13 @@ class StorageBackend(ABC):
         """How many facts were stored durably and are missing, although none of these calls removed them: the file was
         cut, replaced or deleted. 0 where the backend cannot know."""
         return 0
+
+    def facts_damage(self) -> Damage | None:
+        """Damage to the stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
+        return None
+
+    def repair_facts(self) -> None:  # noqa: B027 - most backends have nothing to repair
+        """Repair that damage: every whole line of both sides is kept, once. The caller has kept a copy."""
 
     def accept_facts(self) -> None:  # noqa: B027 - most backends do not count
         """Take the facts as they are now: :meth:`lost_facts` is 0 from here on."""

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from holdfast import durable
+from holdfast import durable, safeopen
 
 _CHUNK: Final = 1 << 20  # bytes looked at in one piece
 _OVERLAP: Final = 1 << 16
@@ -134,7 +134,7 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path, private=False) as file:
             tail = b""
             while chunk := file.read(_CHUNK):
                 data = tail + chunk

@@ -19,7 +19,7 @@ KEY_FILE = "key"
 
 
 def folder(env: Mapping[str, str] | None = None) -> str:
-    """The absolute path of the user's folder; it may not exist yet.
+    """The absolute path of the user's folder, without symbolic links; it may not exist yet.
 
     ``$XDG_CONFIG_HOME/holdfast``, by default ``~/.config/holdfast``; ``%APPDATA%\\holdfast`` on Windows. A relative
     ``XDG_CONFIG_HOME`` is ignored, because a project could then hold the folder.
@@ -30,7 +30,7 @@ def folder(env: Mapping[str, str] | None = None) -> str:
     if not os.path.isabs(base):
         home = env.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
         base = os.path.join(home if os.path.isabs(home) else os.path.expanduser("~"), ".config")
-    return os.path.join(base, "holdfast")
+    return os.path.realpath(os.path.join(base, "holdfast"))
 
 
 def path(name: str, env: Mapping[str, str] | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import update
+from holdfast import conflicts, handoff, update
 from holdfast.derived import Derived
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.layout import Surface
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: What a document of no known surface is shown to validators as.
 OTHER = "other"
+FIX = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
@@ -83,9 +84,15 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             )
             continue
         checked.append(name)
+        findings += [
+            Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name, line=found.first)
+            for found in conflicts.find(document.text)
+        ]
         surface = services.layout.surface_of(name) or OTHER
         found = services.gate.findings(Subject(surface, name, document.text, stored=True))
         found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
+        if surface is Surface.HANDOFF:
+            found += _crowded(name, document.text)
         findings += sorted(found, key=lambda f: f.line or 0)
     return Validation(checked=tuple(checked), findings=tuple(findings))
 
@@ -121,6 +128,18 @@ def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]
     names = {services.layout.name(surface): surface for surface in FILES}
     there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
     return names if there else {}
+
+
+def _crowded(name: str, text: str) -> list[Finding]:
+    """A warning when the handoff has open work of so many sessions that old entries are shortened."""
+    try:
+        told = handoff.crowded(handoff.parse(text, name))
+    except Corrupt:
+        return []  # no matter of how many there are
+    if not told:
+        return []
+    fix = "End the sessions that are over: `holdfast end --session ID`."
+    return [Finding(rule="handoff/crowded", message=told, severity=Severity.WARNING, fix=fix, name=name)]
 
 
 def _placed(finding: Finding, name: str, text: str) -> Finding:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, provenance, recall, sightings, update
+from holdfast import durable, private, provenance, recall, safeopen, sightings, update
 from holdfast.errors import Corrupt, Refused
 from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
@@ -177,7 +177,7 @@ def current(services: Services) -> str:
 
 def _read(path: str, name: str) -> Record | None:
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             data = json.loads(file.read())
     except (FileNotFoundError, NotADirectoryError):
         return None

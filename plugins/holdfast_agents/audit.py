@@ -15,7 +15,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.journal import file_stem
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _ENOUGH = 0.6
 _WORD = re.compile(r"[\w#][\w./#:@-]*\w|\w", re.UNICODE)
 _EXACT = re.compile(r"\d|[/_#@]|\w\.\w|[a-z][A-Z]")
 _SHORT = 3
+_MOST = 65536  # bytes of the file of names that are read
 
 
 def lost(work: Work, summary: str) -> tuple[str, ...]:
@@ -63,8 +64,7 @@ def keep(state: str, session: str, names: Iterable[str]) -> None:
 def kept(state: str, session: str) -> tuple[str, ...]:
     """What :func:`keep` remembered; empty when that is nothing."""
     try:
-        with open(path_of(state, session), encoding="utf-8") as file:
-            names = json.load(file)
+        names = json.loads(safeopen.read(path_of(state, session), _MOST))
     except (OSError, ValueError):
         return ()
     return tuple(n for n in names if n in LABELS) if isinstance(names, list) else ()

@@ -57,7 +57,7 @@ def needed(where: Where) -> Needed:
         place(Whole(body=guard(without)), "the time limit before a compaction", *_GUARD),
         place(Whole(body=command()), "/memory-update", "commands", "memory-update.md"),
         place(Whole(body=texts.skill()), "the skill", "skills", "holdfast", "SKILL.md"),
-        place(Whole(body=rule(where)), "the protocol", "rules", "holdfast.md"),
+        place(Whole(body=texts.instructions()), "the protocol", "rules", "holdfast.md"),
     ]
     by_hand = []
     if where.in_project:
@@ -104,11 +104,6 @@ def guard(without: str) -> str:
 def command() -> str:
     """The text of ``/memory-update``."""
     return texts.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
-
-
-def rule(where: Where) -> str:
-    """The protocol, and the handoff itself as a net for when hooks are off."""
-    return texts.instructions(*((f"../../{where.handoff}",) if where.in_project and where.handoff else ()))
 
 
 def plugin(words: tuple[str, ...]) -> dict[str, str]:

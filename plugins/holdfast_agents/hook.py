@@ -217,10 +217,12 @@ class _Call:
             return self._config(event, root)
         from holdfast_agents import turns
 
-        self.state = turns.journal(event, root)
+        self.state, broken = turns.journal(event, root)
         if event.kind == events.TOOL:
             return SILENCE
         self._beat(event)
+        if broken is not None:
+            return self._told(broken)
         notice = self._held_back(event)
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
@@ -242,6 +244,7 @@ class _Call:
             event = subagents.owner(event)
         with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
+            memory.services.hurried = True  # a client waits for the answer: models are asked by others, later
             if event.kind == events.START:
                 from holdfast_agents import restore
 
@@ -267,10 +270,11 @@ class _Call:
         return SILENCE
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import inforce, settings
+        from holdfast import inforce, private, settings
         from holdfast_agents import guard, memo
 
-        self.state = os.path.join(root, settings.state_folder(inforce.hot(root)))
+        self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
+        private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
     def _held_back(self, event: Event) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from holdfast import private
+from holdfast import durable, private
 from holdfast.errors import HoldfastError
+from holdfast.safeopen import Folder
 
 _MAX_BYTES = 256 * 1024
 _MAX_LINE = 500
@@ -17,9 +18,12 @@ def log(state: str, client: str, kind: str, problem: str) -> None:
     line = " ".join(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {client} {kind}: {problem}".split())[:_MAX_LINE]
     try:
         path = os.path.join(private.make(state), "hook.log")
-        if os.path.exists(path) and os.path.getsize(path) > _MAX_BYTES:
-            os.replace(path, f"{path}.1")
-        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+        with Folder(os.path.dirname(path)) as folder:
+            try:
+                if folder.stat("hook.log").st_size > _MAX_BYTES:
+                    folder.replace("hook.log", "hook.log.1")
+            except FileNotFoundError:
+                pass
+        durable.append(path, f"{line}\n".encode(), flush=False)
     except (OSError, HoldfastError):
         return

@@ -186,12 +186,9 @@ def _plugin_dir(args: Namespace) -> int:
             out.exact(f"\n{text.rstrip()}\n\n")
         return 0
     for name, text in files.items():
-        path = os.path.join(folder, *name.split("/"))
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            raise durable.unavailable(error, path, "make the folder of") from error
-        durable.replace(path, text.encode("utf-8"), mode=0o644)
+        path = os.path.join(os.path.realpath(folder), *name.split("/"))
+        durable.make_private_dir(os.path.dirname(path))
+        durable.replace(path, text.encode("utf-8"))
     shown = shlex.quote(folder)
     steps = [
         f"Try it for one session: `claude --plugin-dir {shown}`.",

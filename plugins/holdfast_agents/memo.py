@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, field, fields, frozen
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.journal import file_stem
+from holdfast.safeopen import Folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _FOLDER = "agents"
 _KEPT = 200
+_MOST = 1 << 20  # bytes of one that are read
 
 
 def _strings(values: Iterable[object]) -> tuple[str, ...]:
@@ -64,9 +66,11 @@ def newest(state: str) -> Iterator[Memo]:
     """The memos of the newest sessions, the one written last first. Older ones are removed, as far as that goes."""
     folder = os.path.join(state, _FOLDER)
     try:
-        entries = sorted((-e.stat().st_mtime, e.path) for e in os.scandir(folder) if e.name.endswith(".json"))
-        for _, path in entries[_KEPT:]:
-            os.unlink(path)
+        with Folder(folder) as opened:
+            names = [name for name in opened.names() if name.endswith(".json")]
+            entries = sorted((-opened.stat(name).st_mtime, os.path.join(folder, name)) for name in names)
+            for _, path in entries[_KEPT:]:
+                opened.unlink(os.path.basename(path))
     except OSError:
         return
     for _, path in entries[:_KEPT]:
@@ -77,8 +81,7 @@ def newest(state: str) -> Iterator[Memo]:
 
 def _read(path: str) -> Memo | None:
     try:
-        with open(path, encoding="utf-8") as file:
-            told = json.load(file)
+        told = json.loads(safeopen.read(path, _MOST))
         memo = Memo(**{a.name: told[a.name] for a in fields(Memo) if a.name in told})
     except (OSError, ValueError, TypeError):
         return None

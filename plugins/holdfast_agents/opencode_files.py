@@ -20,7 +20,7 @@ SWITCH = ("agent", "compaction", "disable")
 SCHEMA = "https://opencode.ai/config.json"
 _PROGRAM = 'const PROGRAM = ["holdfast"]'
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
-_SERVER = ("mcp", "holdfast")
+_SERVER, _READ = ("mcp", "holdfast"), ("instructions",)
 _WISHED = (
     "Your settings switched compaction off before holdfast was installed (`agent.compaction.disable`), so it stays "
     "off. To have it on and guarded, remove that entry and install again."
@@ -37,16 +37,15 @@ def needed(where: Where) -> Needed:
         return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
 
     protocol = os.path.join(inside, "holdfast-protocol.md")
-    read = [".opencode/holdfast-protocol.md"] if where.in_project else [protocol]
-    if where.in_project and where.handoff:
-        read.append(where.handoff)
+    read = ".opencode/holdfast-protocol.md" if where.in_project else protocol
     server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
     script = os.path.join(inside, "plugins", "holdfast.js")
     wished = off_by_wish(settings_file(base), script)
     settings = Values(
         members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
         own={_SERVER: is_server},
-        listed={("instructions",): tuple(read)},
+        listed={_READ: (read,)},
+        retired={_READ: (where.handoff,) if where.in_project and where.handoff else ()},
         schema=SCHEMA,
     )
     return Needed(

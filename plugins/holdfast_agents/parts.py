@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from attrs import frozen
@@ -130,6 +130,8 @@ class Values(_Merged):
 
     members: Mapping[tuple[str, ...], object]
     listed: Mapping[tuple[str, ...], tuple[str, ...]] = {}
+    #: Elements that older installations put into lists: taken out again.
+    retired: Mapping[tuple[str, ...], tuple[str, ...]] = {}
     #: Of members that others may have under the same name: whether a value that is there is one of ours.
     own: Mapping[tuple[str, ...], Callable[[object], bool]] = {}
     #: Goes into a new file only.
@@ -142,6 +144,8 @@ class Values(_Merged):
         for path, value in self.members.items():
             if at(settings, path) != value and self._may_change(settings, path):
                 text = jsontext.put(text, path, value, name)
+        for path, old in self.retired.items():
+            text = _without(text, path, old, name)
         for path, wanted in self.listed.items():
             there = at(settings, path)
             for value in wanted:
@@ -156,10 +160,7 @@ class Values(_Merged):
             text = jsontext.remove(text, path, name)
             text = _pruned(text, path[:-1], name)
         for path, wanted in self.listed.items():
-            for value in wanted:
-                there = at(jsontext.read(text, name), path)
-                if isinstance(there, list) and value in there:
-                    text = jsontext.remove(text, (*path, there.index(value)), name)
+            text = _without(text, path, (*wanted, *self.retired.get(path, ())), name)
             text = _pruned(text, path, name)
         return _or_nothing(text, name)
 
@@ -180,6 +181,15 @@ class Values(_Merged):
         for path, value in (*self.members.items(), *((p, list(v)) for p, v in self.listed.items())):
             text = jsontext.put(text, path, value, "")
         return text
+
+
+def _without(text: str, path: tuple[str, ...], values: Iterable[str], name: str) -> str:
+    """Without ``values`` in the list at ``path``."""
+    for value in values:
+        there = at(jsontext.read(text, name), path)
+        if isinstance(there, list) and value in there:
+            text = jsontext.remove(text, (*path, there.index(value)), name)
+    return text
 
 
 def at(settings: object, path: tuple[str, ...]) -> object:
@@ -203,12 +213,13 @@ def _or_nothing(text: str, name: str) -> str:
 
 @frozen(kw_only=True)
 class Section(_Merged):
-    """``body`` between the lines ``begin`` and ``end``, at the end of a text file; ``check`` judges the outcome."""
+    """``body`` between the lines ``begin`` and ``end``, at the end of a text file; ``check`` compares the text
+    before and after."""
 
     begin: str
     end: str
     body: str
-    check: Callable[[str, str], None] | None = None
+    check: Callable[[str, str, str], None] | None = None
 
     def put(self, text: str, name: str) -> str:
         line = "\r\n" if "\r\n" in text else "\n"
@@ -219,7 +230,7 @@ class Section(_Merged):
         else:
             new = text + ("" if not text else line if text.endswith("\n") else 2 * line) + block
         if self.check is not None:
-            self.check(new, name)
+            self.check(text, new, name)
         return new
 
     def take(self, text: str, name: str) -> str:
@@ -286,17 +297,22 @@ def is_server(value: object) -> bool:
     return plain and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 
-def no_other_table(*path: str) -> Callable[[str, str], None]:
-    """A check for :class:`Section`: the text is TOML, and the table is defined in it once, by us."""
+def no_other_table(*path: str) -> Callable[[str, str, str], None]:
+    """A check for :class:`Section`: both texts are TOML, and the table is defined in the new one once, by us."""
 
-    def check(text: str, name: str) -> None:
+    def check(old: str, new: str, name: str) -> None:
+        shown = f"[{'.'.join(path)}]"
         try:
-            tomllib.loads(text)
+            tomllib.loads(old)  # by itself first: a line number of the new text would mislead
         except tomllib.TOMLDecodeError as error:
-            shown = f"[{'.'.join(path)}]"
+            problem = f"{name} is not valid TOML: {error}; it was left as it is."
+            raise ConfigError(problem, next_step="Correct the file, then try again.") from error
+        try:
+            tomllib.loads(new)
+        except tomllib.TOMLDecodeError as error:
             raise ConfigError(
-                f"{name} cannot take the table {shown}: {error}; it was left as it is.",
-                next_step=f"Correct the file, or remove a {shown} that stands there already.",
+                f"{name} cannot take the table {shown}, because it has one already; it was left as it is.",
+                next_step=f"Rename or remove the {'.'.join(path)} that is there, then try again.",
             ) from error
 
     return check

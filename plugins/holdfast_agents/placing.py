@@ -184,7 +184,8 @@ def _raw(path: str, shown: str) -> str | None:
 
 def _write(step: _Step) -> Done:
     done, path = step.done, os.path.realpath(step.done.place.path)
-    backup = done.place.path + BACKUP
+    folder, name = os.path.split(done.place.path)
+    backup = os.path.join(os.path.realpath(folder), name + BACKUP)
     if done.fate in (Fate.SAME, Fate.KEPT, Fate.ABSENT):
         return done
     if step.keep is not None:
@@ -193,7 +194,7 @@ def _write(step: _Step) -> Done:
         durable.remove(path)
         _remove_empty(os.path.dirname(done.place.path), done.place.base)
         return done
-    _make_folder(os.path.dirname(path))
+    durable.make_private_dir(os.path.dirname(path))
     durable.replace(path, step.new.encode("utf-8"), mode=_mode(path))
     if step.drop_backup:
         durable.remove(backup)
@@ -231,14 +232,7 @@ def _mode(path: str) -> int:
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
-        return 0o644
-
-
-def _make_folder(folder: str) -> None:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise durable.unavailable(error, folder, "make the folder") from error
+        return 0o600
 
 
 def _remove_empty(folder: str, base: str) -> None:

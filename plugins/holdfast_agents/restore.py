@@ -12,7 +12,7 @@ from holdfast import heartbeat, recall, safety
 from holdfast.errors import HoldfastError
 from holdfast.plain import in_one_line
 from holdfast.session import Session
-from holdfast_agents import audit, guard, memo
+from holdfast_agents import audit, guard, memo, recorded
 from holdfast_agents.events import COMPACTING, Event, Reply
 from holdfast_agents.follow import follow
 from holdfast_agents.gated import work_of
@@ -42,6 +42,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
     if event.source != "compact":
         reconcile(memory, event)
         memory.outbox.send_due()
+        memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     unsafe = services.gate.outgoing(_unsafe(memory), surface="daily")
     head = [unsafe.partition("\n")[0], _session_line(event), _lost(services, event.session)]
     text = "\n\n".join(filter(None, head))
@@ -87,11 +88,12 @@ def reconcile(memory: Holdfast, event: Event) -> None:
     told next.
     """
     until = time.monotonic() + _RECONCILE_S
-    for left in _left_behind(memory.services, event):
+    services = memory.services
+    for left in _left_behind(services, event):
         if time.monotonic() > until:
             break
         try:
-            session = Session(memory.services, left.session)
+            session = Session(services, left.session)
             told = Event(
                 client=left.client,
                 kind=COMPACTING,
@@ -99,14 +101,12 @@ def reconcile(memory: Holdfast, event: Event) -> None:
                 transcripts=(left.transcript,),
                 agent=left.agent,
             )
-            if _is_longer(left):
-                follow(memory.services, session, told, patience_s=0)
+            if recorded.is_of(left.client, left.transcript, services.root) and _is_longer(left):
+                follow(services, session, told, patience_s=0)
             if session.unflushed:
                 session.pass_gate(None, "end")
         except HoldfastError as error:
-            log(
-                memory.services.state, event.client, event.kind, f"session {left.session} is not saved: {error.message}"
-            )
+            log(services.state, event.client, event.kind, f"session {left.session} is not saved: {error.message}")
 
 
 def _remember(services: Services, event: Event) -> None:

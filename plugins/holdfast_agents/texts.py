@@ -20,9 +20,9 @@ def protocol() -> str:
     return data("protocol.md")
 
 
-def instructions(*imports: str) -> str:
-    """The protocol as a file of its own; ``imports`` are files that the client puts in place of ``@PATH``."""
-    return f"{_COMMENT}\n\n{protocol()}" + "".join(f"\n@{path}\n" for path in imports)
+def instructions() -> str:
+    """The protocol as a file of its own."""
+    return f"{_COMMENT}\n\n{protocol()}"
 
 
 def skill() -> str:

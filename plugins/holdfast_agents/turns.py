@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 MARK = "hook-"
 
 
-def journal(event: Event, root: str) -> str:
-    """Journal what the event tells, durably, and return the private folder.
+def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
+    """Journal an event's text, durably. Returns the private folder, and the error of a
+    project's file that cannot be read.
 
-    A text that the gate refuses is told of and left out. Raises: PluginError, Unavailable; then nothing was written.
-    ConfigError: when the project's file cannot be read, after the turn was journalled without it, because a clone must
-    not keep a turn from being kept. Where the user trusts the project's settings nothing is journalled without them.
+    Such a file does not stop the turn from being journalled, because a clone must not keep a turn from being kept.
+    Where the user trusts the project's settings nothing is journalled without them. Text that the gate refuses is left
+    out, and a line in its place says so. Raises: ConfigError, PluginError, Unavailable; then nothing was written.
     """
     broken: ConfigError | None = None
     try:
@@ -59,9 +60,7 @@ def journal(event: Event, root: str) -> str:
         records.append(record)
     if records:
         Journal(state, event.session).append(*records)
-    if broken is not None:
-        raise broken
-    return state
+    return state, broken
 
 
 def _relies_on_settings(root: str) -> bool:

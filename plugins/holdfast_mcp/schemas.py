@@ -64,6 +64,7 @@ FLUSH: Final = _object(
     next_step=_text("The exact next step, or `none`."),
     artifacts=_texts("Proof: relative paths, URLs, issue or pull request numbers. Never absolute paths."),
     follow_ups=_texts("What was promised to somebody. [] when nothing."),
+    needs_operator=_texts("What only the operator can do or decide. Leave it out when nothing."),
     state_mutations={
         "type": "array",
         "description": "What changed on the forge: status, review, assignment, merge or decision. [] when nothing.",

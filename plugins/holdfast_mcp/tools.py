@@ -83,13 +83,12 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     missing = contract.missing(payload or Payload())
     if missing and not has_begun(memory, session_id):  # a session that never was must not stay behind as UNSAFE
         raise contract.refusal(missing)
+    memory.services.hurried = True  # the client waits, and not for long
     receipt = memory.session(session_id).flush(payload, reason=arguments.get("reason", "manual"))
     return _receipt(receipt)
 
 
 def _receipt(receipt: Receipt) -> str:
-    if not receipt.flush_id:
-        return f"There is nothing to flush: session {receipt.session_id!r} is empty."
     done = (
         "was flushed already and nothing was said since"
         if receipt.repeated

@@ -15,10 +15,10 @@ from holdfast.hooks import hookimpl
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
 
-#: It has no settings.
-known_settings = ()
 #: It reads the turns and nothing else, so a flush may wait for it.
 EXTRACTS_AT_ONCE = True
+#: It has no settings.
+known_settings = ()
 
 
 @hookimpl

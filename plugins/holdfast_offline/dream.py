@@ -16,6 +16,11 @@ from holdfast.models import DreamDraft, DreamSources
 #: Label of a note's lines -> the heading that new items come under.
 HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}
 
+#: Words that an item may begin with and that say nothing of its matter.
+_OPENINGS: Final = frozenset(
+    ("a", "an", "the", "we", "i", "use", "uses", "using", "to", "will", "shall", "should", "decided", "let's")
+)
+
 
 def dream(sources: DreamSources) -> DreamDraft:
     """The memory with what is new in the notes."""
@@ -25,16 +30,27 @@ def dream(sources: DreamSources) -> DreamDraft:
         items.setdefault(duplicate_key(item.text), item)
     repeated = len(old.items) - len(items)
     before = len(items)
+    matters = {_matter(item.text) for item in items.values()}
     for label, heading in HEADINGS.items():
         for _, text in sources.notes:
             for block in notes.blocks(text):
                 for said in block.items(label):
                     for item in dreamtext.read(f"- {said}").items:  # as it will be read again
-                        items.setdefault(duplicate_key(item.text), Item(text=item.text, heading=heading))
+                        if duplicate_key(item.text) not in items and _matter(item.text) not in matters:
+                            items[duplicate_key(item.text)] = Item(text=item.text, heading=heading)
+                            matters.add(_matter(item.text))
     return DreamDraft(
         memory=Memory(title=old.title, items=_grouped(items.values())).render(),
         diary=_told(len(sources.notes), len(items) - before, repeated),
     )
+
+
+def _matter(text: str) -> str:
+    """What an item is about, without how it begins: "use a lock", "we use a lock" and "A lock" are one decision."""
+    words = text.split()
+    while words and words[0].strip(",:").casefold() in _OPENINGS:
+        del words[0]
+    return duplicate_key(" ".join(words) or text)
 
 
 def _grouped(items: Iterable[Item]) -> list[Item]:

@@ -39,37 +39,25 @@ class Marker:
 
 
 def _shared_key(folder: str) -> bytes:
-    """The store's key. Of two processes that make one at the same time, both use that of the first: a file comes into
-    being complete, under a name of its own, and is then linked to the real name, which fails if that exists."""
+    """The store's key. Of two processes that need one at the same time, one makes it and both use it."""
     path = os.path.join(folder, KEY_FILE)
     key = _read_key(path)
     if key:
         return key
-    from holdfast import private  # a text without secrets never needs it
+    from holdfast import durable, private  # a text without secrets never needs them
 
     private.make(folder)  # before the key: git must not take it in
-    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(os.urandom(KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        except OSError:  # a file system without links: the last writer wins, and both read what is there then
-            os.replace(draft, path)
-    finally:
-        if os.path.exists(draft):
-            os.unlink(draft)
+    with durable.lock(f"{path}.lock"):
+        if not _read_key(path):
+            durable.replace(path, os.urandom(KEY_BYTES))
     return _read_key(path) or _damaged(path)
 
 
 def _read_key(path: str) -> bytes:
+    from holdfast import safeopen
+
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(path) as file:
             key = file.read(KEY_BYTES + 1)
     except FileNotFoundError:
         return b""

@@ -25,6 +25,7 @@ WHOLE: dict[str, Any] = {
     "next_step": "Run the tests",
     "artifacts": ["owner/repo#12"],
     "follow_ups": ["Tell Ana"],
+    "needs_operator": ["Renew the certificate"],
     "state_mutations": [{"kind": "status", "target": "owner/repo#12", "summary": "in review"}],
     "handoff": {
         "active_task": "owner/repo#12",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast, handoff
 from holdfast.bootstrap import _fit
 from holdfast.errors import Corrupt, FlushRefused
-from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work
+from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
 from holdfast.report import SECTIONS
 
@@ -272,7 +272,19 @@ def test_handoff__too_much__is_clipped_and_points_to_the_note():
     entries: tuple[Work, ...] = ()
     for n in range(20):
         entries = handoff.put(entries, Work(session=f"s{n}", flush="f"))
-    assert [w.session for w in entries] == [f"s{n}" for n in reversed(range(20 - MAX_ENTRIES, 20))]
+    assert [w.session for w in entries] == [f"s{n}" for n in reversed(range(20))]  # no open work leaves
+    assert [w.short for w in entries] == [False] * MAX_ENTRIES + [True] * (20 - MAX_ENTRIES)
+    assert crowded(entries[:MAX_ENTRIES]) == ""
+    assert "s11, s10, s9, s8, s7 and 7 more" in crowded(entries)
+
+
+@pytest.mark.req("R135", "R136", "R137", "R138")
+def test_handoff__four_fields_that_all_differ__survive_a_write_and_a_load_each_as_itself(opened, payload):
+    fields = {"active_task": "the task", "branch": "the-branch", "blocker": "the blocker", "next_action": "the action"}
+    opened().session("s").flush(payload(objective="the objective", next_step="the step", handoff=fields))
+    [work] = opened().load().work
+    assert {name: getattr(work, name) for name in fields} == fields
+    assert (work.objective, opened().load().next_step) == ("the objective", "the action")
 
 
 @pytest.mark.req("R121")
@@ -310,7 +322,7 @@ def test_handoff__two_sessions_with_open_work__both_stay(opened, payload):
         ("What changed", "Use a lock"),
         ("What changed", "**status** owner/repo#12: in review"),
         ("What is blocked", "CI is red"),
-        ("What is needed from you", "Unblock: CI is red"),
+        ("What is needed from you", "Renew the certificate"),
         ("What is needed from you", "Promised: Tell Ana"),
         ("Where the proof lives", "owner/repo#12"),
     ],
@@ -330,7 +342,7 @@ def test_report__every_claim__points_to_a_file_that_holds_it(flushed, project):
         for line in lines:
             path = project / line.pointer.split(",")[0]
             assert path.is_file()
-            text = line.text.removeprefix("Unblock: ").removeprefix("Promised: ").removeprefix("Daily note of ")
+            text = line.text.removeprefix("Promised: ").removeprefix("Daily note of ")
             assert text in path.read_text() or text in line.pointer
 
 

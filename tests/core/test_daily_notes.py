@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, notes
-from holdfast.errors import FlushRefused
+from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 
 
@@ -75,7 +75,8 @@ def test_project__only_read__holds_no_daily_file(opened, project):
     memory = opened()
     memory.load(), memory.report(), memory.store.names(), memory.unsafe(), memory.sessions(), memory.end_idle()
     memory.session("s").end()
-    memory.session("s").flush()
+    with pytest.raises(NothingToFlush):
+        memory.session("s").flush()
     assert not (project / ".holdfast" / "memory").exists()
 
 
@@ -227,6 +228,7 @@ def test_note__a_flush__has_the_four_parts_and_the_resume_point(opened, payload,
         "What happened",
         "What changed",
         "What is blocked",
+        "What is needed from the operator",
         "What should happen next",
         "Where the proof lives",
     ]

@@ -32,6 +32,8 @@ NOTE = """# Daily Memory: {day}
 """
 NEW = f"{OLD}\n## Decisions\n\n- The queue runs on Postgres 16\n"
 
+pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for each child
+
 #: A child for each moment to die at; ``arm(n)`` makes it die just before the n-th call that changes the disk.
 FORKS = """
 import os, shutil, signal, sys

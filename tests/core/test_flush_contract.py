@@ -91,7 +91,8 @@ def test_payload__several_fields_missing__all_are_named_in_order():
 
 @pytest.mark.req("R128", "R129", "R130", "R131", "R132", "R133")
 def test_flush__lists_empty_and_next_step_none__is_accepted_and_says_none(opened, payload, note):
-    empty = dict.fromkeys(("facts", "decisions", "blockers", "artifacts", "follow_ups", "state_mutations"), ())
+    lists = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator", "state_mutations")
+    empty = dict.fromkeys(lists, ())
     opened().session("s").flush(payload(**empty, next_step="none", handoff=None))
     for line in ("- Facts: none", "- Decisions: none", "- State changes: none", "- Blockers: none"):
         assert line in note()
@@ -110,6 +111,7 @@ def test_flush__whole_payload__every_field_is_in_the_daily_block(opened, payload
         "- Blocker: CI is red",
         "- Next step: Run the tests",
         "- Promised: Tell Ana",
+        "- Needed: Renew the certificate",
         "- Artifact: owner/repo#12",
         "Work is open.",
         "curated memory changes: none",
@@ -284,6 +286,7 @@ def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened,
         ({"next_step": "go on"}, True),
         ({"blockers": ["CI"]}, True),
         ({"follow_ups": ["tell Ana"]}, True),
+        ({"needs_operator": ["renew the key"]}, True),
         ({"handoff": {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"}}, True),
         ({"blockers": ["none"], "follow_ups": ["None."]}, False),
         ({"next_step": "go on", "work_open": False}, False),
@@ -293,7 +296,7 @@ def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened,
 def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, changes, is_open):
     from holdfast.contract import is_open as ask
 
-    nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "handoff": None}
+    nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "needs_operator": [], "handoff": None}
     assert ask(payload(**{**nothing, **changes})) is is_open
 
 

@@ -235,3 +235,10 @@ def test_ground__twice_the_text__takes_about_twice_as_long() -> None:
 
     seconds(100)
     assert seconds(2000) < 4 * seconds(1000) + 0.2
+
+
+def test_ground__two_lines_that_differ_in_a_number__each_cites_its_own() -> None:
+    note = ("memory/2026-11-21.md", "- Decision: use clock 2\n- Decision: we keep clock 1 for tests\n")
+    lines = ["Use clock 1", "Use clock 2", "Clock 1 and clock 2 are kept"]
+    cited = [[support.line for support in judged.supports] for judged in ground(lines, [note])]
+    assert cited == [[2], [1], [1, 2]]

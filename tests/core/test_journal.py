@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast import private
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
@@ -146,6 +147,7 @@ def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_wa
 
 
 def test_journal__a_directory_in_its_place__is_corrupt(journal):
+    private.make(os.path.dirname(journal.folder))
     os.makedirs(journal.path)
     with pytest.raises(Corrupt, match="is a directory"):
         texts(journal)
@@ -309,7 +311,7 @@ def test_entries__rewritten_or_erased_by_another_process_meanwhile__is_no_damage
 _WORDS = st.text("abé\n\0 🙂", max_size=8)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_journal__any_range_cut_or_overwritten__is_noticed_or_changes_nothing_acknowledged(tmp_path, data):
     """Lines of garbage that carry the right checksum are out of reach; everything else is noticed."""

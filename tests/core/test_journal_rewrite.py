@@ -32,7 +32,7 @@ def test_rewrite__a_long_text_replaced__every_offset_points_to_the_same_messages
     session.compact(3, payload())
     session.add("assistant", "unflushed secret", message_id="m6")
     kept, unflushed = [m.id for m in session.messages], [m.id for m in session.unflushed]
-    assert session.journal.rewrite(masked, keep) == 3
+    assert session.journal.rewrite(masked, keep) == 4  # three messages, and the summary that quotes them
     again = opened().session("s")
     assert ([m.id for m in again.messages], [m.id for m in again.unflushed]) == (kept, unflushed)
     assert again.messages[-1].text == "gone"
@@ -49,10 +49,10 @@ def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_
 
     def forget(record):
         if record["kind"] == "checkpoint":
-            return {**record, "receipt": None, "new_summaries": [], "flushed_to": record["kept_from"]}
+            return {**record, "receipt": None, "flush": None, "new_summaries": [], "flushed_to": record["kept_from"]}
         return masked(record)
 
-    assert there.rewrite(forget, keep) == 2
+    assert there.rewrite(forget, keep) == 3
     here.add("user", "and on")
     assert [m.text for m in here.messages] == ["gone", "and on"]
     here.compact(0, payload(objective="go on"))

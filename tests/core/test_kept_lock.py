@@ -38,7 +38,7 @@ def is_free(path: Path) -> bool:
 def running(code: str, path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that runs ``code`` with a lock ``kept`` on the path, until the block ends."""
     head = (
-        f"import os, sys, threading, time; from holdfast import durable; kept = durable.KeptLock({str(path)!r}, 0.05)\n"
+        f"import os, sys, threading, time; from holdfast import durable, errors; kept = durable.KeptLock({str(path)!r}, 0.05)\n"
     )
     command = [sys.executable, "-c", head + code]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
@@ -174,7 +174,7 @@ def test_kept__child_forked_inside_of_the_block__neither_frees_nor_shares_the_lo
 def tries():
     try:
         with kept: return "in"
-    except durable.Unavailable:
+    except errors.Unavailable:
         return "out"
 
 kept.__enter__()

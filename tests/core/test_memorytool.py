@@ -357,7 +357,7 @@ def test_store__that_fails__is_an_answer_with_a_next_step(opened: Callable[..., 
     (project / ".holdfast" / "memories").write_text("in the way")
     answer = MemoryTool(opened()).answer({"command": "create", "path": "/memories/a.md", "file_text": "x"})
     assert answer.failed
-    assert "A file is where the folder of 'memories/a.md' should be. Move it away" in answer.text
+    assert "A file is where the folder of '.holdfast/memories/a.md' should be. Move it away" in answer.text
 
 
 @pytest.mark.parametrize(

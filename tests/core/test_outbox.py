@@ -294,7 +294,9 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
     said(opened(board)).flush(mutating("in review"))
     clock.tick(minutes=1)
     other = Board(project)
-    opened(other).session("another")
+    opened(other).session("another").add("user", "hello")
+    assert other.bodies() == [], "to use a session sends nothing"
+    opened(other).begin("another")
     assert other.bodies() == ["in review"]
 
 
@@ -306,7 +308,7 @@ def test_session__begun_while_the_forge_hangs__begins_all_the_same(opened, board
     go = threading.Event()
     board.trouble = lambda one: go.wait(20)
     memory = opened(board)
-    assert memory.session("another").messages == []
+    assert memory.begin("another").messages == []
     go.set()
     with Outbox(memory.services.state).sending(timeout_s=20):
         assert memory.outbox.items() == []

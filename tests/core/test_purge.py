@@ -106,6 +106,7 @@ def test_purge__log_and_repr__never_hold_the_subject(full, caplog):
 
 @pytest.mark.req("R245")
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.usefixtures("shared_key")
 def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, payload, project, tmp_path, backend):
     memory = opened(storage=storage(backend))
     fill(memory, payload, project)
@@ -222,7 +223,7 @@ def test_purge__everything__nothing_is_left_and_the_store_can_be_used(full, open
     report = full.purge(everything=True)
     assert report.clean, report.left
     full.close()
-    kept = {".gitignore", "tombstones.jsonl", "tombstones.key", "holdfast.db"}
+    kept = {".gitignore", "owner", "tombstones.jsonl", "tombstones.key", "holdfast.db"}
     lying = [n for n, data in snapshot(project).items() if data and n.rsplit("/", 1)[-1] not in kept]
     assert lying == []
     assert holding(project, SUBJECT, "Prefers tabs", "release", "Python 3.11") == []

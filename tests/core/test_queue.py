@@ -108,6 +108,20 @@ def test_claim__waited_too_long__written_down_before_it_leaves(queue: Queue, tmp
     assert [gone.why for gone in queue.log()] == ["they waited for more than 72 h"]
 
 
+def test_items__line_damaged__stays_in_the_file_whatever_happens_to_the_others(queue: Queue, tmp_path: Path) -> None:
+    put(queue, "a")
+    path = tmp_path / "state" / "extract.jsonl"
+    damaged = b"\0damage that somebody may want to see"
+    path.write_bytes(path.read_bytes() + damaged + b"\n")
+    (item,) = queue.claim(NOW, limit=1, even_if_not_due=True)
+    put(queue, "b")
+    queue.done(item)
+    assert damaged in path.read_bytes()
+    (other,) = queue.claim(NOW, limit=1, even_if_not_due=True)
+    queue.done(other)
+    assert path.read_bytes() == damaged + b"\n"
+
+
 def test_log__lines_damaged__others_are_told(tmp_path: Path) -> None:
     queue = Queue(str(tmp_path / "state"), ExtractConfig(max_attempts=1))
     path = tmp_path / "state" / "extract.log.jsonl"

@@ -8,6 +8,7 @@ import os
 import pytest
 from tests.core.forget import BACKENDS, snapshot, storage
 
+from holdfast import private
 from holdfast.config import RetentionConfig
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedDecision
@@ -119,6 +120,7 @@ def test_retention__handoff_that_cannot_be_read__no_document_goes(opened):
 def test_retention__private_leftovers__old_ones_go(opened, clock, project):
     memory = opened()
     state = project / ".holdfast" / "state"
+    private.make(str(state))
     old = [
         aged(state / "sessions" / "s.jsonl.damaged-00", clock, 91),
         aged(state / "backups" / "MEMORY.1.md", clock, 91),

@@ -14,6 +14,8 @@ from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.models import CuratedDecision
 from holdfast.safety import State
+from holdfast.session import Session
+from holdfast.status import status
 from holdfast.tokens import estimate
 
 
@@ -378,6 +380,7 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
 
 class Plugin:
+    EXTRACTS_AT_ONCE = True
     @hookimpl
     def on_validate(self, subject):
         return []
@@ -412,10 +415,12 @@ def test_idle_timeout__other_session_starts__idle_one_is_ended(opened, clock, no
     journal = project / ".holdfast" / "state" / "sessions" / "idle.jsonl"
     os.utime(journal, (clock().timestamp(), clock().timestamp()))
     clock.tick(minutes=119)
-    opened().session("new")
+    opened().begin("new")
     assert note() == ""
     clock.tick(minutes=2)
-    opened().session("new")
+    opened().session("new").add("user", "this session only")
+    assert note() == "", "to use a session touches no other"
+    opened().begin("new")
     assert "left alone" in note()
     assert opened().session("idle").ended
 
@@ -427,6 +432,25 @@ def test_end_idle__one_session_cannot_be_ended__the_other_goes_on(opened, clock,
     clock.tick(days=400)
     (project / ".holdfast" / "state" / "sessions" / "a.jsonl").write_bytes(b"damage\n\nmore damage\n")
     assert opened().end_idle() == ["b"]
+
+
+def test_status__sessions_that_ended__only_their_last_record_is_read(opened, monkeypatch, project):
+    memory = opened()
+    for name in ("one", "Two!"):
+        with memory.session(name) as session:
+            session.add("user", "hello")
+    memory.session("three").add("user", "not flushed")
+    full = status(memory.services)
+    read = []
+    monkeypatch.setattr("holdfast.status.Session", lambda services, name: read.append(name) or Session(services, name))
+    assert status(opened().services).sessions == full.sessions
+    assert read == ["three"]
+    for hint in project.rglob("*.hint"):
+        hint.unlink()
+    assert status(opened().services).sessions == full.sessions
+    with memory.session("one") as session:
+        session.add("user", "more")
+    assert [s.ended for s in status(opened().services).sessions] == [False, True, True]
 
 
 # injection

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from holdfast import Holdfast, Payload
 from holdfast.config import Config, PluginConfig
-from holdfast.errors import FlushRefused
+from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
 from holdfast.safety import State
@@ -151,6 +151,11 @@ class SessionMachine(RuleBasedStateMachine):
         unflushed = {m.text for m in self.session.unflushed}
         try:
             act()
+        except NothingToFlush:
+            assert not self.session.messages
+            self.failed = False
+            self.override = bool(self.session.override_reason)  # used up when it let a refused payload go
+            return False
         except FlushRefused:
             assert not (drops and self.override)
             self.failed = True
@@ -166,6 +171,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.overridden -= unflushed
         if self.session.last_receipt != receipt_before:
             self.override = False  # it is told of in the note
+        self.override = self.override and bool(self.session.override_reason)
         return True
 
     @invariant()

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from holdfast.dreamlog import Proposal
     from holdfast.engine import Holdfast
 
+#: This many pieces of conversation that wait for a model are extracted before a dream: the nightly run is the only
+#: command of those who work through a client's hooks alone.
+_PIECES = 20
 _REVIEWS = ("", "accept", "reject", "edit")
 
 
@@ -23,7 +26,11 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--lookback-days", metavar="N", help="days of notes to read, today included")
     parser.add_argument("--dry-run", action="store_true", help="only show the diff; nothing is written but the record")
-    parser.add_argument("--if-due", action="store_true", help="skip when the last dream is not long ago")
+    parser.add_argument(
+        "--if-due",
+        action="store_true",
+        help="for schedules: skip after a recent dream, and store the report on yesterday",
+    )
     parser.add_argument(
         "--force", action="store_true", help="dream of the same notes again, and let the result lose much"
     )
@@ -49,6 +56,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
+    from holdfast.extract import work_off
 
     out = Term()
     if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):
@@ -69,7 +77,11 @@ def run(args: Namespace) -> int:
             result = memory.undo_dream(force=args.force)
         else:
             days = ... if args.lookback_days is None else _days(args.lookback_days)
+            if not args.dry_run:
+                work_off(memory.services, limit=_PIECES)
             result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
+            if args.if_due and not args.dry_run:
+                _report(memory)
     if args.json:
         out.json(dreaming.as_table(result))
     else:
@@ -77,6 +89,18 @@ def run(args: Namespace) -> int:
         if args.dry_run or args.undo:
             dreaming.show_diff(out, result.diff)
     return 0 if result.ok else 1
+
+
+def _report(memory: Holdfast) -> None:
+    """The nightly run stores the report on the day before. The dream's result does not depend on it."""
+    from holdfast.cli.problem import tell
+    from holdfast.errors import HoldfastError
+    from holdfast.report import write_yesterdays
+
+    try:
+        write_yesterdays(memory.services)
+    except HoldfastError as error:
+        tell(error, as_json=False)
 
 
 def _days(text: str) -> int:

@@ -30,6 +30,7 @@ def run(args: Namespace) -> int:
         require_session(memory, session_id)
         session = memory.session(session_id)
         session_id, got = session.id, session.end()
+        memory.end_idle(but=session.id)
         if args.json:
             empty: dict[str, object] = {"ok": True, "session_id": session_id, "flush_id": "", "written": []}
             out.json(empty if got is None else receipt.as_table(got))

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from holdfast.cli import given, receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
 from holdfast.cli.known import require_session, require_source
+from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
-from holdfast.errors import FlushRefused
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.models import Payload
     from holdfast.session import Session
     from holdfast.transcripts import Transcript
 
@@ -52,9 +54,22 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    payload = given.payload(args, ask_stdin=args.transcript is None)
+    try:
+        return _flush(args, payload)
+    except (FlushRefused, UsageError):
+        raise
+    except HoldfastError as error:
+        if payload is not None:  # what was stated must stand in the way, though no flush has begun
+            from holdfast import stated
+
+            stated.unopened(args.root, args.session or DEFAULT_SESSION, payload, error)
+        raise
+
+
+def _flush(args: Namespace, payload: Payload | None) -> int:
     from holdfast import Holdfast
 
-    payload = given.payload(args, ask_stdin=args.transcript is None)
     out = Term()
     with Holdfast.open(args.root) as memory:
         if args.transcript is not None:
@@ -67,15 +82,18 @@ def run(args: Namespace) -> int:
             session = memory.session(args.session or DEFAULT_SESSION)
         try:
             got = session.flush(payload, reason=args.reason)
+        except NothingToFlush as nothing:
+            if args.session is None:
+                nothing.next_step = _others(memory) or nothing.next_step
+            raise
         except FlushRefused:
             _say_blocked(session, args.reason)
             raise
+        memory.end_idle(but=session.id)
         if args.json:
             out.json(receipt.as_table(got))
         else:
             receipt.show(out, got, now=memory.services.now())
-            if not got.flush_id and args.session is None:
-                _say_others(out, memory)
     return 0
 
 
@@ -85,14 +103,13 @@ def _say_blocked(session: Session, reason: str) -> None:
     err.say(f"{err.mark('fail')} {err.red('blocked', bold=True)}: {what}; session {err.plain(session.id)} is UNSAFE")
 
 
-def _say_others(out: Term, memory: Holdfast) -> None:
+def _others(memory: Holdfast) -> str:
     """The default session is empty: perhaps another one was meant."""
     from holdfast.safety import State
     from holdfast.status import status
 
     others = [s.id for s in status(memory.services).sessions if s.state is not State.SAFE]
-    if others:
-        out.say(out.wrapped(f"not flushed yet: {', '.join(others)} (name one with --session)", first="  "))
+    return f"Not flushed yet: {', '.join(others)} (name one with --session)." if others else ""
 
 
 def _imported(memory: Holdfast, args: Namespace) -> Session:

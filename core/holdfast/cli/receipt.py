@@ -32,9 +32,6 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
             f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} goes on by an operator's override"
         )
         out.say(out.wrapped(receipt.overridden, first="    reason: "))
-    elif not receipt.flush_id:
-        out.say(f"{out.mark('dot')} nothing to flush: session {session} is empty")
-        return
     elif receipt.repeated:
         when = ago(receipt.at, now)
         out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; nothing was said since")

@@ -20,17 +20,22 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--morning", action="store_true", help="yesterday and the night, with what happened on the forge"
     )
+    parser.add_argument("--write", action="store_true", help="store it as the report on today, too")
     add_json(parser)
-    parser.epilog = examples(
-        "holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --json"
+    parser.epilog = (
+        examples("holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --write")
+        + "\n\nThe nightly run of `holdfast schedule` stores the report on the day before."
     )
 
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
+    from holdfast.report import write
 
     if args.morning and args.days:
         raise UsageError("--morning looks at yesterday and the night.", next_step="Leave out --days.")
+    if args.write and (args.morning or (args.days or 1) > 1):
+        raise UsageError("A stored report is of one day.", next_step="Leave out --morning and --days, or --write.")
     out = Term()
     sections: Mapping[str, tuple[Line, ...]]
     with Holdfast.open(args.root) as memory:
@@ -41,6 +46,8 @@ def run(args: Namespace) -> int:
         else:
             report = memory.report(days=args.days or 1)
             text, sections, remarks, extra = str(report), report.sections, (), {}
+        if args.write:
+            extra = {**extra, "written": write(memory.services, report).name}
     if args.json:
         tables = {
             title.lower().replace(" ", "_"): [{"text": line.text, "pointer": line.pointer} for line in lines]

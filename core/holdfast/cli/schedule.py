@@ -21,6 +21,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples("holdfast schedule install --print", "holdfast schedule install", "holdfast schedule status")
         + "\n\nIt runs `holdfast dream --if-due` once a day, at the time of `[dream] at`; no daemon of ours runs."
+        "\nThat also stores the report on the day before."
     )
 
 

@@ -28,6 +28,9 @@ def configure(parser: ArgumentParser) -> None:
         "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: this one)"
     )
     parser.add_argument("--digest", action="store_true", help="print the digest for HOLDFAST_TRUST, as CI needs it")
+    parser.add_argument(
+        "--adopt-state", action="store_true", help="show and take over private state that was put aside here"
+    )
     add_json(parser)
     parser.epilog = (
         examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
@@ -41,8 +44,10 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from holdfast import settings
 
-    if sum((args.yes, args.list, args.digest, args.revoke is not None)) > 1:
-        raise UsageError("--yes, --list, --revoke and --digest exclude each other.", next_step="Pass one of them.")
+    if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
+        raise UsageError(
+            "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
+        )
     out = Term()
     if args.list:
         return _list(out, as_json=args.json)
@@ -51,6 +56,10 @@ def run(args: Namespace) -> int:
     root = settings.find_root(args.root)
     if args.revoke is not None:
         return _revoke(out, root, as_json=args.json)
+    if args.adopt_state:
+        from holdfast.cli import adopting
+
+        return adopting.run(out, root, yes=args.yes, as_json=args.json)
     return _digest(out, root, as_json=args.json) if args.digest else _trust(out, root, args)
 
 

@@ -10,10 +10,11 @@ import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast import durable
+from holdfast import durable, safeopen
 from holdfast.errors import Conflict, NotFound
 from holdfast.storage import ABSENT, StorageBackend, sha256
 from holdfast.testing.base import make_block, make_fact
@@ -113,9 +114,9 @@ class Os:
         if name not in self.CHANGES:
             return real
 
-        def counted(*args: Any) -> Any:
+        def counted(*args: Any, **named: Any) -> Any:
             self.calls += 1
-            return self.on_call(name, real, args)
+            return self.on_call(name, partial(real, **named), args)
 
         return counted
 
@@ -124,7 +125,7 @@ class Os:
 
     def installed_in(self) -> Iterator[tuple[Any, str, Any]]:
         """What to patch, for ``monkeypatch.setattr``; the facts file is rewritten early, too."""
-        for module in (durable, intent, documents, facts, mark):
+        for module in (durable, safeopen, intent, documents, facts, mark):
             yield module, "os", self
         yield facts, "SPARE_DEAD_LINES", 0
 
@@ -218,9 +219,18 @@ class DiskOs(Os):
         if 0 <= self.kill_at <= self.calls:
             raise Killed
         result = real(*args)
-        getattr(self, f"_{name}")(result, *args)
+        getattr(self, f"_{name}")(result, *self._absolute(name, args, getattr(real, "keywords", {})))
         self.cut_power()
         return result
+
+    def _absolute(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments with names in a folder's descriptor as paths."""
+        folder = named.get("dir_fd", named.get("src_dir_fd"))
+        if folder is None:
+            return args
+        paths = 2 if name == "replace" else 1
+        inside = self.fds[folder][0]
+        return (*(os.path.normpath(os.path.join(inside, one)) for one in args[:paths]), *args[paths:])
 
     def cut_power(self) -> None:
         """Note every state that a power cut at this moment may leave."""
@@ -246,10 +256,12 @@ class DiskOs(Os):
             self.names[path] = _Node()
             self.fds[fd] = (path, self.names[path])
         else:
-            self.fds[fd] = ("", None)
+            self.fds[fd] = (path, None)
 
     def _write(self, count: int, fd: int, data: Any) -> None:
         path, node = self.fds[fd]
+        if not path.startswith(self.root):
+            return
         assert node is not None
         if path.endswith(mark.FILE):
             node.now = b""  # written in place, and always of one length
@@ -268,6 +280,8 @@ class DiskOs(Os):
                     del self.synced_names[name]
 
     def _replace(self, _: None, source: str, target: str) -> None:
+        if not target.startswith(self.root):
+            return  # the user's key
         self.names[target] = self.names.pop(source)
 
     def _ftruncate(self, _: None, fd: int, length: int) -> None:
@@ -284,7 +298,8 @@ class DiskOs(Os):
         del self.names[os.fspath(path)]
 
     def _mkdir(self, _: None, path: str, mode: int) -> None:
-        self.names[path] = None
+        if path.startswith(self.root):
+            self.names[path] = None
 
 
 def build(root: Path, before: str, files: frozenset[tuple[str, bytes | None]]) -> None:

@@ -34,6 +34,8 @@ from holdfast.errors import Conflict, NotFound, Unavailable
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 
+pytestmark = pytest.mark.usefixtures("shared_key")  # folders are copied and built anew
+
 
 @pytest.fixture
 def wanted(scratch: Path) -> list[State]:

@@ -625,7 +625,7 @@ def test_lost_facts__what_may_happen_to_the_file__is_no_loss(store: FileBackend,
     assert store.lost_facts() == 0, "nothing is known"
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_facts__any_range_cut_or_overwritten__is_noticed_or_changes_no_fact(
     tmp_path: Path, data: st.DataObject

@@ -78,11 +78,13 @@ def test_doctor__directory_in_place_of_a_journal__fails(talked, project):
     assert outcomes(result)["journals"] == {"fail"}
 
 
-def test_doctor__file_in_place_of_the_private_folder__fails(run, project):
+def test_doctor__file_in_place_of_the_private_folder__put_aside_and_told(run, project):
     (project / ".holdfast").mkdir()
     (project / ".holdfast/state").write_text("x")
     result = run("doctor", "--json")
-    assert result.code == 1
+    assert outcomes(result)["private state"] == {"warn"}
+    [aside] = (project / ".holdfast").glob("state.foreign-*")
+    assert aside.read_text() == "x"
 
 
 def test_doctor__handoff_that_is_none__fails(talked, project):

@@ -9,10 +9,14 @@ import re
 import shlex
 import stat
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast.serde import payload_from
 
 PAYLOAD = {
     "objective": "Move the queue",
@@ -281,3 +285,32 @@ def test_schedule__nothing_keeps_time__says_what_to_do(run, project, tmp_path, m
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     result = run("schedule", "install")
     assert (result.code, "holdfast dream --if-due" in result.err) == (3, True)
+
+
+# reports
+
+
+def test_report__write__is_where_layers_says_and_holds_only_what_is_elsewhere(noted, project):
+    written = noted("report", "--write", "--json").json["written"]
+    [layer] = [one for one in noted("layers", "--json").json["layers"] if one["surface"] == "report"]
+    assert written.rpartition("/")[0] == layer["name"].rpartition("/")[0]
+    path = project / ".holdfast" / written
+    assert path.read_text() == noted("report").out
+    assert noted("report", "--write").code == 0
+    assert noted("validate").code == 0
+    assert noted("report", "--write", "--days", "7").code == noted("report", "--write", "--morning").code == 2
+    assert noted("purge", "--session", "s1", "--yes").code == 0
+    assert not path.exists()
+
+
+def test_dream__nightly_run__stores_the_report_on_yesterday_once(project, run):
+    yesterday = datetime.now().astimezone() - timedelta(days=1)
+    with Holdfast.open(project, clock=lambda: yesterday) as memory:
+        memory.session("s").flush(payload_from(PAYLOAD))
+    assert run("dream", "--if-due").code == 0
+    path = project / ".holdfast/memory/reports" / f"{yesterday:%Y-%m-%d}.md"
+    assert "Move the queue" in path.read_text()
+    path.write_text("# Mine\n")
+    assert run("dream", "--if-due").code == 0
+    assert path.read_text() == "# Mine\n"
+    assert len(list(path.parent.iterdir())) == 1

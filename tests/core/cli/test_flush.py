@@ -229,9 +229,9 @@ def test_flush__unknown_session__exit_1_and_names_the_near_one(talked):
 
 def test_flush__nothing_said_here__says_which_session_may_be_meant(talked):
     result = talked("flush")
-    assert result.code == 0
-    assert "nothing to flush" in result.out
-    assert "not flushed yet: s1" in result.out
+    assert result.code == 1
+    assert "nothing to flush" in result.err
+    assert "Not flushed yet: s1" in result.err
 
 
 @pytest.mark.req("R088")

@@ -276,6 +276,7 @@ def test_root__link_out_of_the_project__is_refused(three: Run, project: Path, tm
 
 AUDITED = """
 import os, sys
+from holdfast import durable
 from holdfast.cli import main
 root = os.path.realpath(os.getcwd())
 inside = os.path.join(root, ".opencode") + os.sep
@@ -283,15 +284,27 @@ own = os.path.expanduser("~/.config") + os.sep  # the user's trust in projects i
 touched = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
+own = os.path.join(os.environ["HOME"], ".config") + os.sep  # the key of private state
+folders = []  # of the calls of os.open that are under way: the audit event does not name them
+
+def below(folder, path):
+    return os.path.join(os.readlink(f"/proc/self/fd/{folder}"), path) if folder not in (None, -1) else path
+
 def hook(event, args):
     paths = []
     if event == "open":
         path, mode, flags = args
         if flags & WRITES or (mode and set(mode) & set("wax+")):
-            paths = [path]
-    elif event in ("os.mkdir", "os.rmdir", "os.remove", "os.truncate", "os.chmod", "os.utime"):
+            paths = [below(folders[-1] if folders else None, path)]
+    elif event in ("os.mkdir", "os.chmod"):
+        paths = [below(args[2], args[0])]
+    elif event in ("os.rmdir", "os.remove"):
+        paths = [below(args[1], args[0])]
+    elif event in ("os.truncate", "os.utime"):
         paths = args[:1]
-    elif event in ("os.rename", "os.link", "os.symlink"):
+    elif event in ("os.rename", "os.link"):
+        paths = [below(args[2], args[0]), below(args[3], args[1])]
+    elif event == "os.symlink":
         paths = args[:2]
     for path in paths:
         if isinstance(path, (str, bytes)):
@@ -299,6 +312,14 @@ def hook(event, args):
             if not (real + os.sep).startswith((inside, own)) and real != os.devnull:
                 touched.append((event, real))
 
+def opened(*args, dir_fd=None, real=os.open, **named):
+    folders.append(dir_fd)
+    try:
+        return real(*args, dir_fd=dir_fd, **named)
+    finally:
+        folders.pop()
+
+os.open = opened
 sys.addaudithook(hook)
 code = 0
 for words in WORDS:

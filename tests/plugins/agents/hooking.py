@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -46,14 +47,17 @@ NOTHING = Answered(0, "", "")
 
 
 class Client:
-    """A client with one conversation in ``project``. Its transcript is a file beside the project."""
+    """A client with one conversation in ``project``. Its transcript is in the client's own folder."""
 
     def __init__(self, project: Path, name: str = "claude-code", native: str = SESSION) -> None:
         self.project = project
         self.name = name
         self.native = native
         self.session = events.session_of(name, native)
-        self.transcript = project.parent / f"{native}.jsonl"
+        name_of_project = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+        folder = ".codex/sessions/2026/11/21" if name == "codex" else f".claude/projects/{name_of_project}"
+        self.transcript = Path(os.environ["HOME"], *folder.split("/"), f"{native}.jsonl")
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
         self.state = project / ".holdfast" / "state"
 
     def payload(self, event: str, **more: Any) -> dict[str, Any]:

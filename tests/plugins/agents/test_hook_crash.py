@@ -15,12 +15,25 @@ from tests.support.trusting import trusted
 SLEEPER = """
 import time
 from holdfast.hooks import hookimpl
-from holdfast.models import Extraction
+
+@hookimpl
+def on_flush(receipt):
+    {act}
+"""
+#: An extractor that takes as long as a model may: longer than any client waits for its hook.
+SLOW = """
+import os, time
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, FactCandidate
 
 @hookimpl
 def on_extract(turns):
-    {act}
-    return Extraction()
+    with open(os.environ["ASKED"], "a") as file:
+        file.write("asked\\n")
+    time.sleep(float(os.environ["TAKES_S"]))
+    said = " ".join(m.text for turn in turns for m in turn.messages)
+    fact = FactCandidate(content="The login test is flaky", category="knowledge", confidence=0.9)
+    return Extraction(summary="The slow one says: " + said, facts=[fact])
 """
 #: Holds the interpreter's lock: no thread of Python's runs until it is over.
 STUCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
@@ -41,7 +54,7 @@ def install(tmp_path: Path, act: str, more: str = "") -> dict[str, str]:
     folder = tmp_path / "installed"
     metadata = folder / "sleeper-1.0.dist-info"
     metadata.mkdir(parents=True)
-    (folder / "sleeper.py").write_text(SLEEPER.format(act=act) + more, encoding="utf-8")
+    (folder / "sleeper.py").write_text((SLEEPER.format(act=act) if act else SLOW) + more, encoding="utf-8")
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sleeper\nVersion: 1.0\n", encoding="utf-8")
     (metadata / "entry_points.txt").write_text("[holdfast.plugins]\nsleeper = sleeper\n", encoding="utf-8")
     path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
@@ -115,6 +128,46 @@ def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_
     assert time.monotonic() - began < 20
     assert answer.code != 0  # `|| exit 2` makes a block of it
     assert answer.stdout == ""
+
+
+@pytest.mark.req("R033", "R083")
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+def test_compaction__a_model_takes_longer_than_the_client_waits__passes_and_its_facts_come_later_once(
+    name: str, project: Path, tmp_path: Path
+) -> None:
+    asked = tmp_path / "asked"
+    env = {**install(tmp_path, ""), "ASKED": str(asked), "TAKES_S": "55"}
+    client = Client(project, name)
+    client.write(row("user", "Fix the flaky login test", "u1"))
+    client.say("Fix the flaky login test")
+    enable(project)
+
+    for event in ("PreCompact", "SessionStart", "PreCompact", "SessionEnd"):
+        more = {"PreCompact": {"trigger": "auto"}, "SessionStart": {"source": "compact"}}.get(
+            event, {"reason": "other"}
+        )
+        answer = client.send(client.payload(event, **more), "--deadline", "20", **env)
+        assert answer.code == 0, answer
+        if event == "PreCompact":
+            assert answer == NOTHING
+    assert not asked.exists()  # no model is asked in a hook
+    assert client.notes().count("**Objective:** Fix the flaky login test") == 1
+    assert "The slow one says" not in client.notes()
+
+    for words in (["extract", "--queued"], ["extract", "--queued"], ["flush", "--session", client.session]):
+        subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            cwd=project,
+            env={**os.environ, **env, "TAKES_S": "0.1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+    assert asked.read_text() == "asked\n"
+    facts = (project / ".holdfast" / "facts.jsonl").read_text()
+    assert facts.count("The login test is flaky") == 1
+    assert client.notes().count("The slow one says: Fix the flaky login test") == 1
 
 
 def test_end__a_plugin_hangs__ends_quietly_in_time(project: Path, hanging: dict[str, str]) -> None:

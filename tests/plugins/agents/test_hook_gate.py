@@ -388,7 +388,7 @@ def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_wor
     client = Client(project)
     client.say("Fix the flaky login test")
     client.compact()
-    own = project.parent / SESSION / "subagents" / "agent-a1.jsonl"
+    own = client.transcript.parent / SESSION / "subagents" / "agent-a1.jsonl"
     own.parent.mkdir(parents=True)
     own.write_text(json.dumps(row("user", "Look for the token", "s1", isSidechain=True, agentId="a1")) + "\n")
     client.write(row("user", "Fix the flaky login test", "u1"))

@@ -97,7 +97,7 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
         },
     }  # fmt: skip
     assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["holdfast"]["args"] == ["mcp"]
-    assert "@../../.holdfast/continuity/active.md" in (project / ".claude/rules/holdfast.md").read_text()
+    assert "\n@" not in (project / ".claude/rules/holdfast.md").read_text(), "nothing recalled becomes an instruction"
 
 
 def test_install__opencode__compaction_is_off_until_the_plugin_switches_it_on(command: Command, project: Path) -> None:
@@ -105,7 +105,7 @@ def test_install__opencode__compaction_is_off_until_the_plugin_switches_it_on(co
     settings = json.loads((project / "opencode.json").read_text())
     assert settings["agent"] == {"compaction": {"disable": True}}
     assert settings["mcp"]["holdfast"]["command"] == ["holdfast", "mcp"]
-    assert settings["instructions"] == [".opencode/holdfast-protocol.md", ".holdfast/continuity/active.md"]
+    assert settings["instructions"] == [".opencode/holdfast-protocol.md"]
     assert (project / ".opencode/holdfast-protocol.md").exists()
     assert 'const PROGRAM = ["holdfast"]' in (project / ".opencode/plugins/holdfast.js").read_text()
 
@@ -325,6 +325,8 @@ def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Comma
         ("opencode", "opencode.jsonc", '{"model": "x" /* mine */}', "line 1, column 15"),
         ("codex", ".codex/hooks.json", "nonsense", "line 1, column 1"),
         ("codex", ".codex/config.toml", "model = \n", "line 1"),
+        ("codex", ".codex/config.toml", 'model = "x"\n\n[a]\nb = [1,\n', "at end of document"),
+        ("codex", ".codex/config.toml", "mcp_servers.holdfast = 3\n", "it has one already"),
         ("codex", ".codex/config.toml", '[mcp_servers.holdfast]\ncommand = "other"\n', "[mcp_servers.holdfast]"),
         ("codex", ".codex/config.toml", "mcp_servers = {}\n", "mcp_servers"),
         ("codex", "AGENTS.md", "<!-- holdfast: begin -->\nhalf\n", "in disorder"),
@@ -784,20 +786,17 @@ def test_install__unknown_client__names_the_known_ones(command: Command) -> None
     assert all(client in said.err for client in CLIENTS)
 
 
-def test_install__layout_of_the_project__decides_where_the_handoff_is(command: Command, project: Path) -> None:
-    command("init", "--layout", "opencode")
+@pytest.mark.parametrize("layout", ["default", "opencode"])
+def test_install__an_older_installation_read_the_handoff_as_instructions__that_is_taken_out(
+    command: Command, project: Path, layout: str
+) -> None:
+    command("init", "--layout", layout)
+    handoff = f".{'holdfast' if layout == 'default' else 'opencode/holdfast'}/continuity/active.md"
+    path = write(project / "opencode.json", json.dumps({"instructions": ["mine.md", handoff]}))
     command("install", "opencode")
-    settings = json.loads((project / "opencode.json").read_text())
-    assert settings["instructions"][1] == ".opencode/holdfast/continuity/active.md"
-    assert not (project / ".holdfast").exists()
-
-
-def test_install__store_that_is_no_folder_of_files__nothing_points_to_a_file(command: Command, project: Path) -> None:
-    write(project / "holdfast.toml", '[storage]\nbackend = "sqlite"\n')
-    for client in CLIENTS:
-        assert command("install", client).code == 0
-    assert len(json.loads((project / "opencode.json").read_text())["instructions"]) == 1
-    assert "@" not in (project / ".claude/rules/holdfast.md").read_text()
+    assert json.loads(path.read_text())["instructions"] == ["mine.md", ".opencode/holdfast-protocol.md"]
+    if layout == "opencode":
+        assert not (project / ".holdfast").exists()
 
 
 def test_uninstall__nothing_installed__says_so(command: Command, project: Path) -> None:

@@ -112,7 +112,12 @@ def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(
     assert len(printed) == 1
     key = project / "state" / "redaction.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert sorted(p.name for p in key.parent.iterdir()) == [".gitignore", "redaction.key"]
+    assert sorted(p.name for p in key.parent.iterdir()) == [
+        ".gitignore",
+        "owner",
+        "redaction.key",
+        "redaction.key.lock",
+    ]
 
 
 def test_placeholder__of_another_store__is_another(project: Path, tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Damage to ``facts.jsonl`` that a program can repair: both sides of a git merge, or an end that was cut off."""
+
+from __future__ import annotations
+
+import os
+
+import attrs
+
+from holdfast import conflicts, durable
+from holdfast.storage import Damage
+from holdfast_file import mark as marks
+from holdfast_file.lines import Operation, decode, encode
+from holdfast_file.place import Place, read_bytes
+
+_FIX = "Repair the lines in an editor, or run `holdfast doctor --fix`, which keeps every whole line."
+
+
+def damage(place: Place) -> Damage | None:
+    """The damage, or None. Raises: Corrupt, Refused, Unavailable."""
+    data = read_bytes(place.inside(place.facts), place.facts)
+    if not data:
+        return None
+    told = conflicts.described(place.facts, data.decode("utf-8", "replace"))
+    if told:
+        return Damage(told, _FIX, data)
+    mark = marks.read(os.path.join(place.private, marks.FILE))
+    whole = data.rfind(b"\n") + 1
+    if whole < mark.size and whole < len(data) and _is_bad(data[whole:]):
+        return Damage(f"{place.facts} was cut off in line {data.count(bytes([10])) + 1}.", _FIX, data)
+    return None
+
+
+def repair(place: Place) -> None:
+    """Write the file with every whole line. The lock is held. Raises: ValueError for a line that cannot be read."""
+    path = place.inside(place.facts)
+    data = read_bytes(path, place.facts) or b""
+    text = data.decode("utf-8", "replace")
+    ours, theirs = (side.encode() for side in conflicts.sides(text)) if conflicts.find(text) else (data, b"")
+    lines = [line for line in ours.split(b"\n") if line.strip() and not _is_bad(line)]
+    known = {line.strip() for line in lines}
+    ids = {o.fact.id for o in map(decode, lines) if o.fact and not o.update}
+    for line in theirs.split(b"\n"):
+        if not line.strip() or line.strip() in known or _is_bad(line):
+            continue
+        known.add(line.strip())
+        operation = decode(line)
+        fact = operation.fact
+        if fact and not operation.update and fact.id in ids:  # another text under the same id: both stay
+            fact = attrs.evolve(fact, id=f"fact_{os.urandom(4).hex()}")
+            line = encode(Operation(fact=fact, leaves=operation.leaves)).rstrip(b"\n")
+        if fact:
+            ids.add(fact.id)
+        lines.append(line)
+    marks.lower(os.path.join(place.private, marks.FILE), 0)
+    if lines:
+        durable.replace(path, b"\n".join(lines) + b"\n")
+    else:
+        durable.remove(path)
+
+
+def _is_bad(line: bytes) -> bool:
+    try:
+        decode(line)
+    except ValueError:
+        return True
+    return False

@@ -1,0 +1,48 @@
+"""Ending the sessions that were left without a word, through the same gate as any other end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Collection
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast import journal
+from holdfast.errors import HoldfastError
+from holdfast.session import Session
+from holdfast.status import ended_session
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+logger = logging.getLogger(__name__)
+
+
+def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> list[str]:
+    """End every session but ``but`` whose last turn is older than ``[session] idle_minutes``; returns their ids.
+
+    See :meth:`holdfast.engine.Holdfast.end_idle`.
+    """
+    limit = timedelta(minutes=services.config.session.idle_minutes).total_seconds()
+    ended = []
+    until = time.monotonic() + limit_s
+    for path in journal.session_files(services.state):
+        if time.monotonic() > until:
+            break
+        try:
+            if services.clock().timestamp() - os.stat(path).st_mtime < limit or ended_session(path) is not None:
+                continue
+            session_id = journal.session_id_of(path)
+            if session_id is None or session_id in but:
+                continue
+            session = Session(services, session_id)
+            if session.unflushed and not session.ended:
+                session.end()
+                ended.append(session_id)
+        except HoldfastError as error:
+            logger.warning("an idle session could not be ended: %s", error.message)
+        except OSError as error:
+            logger.warning("an idle session could not be read: %s", error.strerror)
+    return ended

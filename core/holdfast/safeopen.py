@@ -1,0 +1,314 @@
+"""Opening files whose place a cloned project could have prepared: no symbolic link on the way, regular files only.
+
+A path is walked from the root of the file system, folder by folder, each opened relative to the one before it
+(``openat`` with ``O_NOFOLLOW``). So a folder that is swapped for a link between a check and its use is refused, and a
+new file can only be made in the folder that was meant. A private file must also be this user's and have one name, so
+that a hard link cannot lead a write elsewhere. FIFOs and devices neither block nor count as files.
+
+Callers resolve links that are the user's own choice once, with ``os.path.realpath``. Agents' hooks use this at every
+event, so it imports nothing but ``os`` and ``stat``. Windows has no folder descriptors: every part is checked before
+the use.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
+
+TYPE_CHECKING = False  # as typing has it, without the import
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import BinaryIO, Self, TypeAlias
+
+    PathArg: TypeAlias = str | os.PathLike[str]
+
+_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows lacks these
+_FILE_FLAGS: int = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
+#: Opens a folder without the permission to list it, where the system can do that.
+_PASSING: int = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
+#: macOS: refuses a link in any part of a path, in one call.
+_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
+_BY_DESCRIPTOR = sys.platform != "win32"
+_WRITES = os.O_WRONLY | os.O_RDWR
+_PROC = "/proc/self/fd/"
+
+
+class UnsafeFile(OSError):
+    """A file that must not be used; ``next_step`` is the act that resolves it."""
+
+    def __init__(self, code: int, reason: str, path: str, next_step: str) -> None:
+        super().__init__(code, reason, path)
+        self.next_step = next_step
+
+
+class Folder:
+    """An open folder; its methods act on names directly in it. A context manager.
+
+    ``syncable`` opens it so that :meth:`sync` works. Raises: OSError, ELOOP for a link on the way.
+    """
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: PathArg, *, syncable: bool = False) -> None:
+        self.path = os.path.abspath(path)
+        self.fd = -1
+        if _BY_DESCRIPTOR:
+            self.fd = _walked(self.path, os.O_RDONLY | _FOLDER_FLAGS if syncable else _PASSING)
+        else:
+            _check_way(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def open(self, name: str, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
+        """A descriptor of the regular file ``name``; see :func:`open_fd`. ``O_TRUNC`` acts after the checks."""
+        if self.fd >= 0:
+            fd = os.open(name, flags & ~os.O_TRUNC | _FILE_FLAGS, mode, dir_fd=self.fd)
+        else:
+            fd = os.open(self._at(name), flags & ~os.O_TRUNC | _FILE_FLAGS, mode)
+        try:
+            self._check(fd, name, flags, mode, private)
+            if flags & os.O_TRUNC:
+                os.ftruncate(fd, 0)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    def stat(self, name: str) -> os.stat_result:
+        """Of the name itself, never of where a link leads."""
+        if self.fd >= 0:
+            return os.stat(name, dir_fd=self.fd, follow_symlinks=False)
+        return os.lstat(self._at(name))
+
+    def names(self) -> list[str]:
+        """Everything in the folder, sorted."""
+        if self.fd < 0:
+            return sorted(os.listdir(self.path))
+        fd = os.open(".", os.O_RDONLY | _FOLDER_FLAGS, dir_fd=self.fd)
+        try:
+            return sorted(os.listdir(fd))
+        finally:
+            os.close(fd)
+
+    def make(self, name: str, mode: int = 0o700) -> None:
+        """Make a folder in this one. Raises: OSError."""
+        if self.fd >= 0:
+            os.mkdir(name, mode, dir_fd=self.fd)
+        else:
+            os.mkdir(self._at(name), mode)
+
+    def chmod(self, name: str, mode: int) -> None:
+        """Set the mode of a folder in this one."""
+        if self.fd < 0:
+            return
+        try:
+            fd = os.open(name, os.O_RDONLY | _FOLDER_FLAGS, dir_fd=self.fd)
+        except PermissionError:  # made under a umask that takes the user's own access
+            os.chmod(name, mode, dir_fd=self.fd)
+            return
+        try:
+            os.fchmod(fd, mode)
+        finally:
+            os.close(fd)
+
+    def replace(self, old: str, new: str) -> None:
+        """Rename within the folder, over a file that has the new name."""
+        if self.fd >= 0:
+            os.replace(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        else:
+            os.replace(self._at(old), self._at(new))
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename within the folder."""
+        if self.fd >= 0:
+            os.rename(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        else:
+            os.rename(self._at(old), self._at(new))
+
+    def take(self, name: str, other: Folder, old: str) -> None:
+        """Move ``old`` out of another folder to ``name`` in this one."""
+        if self.fd >= 0:
+            os.rename(old, name, src_dir_fd=other.fd, dst_dir_fd=self.fd)
+        else:
+            os.rename(other._at(old), self._at(name))
+
+    def unlink(self, name: str) -> None:
+        """Remove a file, or a link itself."""
+        if self.fd >= 0:
+            os.unlink(name, dir_fd=self.fd)
+        else:
+            os.unlink(self._at(name))
+
+    def sync(self) -> None:
+        """Make the names in it durable. Raises: OSError."""
+        if self.fd < 0:
+            return  # Windows cannot open folders; NTFS journals names by itself
+        try:
+            os.fsync(self.fd)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # the answer of network file systems that cannot
+                raise
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def _check(self, fd: int, name: str, flags: int, mode: int, private: bool) -> None:
+        found = os.fstat(fd)
+        if not S_ISREG(found.st_mode):
+            is_folder = S_ISDIR(found.st_mode)
+            raise (
+                IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self._at(name))
+                if is_folder
+                else _no_file(self._at(name))
+            )
+        if not private:
+            return
+        if found.st_nlink > 1:
+            raise UnsafeFile(
+                errno.EMLINK,
+                "It has several names (hard links)",
+                self._at(name),
+                "Replace it by a copy of its own, then try again.",
+            )
+        if not self._is_ours(found):
+            raise UnsafeFile(
+                errno.EPERM,
+                "It belongs to another user",
+                self._at(name),
+                "Run this as that user, or give the file to this one (`chown`), then try again.",
+            )
+        if flags & _WRITES and self.fd >= 0:
+            now = S_IMODE(found.st_mode)
+            wanted = now & mode | mode & 0o600  # a umask takes nothing from the user, and may take from others
+            if now != wanted:
+                os.fchmod(fd, wanted)
+
+    def is_shared(self, found: os.stat_result) -> bool:
+        """Whether a file in this folder, as ``found``, has several names or another owner: writing into it would change
+        what is elsewhere, or be another user's."""
+        return found.st_nlink > 1 or not self._is_ours(found)
+
+    def _is_ours(self, found: os.stat_result) -> bool:
+        """Some file systems do not record owners: then the folder shows the owner of everything in it."""
+        if self.fd < 0 or found.st_uid == os.geteuid():
+            return True
+        return found.st_uid == os.fstat(self.fd).st_uid
+
+
+def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
+    """A descriptor of the regular file ``path``; no part of the path may be a symbolic link.
+
+    A ``private`` file must be this user's and have one name. When it is opened to be written it loses all permissions
+    beyond ``mode`` and has the user's own, whatever the umask.
+    Raises: OSError, with :class:`UnsafeFile` among its kinds.
+    """
+    folder, name = os.path.split(os.path.abspath(path))
+    with Folder(folder) as parent:
+        return parent.open(name, flags, mode, private=private)
+
+
+def reader(path: PathArg, *, private: bool = True) -> BinaryIO:
+    """The file, open for reading. Raises: OSError."""
+    return os.fdopen(open_fd(path, os.O_RDONLY, private=private), "rb")
+
+
+def read(path: PathArg, most: int = -1, *, private: bool = True) -> bytes:
+    """The file's bytes, at most ``most`` when that is given. Raises: OSError; EFBIG when there are more."""
+    with reader(path, private=private) as file:
+        if most < 0:
+            return file.read()
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UnsafeFile(
+            errno.EFBIG, f"It is larger than {most} bytes", os.fspath(path), "Move it away, then try again."
+        )
+    return data
+
+
+def names(folder: PathArg) -> list[str]:
+    """Everything in ``folder``, sorted. Raises: OSError."""
+    with Folder(folder) as opened:
+        return opened.names()
+
+
+def stat(path: PathArg) -> os.stat_result:
+    """Of the path itself; no part of the way may be a link. Raises: OSError."""
+    folder, name = os.path.split(os.path.abspath(path))
+    with Folder(folder) as parent:
+        return parent.stat(name)
+
+
+def is_shared(path: PathArg) -> bool:
+    """:meth:`Folder.is_shared` of a path. Raises: OSError."""
+    folder, name = os.path.split(os.path.abspath(path))
+    with Folder(folder) as parent:
+        return parent.is_shared(parent.stat(name))
+
+
+def _no_file(path: str) -> UnsafeFile:
+    return UnsafeFile(
+        errno.EINVAL, "It is not a regular file", path, "Move it away or restore the file from a copy, then try again."
+    )
+
+
+def _walked(path: str, flags: int) -> int:
+    """A descriptor of the folder ``path`` (absolute, without ``.`` and ``..``)."""
+    if _NOFOLLOW_ANY:
+        return os.open(path, flags | _NOFOLLOW_ANY)
+    if sys.platform == "linux":
+        try:
+            fd = os.open(path, flags)
+        except NotADirectoryError:
+            return _step_by_step(path, flags)  # which sees whether it is a link
+        try:
+            # The kernel's own name for what was opened: it differs when there was a link on the way. In a third of
+            # the time that walking takes.
+            if os.readlink(f"{_PROC}{fd}") == path:
+                return fd
+        except OSError:
+            pass  # no /proc
+        os.close(fd)
+    return _step_by_step(path, flags)
+
+
+def _step_by_step(path: str, flags: int) -> int:
+    parts = [part for part in path.split(os.sep) if part]
+    fd = os.open(os.sep, flags if not parts else _PASSING)
+    for number, part in enumerate(parts, start=1):
+        try:
+            below = os.open(part, flags if number == len(parts) else _PASSING, dir_fd=fd)
+        except NotADirectoryError as error:
+            if S_ISLNK(os.stat(part, dir_fd=fd, follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path) from error
+            raise
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
+def _check_way(path: str) -> None:
+    """Without folder descriptors: no part of ``path`` is a link or another reparse point."""
+    way = path
+    while True:
+        found = os.lstat(way)
+        if S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) != 0:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        above = os.path.dirname(way)
+        if above == way:
+            return
+        way = above

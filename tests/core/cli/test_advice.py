@@ -1,0 +1,60 @@
+"""Advice in errors: what a message tells a person to do must help."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from holdfast import durable
+from holdfast.cli import usage
+
+
+def test_show__a_folder_of_documents__says_so_and_names_one(run):
+    run("add", "user", "Fix the login", "--session", "s1")
+    run("flush", "--session", "s1")
+    result = run("show", "memory")
+    assert result.code == 1
+    assert "'memory' is a folder with" in result.err
+    assert "holdfast show memory/" in result.err
+    assert "Move it away" not in result.err
+
+
+@pytest.mark.parametrize(("word", "meant"), [("import", "facts import"), ("undo", "dream undo"), ("sttaus", "status")])
+def test_command__that_is_a_part_of_another__names_it(run, word, meant):
+    assert f"Did you mean `holdfast {meant}`?" in run(word).err
+
+
+def test_root__that_is_a_file__says_so(run, tmp_path):
+    (tmp_path / "notes.txt").write_text("x")
+    result = run("--root", str(tmp_path / "notes.txt"), "status")
+    assert result.code == 2
+    assert "is a file" in result.err
+
+
+@pytest.mark.parametrize("words", [("--debug", "status"), ("status", "--debug"), ("--debug", "add", "user", "hi")])
+def test_debug__before_or_after_the_command__turns_the_log_on(run, monkeypatch, words):
+    seen = []
+    monkeypatch.setattr(usage, "_set_up_logging", seen.append)
+    assert run(*words).code == 0
+    assert seen == [True]
+
+
+def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, project):
+    run("add", "user", "Fix the login", "--session", "s1")
+    folder = project / ".holdfast/memory"
+    folder.write_text("in the way")
+    refused = run("flush", "--session", "s1")
+    assert ".holdfast/memory/" in refused.err, "the path is where a person finds it"
+    folder.unlink()
+    assert "`holdfast flush --session s1` tries again" in " ".join(run("status").out.split())
+    assert "`holdfast flush --session s1` tries again" in " ".join(run("doctor").out.split())
+    assert run("flush", "--session", "s1").code == 0
+    assert run("status").code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="POSIX permissions")
+@pytest.mark.parametrize(("doing", "wanted"), [("read", "read permission"), ("append to", "write permission")])
+def test_unavailable__permission_denied__asks_for_the_permission_that_is_missing(doing, wanted):
+    error = PermissionError(13, "Permission denied")
+    assert wanted in durable.unavailable(error, "MEMORY.md", doing).next_step

@@ -1,0 +1,177 @@
+"""A flush is durable before any model is asked: what models say comes later, once, and never holds a flush up."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from holdfast import durable
+from holdfast.errors import DuplicateFact, FlushRefused
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, FactCandidate, Payload
+from holdfast.queue import Queue
+from holdfast.safety import State
+
+
+class Model:
+    """Stands for a plugin that asks a model: it does not say EXTRACTS_AT_ONCE."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.seen: list[tuple[Any, ...]] = []
+        self.look: Any = None
+        self.error: Exception | None = None
+
+    @hookimpl
+    def on_extract(self, turns):
+        texts = [m.text for turn in turns for m in turn.messages]
+        self.asked.append(texts)
+        if self.look:
+            self.seen.append(self.look())
+        if self.error:
+            raise self.error
+        fact = FactCandidate(content=f"They said {texts[0]}", category="knowledge", confidence=0.9)
+        return Extraction(summary="In short: " + ", ".join(texts), facts=[fact], draft=Payload(objective="guessed"))
+
+
+@pytest.mark.req("R031", "R033")
+def test_flush__a_model_is_asked__after_all_is_durable_and_without_the_lock(opened, project, note):
+    model = Model()
+    memory = opened(model)
+    session = memory.session("s")
+    session.add("user", "hello")
+
+    def look() -> tuple[Any, ...]:
+        with durable.lock(project / ".holdfast" / "state" / "sessions" / "s.flush.lock", timeout_s=0.1):
+            return (session.state, memory.unsafe(), note().count("<!-- holdfast:block"), session.unflushed)
+
+    model.look = look
+    receipt = session.flush()
+    assert model.seen == [(State.SAFE, [], 1, [])]
+    assert "**Objective:** hello" in receipt.summary  # a draft that comes late fills no field
+    assert [f.content for f in memory.facts.list()] == ["They said hello"]
+    session.flush()
+    assert len(model.asked) == 1
+
+
+@pytest.mark.req("R007", "R004", "R030", "R031")
+def test_flush__a_model_sums_up__summary_is_in_the_note_the_callback_and_the_running_summary(opened, note):
+    model, heard = Model(), []
+    session = opened(model).session("s")
+    session.add("user", "hello")
+    session.compact(0, on_summary=heard.append)
+    assert "## Summary (14:30)\n" in note()
+    assert "\nIn short: hello\n" in note()
+    assert len(heard) == 1
+    assert heard[0].endswith("In short: hello")
+    assert session.summary == "In short: hello"  # and not the shortened lines that stood in for it
+    assert opened().session("s").summary == "In short: hello"
+
+
+def test_flush__refused__no_model_is_asked_however_often_it_is_tried(opened, project):
+    model = Model()
+    session = opened(model).session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            session.flush()
+    assert model.asked == []
+
+
+def test_flush__somebody_waits_for_the_answer__turns_wait_durably_and_come_once(opened, note):
+    model = Model()
+    memory = opened(model)
+    memory.services.hurried = True
+    session = memory.session("s")
+    for text in ("one", "two"):
+        session.add("user", text)
+        session.compact(0)
+    assert model.asked == []
+    assert "one" in session.summary
+    later = opened(model)
+    assert len(later.extract_queued().added) == 2
+    assert later.extract_queued().added == ()
+    assert note().count("In short:") == 2
+    assert later.session("s").summary == "In short: one\n\nIn short: two"
+    assert session.state is State.SAFE
+    assert session.flush().repeated
+
+
+def test_flush__session_is_purged_before_the_model_is_asked__nothing_of_it_comes_back(opened, project, note):
+    model = Model()
+    memory = opened(model)
+    memory.services.hurried = True
+    session = memory.session("s")
+    session.add("user", "hello")
+    session.flush()
+    memory.purge(session="s")
+    opened(model).extract_queued()
+    assert note() == "" or "hello" not in note()
+    assert memory.sessions() == []
+
+
+def test_flush__model_fails__flush_stands_warns_and_the_turns_wait(opened, clock):
+    model = Model()
+    model.error = ConnectionError("no route")
+    memory = opened(model)
+    session = memory.session("s")
+    session.add("user", "hello")
+    receipt = session.flush()
+    assert session.state is State.SAFE
+    assert any("no route" in w for w in receipt.warnings)
+    model.error = None
+    clock.tick(minutes=10)
+    session.add("user", "more")
+    session.flush()
+    assert {f.content for f in memory.facts.list()} == {"They said hello", "They said more"}
+
+
+def test_flush__extractor_that_should_be_quick_hangs__flush_goes_on_without_it(opened, monkeypatch, note):
+    monkeypatch.setattr("holdfast.dispatch.AT_ONCE_S", 0.05)
+
+    class Hangs:
+        EXTRACTS_AT_ONCE = True
+
+        @hookimpl
+        def on_extract(self, turns):
+            time.sleep(1)
+
+    session = opened(Hangs()).session("s")
+    session.add("user", "hello")
+    receipt = session.flush()
+    assert any("longer than 0.05 s" in w for w in receipt.warnings)
+    assert "**Objective:** hello" in note()
+
+
+def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
+    model = Model()
+    memory = opened(model)
+    memory.services.hurried = True
+    memory.session("s").add("user", "hello")
+    memory.session("s").flush()
+    clock.tick(days=30)
+    done = opened(model).extract_queued()
+    assert (len(done.added), done.given_up) == (1, ())
+    services = memory.services
+    assert Queue(services.state, services.config.extract).items() == []
+
+
+def test_update__superseding_and_refused_as_a_duplicate__is_not_logged_as_an_update(opened, config):
+    from holdfast.config import FactsConfig
+
+    memory = opened(facts=FactsConfig(supersede=True))
+    first = memory.facts.create(content="One").fact
+    memory.facts.create(content="Two")
+    with pytest.raises(DuplicateFact):
+        memory.facts.update(first.id, content="two")
+    assert [e.event for e in memory.facts.trail.entries()] == []
+    memory.facts.update(first.id, content="Three")
+    assert [e.event for e in memory.facts.trail.entries()] == ["updated"]
+
+
+def test_session__id_is_no_string__is_a_value_error(opened):
+    with pytest.raises(ValueError, match="session_id must be a str, not int"):
+        opened().session(5)

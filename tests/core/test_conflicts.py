@@ -1,0 +1,108 @@
+"""What a git merge left in two versions is named, loaded as far as it can be, and put together on request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import conflicts, doctor
+from holdfast.doctor import Outcome
+from holdfast.errors import Corrupt
+
+
+def merged(ours: str, theirs: str, base: str | None = None) -> str:
+    middle = f"||||||| base\n{base}" if base is not None else ""
+    return f"<<<<<<< HEAD\n{ours}{middle}=======\n{theirs}>>>>>>> other\n"
+
+
+_LINES = st.lists(st.sampled_from(["a\n", "b\n", "## c\n", "\n", "====\n", "\r\n"]), max_size=5).map("".join)
+
+
+@given(_LINES, _LINES, _LINES, _LINES)
+def test_sides__any_text__are_what_went_in(before, ours, theirs, after):
+    text = before + merged(ours, theirs) + merged(theirs, ours, "base\n") + after
+    assert len(conflicts.find(text)) == 2
+    assert conflicts.sides(text) == (before + ours + theirs + after, before + theirs + ours + after)
+    for line in (before + ours + theirs + after).splitlines():
+        assert line in conflicts.both(text)
+
+
+@pytest.mark.parametrize("text", ["", "a\n=======\nb\n", "<<<<<<< HEAD\na\n", ">>>>>>> x\n", "Title\n=======\n"])
+def test_find__markers_that_are_no_whole_conflict__are_text(text):
+    assert conflicts.find(text) == []
+    assert conflicts.both(text) == text
+
+
+@pytest.fixture
+def conflicted(opened, payload, project: Path) -> Path:
+    """Two branches with a session and a fact each, merged as git leaves them."""
+    home = project / ".holdfast"
+    opened().session("base").flush(payload(objective="Base"))
+    opened().facts.create(content="The base", category="knowledge", confidence=0.9)
+    base = {p: p.read_text() for p in (*home.glob("memory/*.md"), home / "facts.jsonl")}
+    sides = []
+    for name in ("ours", "theirs"):
+        for path, text in base.items():
+            path.write_text(text)
+        opened().session(name).flush(payload(objective=f"Objective of {name}", state_mutations=[]))
+        opened().facts.create(content=f"A fact of {name}", category="knowledge", confidence=0.9)
+        sides.append({p: p.read_text() for p in (*base, home / "continuity/active.md")})
+    for path in base:
+        ours, theirs = (side[path].removeprefix(base[path]) for side in sides)
+        path.write_text(base[path] + merged(ours, theirs))
+    handoff = home / "continuity/active.md"
+    handoff.write_text(merged(sides[0][handoff], sides[1][handoff]))
+    (home / "MEMORY.md").write_text("# Memory\n" + merged("- a\n", "- b\n"))
+    return home
+
+
+def test_validate__conflicts__named_with_file_and_line(conflicted, opened):
+    found = [f for f in opened().validate().errors if f.rule == "document/conflict"]
+    assert {f.name.rpartition("/")[2] for f in found} >= {"MEMORY.md", "active.md"}
+    assert all(f.line for f in found)
+
+
+def test_load__conflicts__goes_on_with_both_sides_and_names_them(conflicted, opened):
+    brief = opened().load()
+    assert {"ours", "theirs"} <= {w.session for w in brief.work}
+    assert "**CONFLICT:** MEMORY.md has git conflict markers in lines 2-6." in str(brief)
+    assert "- b" in str(brief)
+
+
+def test_facts__conflicts__lines_and_next_step_are_told(conflicted, opened):
+    with pytest.raises(Corrupt, match=r"Line 2 of 'facts\.jsonl'") as caught:
+        list(opened().facts.list())
+    assert "holdfast doctor --fix" in caught.value.next_step
+
+
+def test_doctor__conflicts__named_and_fix_keeps_both_sides_once_and_a_copy(conflicted, opened, project):
+    found = [c for c in doctor.examine(str(project)) if c.name == "conflicts"]
+    assert {c.outcome for c in found} == {Outcome.FAIL}
+    assert len(found) == 4
+    before = {
+        p: p.read_bytes() for p in conflicted.rglob("*") if p.is_file() and "<<<<<<<" in p.read_text("utf-8", "replace")
+    }
+    doctor.examine(str(project), repair=True)
+    [left] = [c for c in doctor.examine(str(project)) if c.name == "conflicts"]
+    assert left.message.startswith("MEMORY.md has"), "curated lines are a person's to choose"
+    assert sorted(f.content for f in opened().facts.list()) == ["A fact of ours", "A fact of theirs", "The base"]
+    [note] = conflicted.glob("memory/*.md")
+    for name in ("base", "ours", "theirs"):
+        assert note.read_text().count(f"session={name} ") == 1
+    assert "<<<<<<<" not in note.read_text()
+    copies = [p.read_bytes() for p in (conflicted / "state/conflicts").iterdir()]
+    assert sorted(copies) == sorted(data for path, data in before.items() if path.name != "MEMORY.md")
+
+
+def test_doctor__facts_cut_in_a_line__fix_keeps_the_whole_lines(opened, project):
+    for number in range(3):
+        opened().facts.create(content=f"Fact {number}", category="knowledge", confidence=0.9)
+    path = project / ".holdfast/facts.jsonl"
+    path.write_bytes(path.read_bytes()[:-30])
+    assert {c.name for c in doctor.examine(str(project)) if c.outcome is Outcome.FAIL} >= {"facts", "conflicts"}
+    doctor.examine(str(project), repair=True)
+    assert [f.content for f in opened().facts.list()] == ["Fact 0", "Fact 1"]
+    assert not [c for c in doctor.examine(str(project)) if c.outcome is Outcome.FAIL]

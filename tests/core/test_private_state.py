@@ -1,0 +1,481 @@
+"""Private state belongs to the user on this machine: state of any other origin is put aside, told of, and adoptable."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, adoption, private, safety, statemark, userdir
+from holdfast.capture import capture
+from holdfast.config import Config, StorageConfig
+from holdfast.errors import ConfigError, HoldfastError, Unavailable
+from holdfast.journal import Journal
+
+ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
+
+
+@pytest.fixture
+def state(project: Path) -> Path:
+    return project / ".holdfast" / "state"
+
+
+def asides(state: Path) -> list[Path]:
+    return sorted(state.parent.glob("state.foreign-*"))
+
+
+def journalled(state: Path) -> list[str]:
+    return [e.record["text"] for e in Journal(str(state), "s").entries() if e.record["kind"] == "message"]
+
+
+def open_to_all(folder: Path, mode: int) -> None:
+    """Let every user come to ``folder``, and give it and those above it, as far as they are this test's, ``mode``."""
+    while folder.name and not folder.name.startswith("pytest-of-") and folder.stat().st_uid == os.geteuid():
+        os.chmod(folder, mode)
+        folder = folder.parent
+    os.chmod(folder, folder.stat().st_mode | 0o011)
+
+
+def forge(folder: Path) -> None:
+    """State as an attacker, an older version or another machine would have it."""
+    (folder / "sessions").mkdir(parents=True)
+    (folder / "sessions" / "old.jsonl").write_text("forged\n")
+    (folder / "outbox.jsonl").write_text("forged\n")
+
+
+def test_make__first_time__marked_and_the_key_is_the_users_alone(state: Path) -> None:
+    private.make(str(state))
+    key = Path(userdir.path("key"))
+    assert len(bytes.fromhex(key.read_text())) == 32
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert statemark.is_valid(str(state))
+    assert {p.name for p in state.iterdir()} == {".gitignore", "owner"}
+
+
+@pytest.mark.parametrize("mark", ["none", "copied", "garbage", "of another key", "a link to a real one", "a fifo"])
+def test_open__state_without_a_valid_mark__put_aside_unread(
+    project: Path, state: Path, tmp_path: Path, mark: str
+) -> None:
+    forge(state)
+    other = tmp_path / "other" / "state"
+    private.make(str(other))
+    if mark == "copied":
+        shutil.copy(other / "owner", state / "owner")
+    elif mark == "garbage":
+        (state / "owner").write_bytes(b"\xff" * 4000)
+    elif mark == "of another key":
+        (state / "owner").write_text(f"holdfast-state-1 {'0' * 32} {state.stat().st_ino} - {'0' * 64}\n")
+    elif mark == "a link to a real one":
+        (state / "owner").symlink_to(other / "owner")
+    elif mark == "a fifo":
+        os.mkfifo(state / "owner")
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == []
+        assert memory.outbox.items() == []
+    [aside] = asides(state)
+    assert (aside / "outbox.jsonl").read_text() == "forged\n"
+    assert (aside / ".gitignore").read_text() == "*\n"
+    assert "adopt-state" in private.notice(str(state))
+    assert not private.notice(str(other))
+
+
+@pytest.mark.parametrize("target", ["outside", "inside", "dangling", "itself"])
+def test_add__state_is_a_link__the_link_is_put_aside_and_nothing_goes_out(
+    project: Path, state: Path, tmp_path: Path, target: str
+) -> None:
+    outside = {"outside": tmp_path / "out", "inside": project / "docs", "dangling": tmp_path / "no", "itself": state}[
+        target
+    ]
+    if target in ("outside", "inside"):
+        outside.mkdir()
+    state.parent.mkdir()
+    state.symlink_to(outside)
+    capture(str(project), "s", "user", "hello")
+    assert journalled(state) == ["hello"]
+    assert not state.is_symlink()
+    assert [p.is_symlink() for p in asides(state)] == [True]
+    assert not outside.exists() or target == "itself" or not list(outside.iterdir())
+
+
+def test_add__folder_around_the_state_is_a_link__refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (project / ".holdfast").symlink_to(tmp_path / "out")
+    with pytest.raises(HoldfastError, match="Replace the symbolic link"):
+        capture(str(project), "s", "user", "hello")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_make__folder_that_a_killed_process_left__used_without_a_word(state: Path) -> None:
+    state.mkdir(parents=True)
+    (state / ".gitignore").write_text("*\n")
+    (state / ".holdfast-1-a.tmp").write_text("")
+    private.make(str(state))
+    assert not asides(state)
+    assert statemark.is_valid(str(state))
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+
+
+def test_open__project_was_moved__state_stays(project: Path, state: Path, tmp_path: Path) -> None:
+    capture(str(project), "s", "user", "hello")
+    project.rename(tmp_path / "moved")
+    with Holdfast.open(tmp_path / "moved") as memory:
+        assert memory.sessions() == ["s"]
+
+
+def test_open__project_was_copied__state_of_the_copy_is_put_aside(project: Path, tmp_path: Path) -> None:
+    capture(str(project), "s", "user", "hello")
+    shutil.copytree(project, tmp_path / "copy")
+    with Holdfast.open(tmp_path / "copy") as memory:
+        assert memory.sessions() == []
+    assert asides(tmp_path / "copy" / ".holdfast" / "state")
+
+
+def test_open__shared_key__a_copy_is_used(project: Path, tmp_path: Path, shared_key: Path) -> None:
+    capture(str(project), "s", "user", "hello")
+    shutil.copytree(project, tmp_path / "copy")
+    with Holdfast.open(tmp_path / "copy") as memory:
+        assert memory.sessions() == ["s"]
+
+
+@pytest.mark.parametrize("content", [None, "", "short"])
+def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
+    project: Path, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    capture(str(project), "s", "user", "hello")
+    monkeypatch.setenv("HOLDFAST_KEY_FILE", str(tmp_path / "key"))
+    if content is not None:
+        (tmp_path / "key").write_text(content)
+    private._checked.clear()
+    with pytest.raises(ConfigError, match="HOLDFAST_KEY_FILE"):
+        capture(str(project), "s", "user", "more")
+    assert not asides(state)
+
+
+def test_key__damaged__said_and_nothing_is_put_aside(project: Path, state: Path) -> None:
+    capture(str(project), "s", "user", "hello")
+    Path(userdir.path("key")).write_text("nonsense")
+    private._checked.clear()
+    with pytest.raises(ConfigError, match="key of private state is damaged"):
+        capture(str(project), "s", "user", "more")
+    assert not asides(state)
+
+
+@ROOT_ONLY
+def test_open__state_of_another_user__put_aside(project: Path, state: Path) -> None:
+    capture(str(project), "s", "user", "hello")
+    os.chown(state, 12345, 12345)
+    private._checked.clear()
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == []
+    assert asides(state)
+
+
+@ROOT_ONLY
+def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path, state: Path, tmp_path: Path) -> None:
+    """Neither can read the other's; nothing of either is lost."""
+    code = """if 1:
+        import os, sys
+        from holdfast import private
+        from holdfast.capture import capture
+        from holdfast.journal import Journal
+        root, home, uid, text, warm = sys.argv[1:]
+        capture(warm, "s", "user", text)  # another user may not read this interpreter's files
+        private.notice(warm + "/.holdfast/state")
+        os.setgid(int(uid)); os.setuid(int(uid))
+        os.environ["HOME"] = home
+        capture(root, "s", "user", text)
+        state = os.path.join(root, ".holdfast", "state")
+        print([e.record["text"] for e in Journal(state, "s").entries() if e.record["kind"] == "message"])
+        print(private.notice(state))
+    """
+    (project / ".holdfast").mkdir()
+    warm = tmp_path / "warm"
+    warm.mkdir()
+    for folder in (
+        project / ".holdfast",
+        *(p for p in project.parents if str(p).startswith("/tmp/") and p != Path("/tmp")),
+    ):
+        os.chmod(folder, 0o777)
+    said: dict[str, list[str]] = {"23456": [], "34567": []}
+    for uid in ("23456", "34567", "23456", "34567"):
+        home = tmp_path / f"home{uid}"
+        home.mkdir(exist_ok=True)
+        os.chown(home, int(uid), int(uid))
+        said[uid].append(f"turn {len(said[uid])} of {uid}")
+        ran = subprocess.run(
+            [sys.executable, "-c", code, str(project), str(home), uid, said[uid][-1], str(warm)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        )
+        assert ran.returncode == 0, ran.stderr
+        told, notice = ran.stdout.splitlines()
+        assert told == repr(said[uid])
+        assert ("adopt-state" in notice) == (len(said["34567"]) > 0)
+
+
+@ROOT_ONLY
+def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(project: Path, state: Path) -> None:
+    forge(state)
+    os.chown(state, 12345, 12345)
+    code = """if 1:
+        import os, sys
+        from holdfast import private
+        from holdfast.errors import Unavailable
+        os.setgid(23456); os.setuid(23456)
+        os.environ["HOME"] = "/nonexistent"
+        try:
+            private.check(sys.argv[1])
+        except Unavailable as error:
+            print(error)
+    """
+    open_to_all(state.parent, 0o755)
+    os.chmod(state, 0o700)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    ran = subprocess.run([sys.executable, "-c", code, state], capture_output=True, text=True, check=False, env=env)
+    assert "cannot be put aside" in ran.stdout, ran.stderr
+    assert (state / "outbox.jsonl").exists()
+
+
+def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(project: Path, state: Path) -> None:
+    forge(state)
+    code = "import sys; from holdfast.capture import capture; capture(sys.argv[1], 's', 'user', sys.argv[2])"
+    running = [subprocess.Popen([sys.executable, "-c", code, str(project), f"{n}"]) for n in range(6)]
+    assert [one.wait(60) for one in running] == [0] * 6
+    assert sorted(journalled(state)) == [f"{n}" for n in range(6)]
+    assert len(asides(state)) == 1
+
+
+def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(
+    project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture(str(project), "s", "user", "hello")
+    private._checked.clear()
+    real = os.open
+
+    def failing(path: str, *args: object, **named: object) -> int:
+        if path == "owner":
+            raise OSError(5, os.strerror(5))
+        return real(path, *args, **named)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", failing)
+        with pytest.raises(Unavailable):
+            private.check(str(state))
+    assert not asides(state)
+    assert journalled(state) == ["hello"]
+
+
+# adopting
+
+
+def test_adopt__state_of_an_older_version__everything_is_there_again(project: Path, state: Path) -> None:
+    with Holdfast.open(project) as memory:
+        memory.session("s").add("user", "hello")
+    safety.begin(str(state), safety.Marker(session="s", at="2026-11-21T14:30:00+00:00", reason="compaction"))
+    (state / "owner").unlink()
+    private._checked.clear()
+    capture(str(project), "s", "user", "said since")
+    [aside] = asides(state)
+    held = adoption.contents(str(aside))
+    assert (held.sessions, held.unsafe, held.problem) == (("s",), ("s",), "")
+    done = adoption.adopt(str(state), str(aside))
+    assert done.left == ()
+    assert not asides(state)
+    assert not private.notice(str(state))
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == ["s", "s-adopted-1"]
+        assert [m.text for m in memory.session("s-adopted-1").messages] == ["hello"]
+        assert [m.session for m in memory.unsafe()] == ["s"]
+    assert {stat.S_IMODE(p.stat().st_mode) for p in state.rglob("*") if p.is_file()} == {0o600}
+
+
+def test_adopt__links_hard_links_and_other_things__stay_and_are_not_followed(
+    project: Path, state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("secret")
+    forge(state)
+    (state / "usage.jsonl").symlink_to(tmp_path / "secret")
+    (state / "agents").symlink_to(tmp_path)
+    os.mkfifo(state / "facts.log.jsonl")
+    os.link(tmp_path / "secret", state / "hook.log")
+    (state / "append.intent").write_text("{}")
+    private.make(str(state))
+    [aside] = asides(state)
+    done = adoption.adopt(str(state), str(aside))
+    assert set(done.taken) == {"outbox.jsonl", "sessions/old.jsonl"}
+    assert {name for name, _ in done.left} == {"usage.jsonl", "agents", "facts.log.jsonl", "hook.log"}
+    assert "secret" not in "".join(p.read_text() for p in state.rglob("*") if p.is_file())
+    assert not (state / "append.intent").exists()
+    assert {p.name for p in aside.iterdir()} == {"usage.jsonl", "agents", "facts.log.jsonl", "hook.log"}
+
+
+def test_adopt__log_that_both_have__lines_are_put_together_once(state: Path) -> None:
+    forge(state)
+    (state / "outbox.jsonl").write_text("one\ntwo\n")
+    private.make(str(state))
+    (state / "outbox.jsonl").write_text("two\nthree\n")
+    os.chmod(state / "outbox.jsonl", 0o600)
+    [aside] = asides(state)
+    adoption.adopt(str(state), str(aside))
+    assert (state / "outbox.jsonl").read_text() == "one\ntwo\nthree\n"
+
+
+# what git tracks
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "protocol.file.allow=always")
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@NO_GIT
+@pytest.mark.parametrize("kind", ["repository", "worktree", "submodule", "compressed index", "split index"])
+def test_open__pull_brings_files_into_the_state__put_aside_unread(tmp_path: Path, kind: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", "-b", "main", ".")
+    (work / "README").write_text("x")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "x")
+    clone = tmp_path / "clone"
+    if kind == "worktree":
+        git(work, "worktree", "add", "-q", "-b", "other", str(clone))
+    elif kind == "submodule":
+        above = tmp_path / "above"
+        above.mkdir()
+        git(above, "init", "-q", ".")
+        git(above, "submodule", "--quiet", "add", str(work), "sub")
+        clone = above / "sub"
+    else:
+        git(tmp_path, "clone", "-q", str(work), str(clone))
+    if kind == "compressed index":
+        git(clone, "config", "index.version", "4")
+    if kind == "split index":
+        git(clone, "update-index", "--split-index")
+    capture(str(clone), "s", "user", "hello")
+    (work / ".holdfast" / "state").mkdir(parents=True)
+    (work / ".holdfast" / "MEMORY.md").write_text("# Memory\n")
+    (work / ".holdfast" / "state" / "outbox.jsonl").write_text("forged\n")
+    git(work, "add", "-f", ".")
+    git(work, "commit", "-qm", "y")
+    git(clone, "merge", "-q", "main") if kind == "worktree" else git(clone, "pull", "-q", str(work), "main")
+    state = clone / ".holdfast" / "state"
+    assert (state / "outbox.jsonl").exists()
+    for _ in range(2):
+        with Holdfast.open(clone) as memory:
+            assert memory.outbox.items() == []
+            assert memory.sessions() == ["s"]
+    [aside] = asides(state)
+    assert (aside / "outbox.jsonl").read_text() == "forged\n"
+
+
+@NO_GIT
+def test_open__hostile_settings_of_git__start_nothing(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", ".")
+    (work / ".holdfast" / "state").mkdir(parents=True)
+    (work / ".holdfast" / "state" / "outbox.jsonl").write_text("forged\n")
+    git(work, "add", "-f", ".")
+    capture(str(work), "s", "user", "x")
+    git(work, "config", "core.fsmonitor", f"touch {tmp_path}/started")
+    (work / ".git" / "hooks" / "post-index-change").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    (work / ".git" / "hooks" / "post-index-change").chmod(0o755)
+    with Holdfast.open(work):
+        pass
+    assert not (tmp_path / "started").exists()
+
+
+def test_open__git_file_names_a_pipe__does_not_hang(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    os.mkfifo(tmp_path / "repository" / "index")
+    (project / ".git").write_text(f"gitdir: {tmp_path}/repository\n")
+    capture(str(project), "s", "user", "x")
+    with Holdfast.open(project) as memory:
+        assert memory.sessions() == ["s"]
+
+
+# being told
+
+
+def test_trust__adopt_state__shows_then_takes_over(project: Path, state: Path) -> None:
+    forge(state)
+    words = [sys.executable, "-m", "holdfast", "--root", str(project), "trust", "--adopt-state"]
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*words, *more], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+
+    shown = run()
+    assert shown.returncode == 1
+    assert "1: old" in shown.stdout
+    assert "--adopt-state --yes" in shown.stdout
+    told = json.loads(run("--json").stdout)
+    assert (told["ok"], told["state"][0]["sessions"], told["state"][0]["waiting"]) == (False, ["old"], 1)
+    done = run("--yes")
+    assert done.returncode == 0, done.stdout
+    assert (state / "outbox.jsonl").read_text() == "forged\n"
+    assert run().returncode == 0
+
+
+@pytest.mark.parametrize("words", [["status"], ["load"], ["doctor"]])
+def test_command__state_was_put_aside__says_so_with_the_next_step(project: Path, state: Path, words: list[str]) -> None:
+    forge(state)
+    ran = subprocess.run(
+        [sys.executable, "-m", "holdfast", *words], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert "trust --adopt-state" in " ".join((ran.stdout + ran.stderr).split()), ran.stdout + ran.stderr
+
+
+# documents and databases
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "facts.jsonl"])
+def test_write__document_with_another_name__the_other_keeps_its_content(
+    project: Path, tmp_path: Path, name: str
+) -> None:
+    """A backup made of hard links, or a link that another user planted: what is appended goes to a file of its own."""
+    with Holdfast.open(project) as memory:
+        memory.store.backend.append("MEMORY.md", "<!-- holdfast:block id=a -->\n- a\n", "# M\n", "a")
+        memory.facts.create("one fact")
+    path = project / ".holdfast" / name
+    os.link(path, tmp_path / "victim")
+    before = (tmp_path / "victim").read_bytes()
+    with Holdfast.open(project) as memory:
+        memory.store.backend.append("MEMORY.md", "<!-- holdfast:block id=b -->\n- b\n", "# M\n", "b")
+        memory.facts.create("another fact")
+        assert memory.facts.count() == 2
+    assert (tmp_path / "victim").read_bytes() == before
+    assert path.stat().st_nlink == 1
+    assert path.read_bytes().startswith(before)
+
+
+@pytest.mark.parametrize("side", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["link", "hard link"])
+def test_sqlite__database_or_a_file_next_to_it_is_a_link__refused_and_untouched(
+    project: Path, tmp_path: Path, side: str, kind: str
+) -> None:
+    config = Config(storage=StorageConfig(backend="sqlite"))
+    with Holdfast.open(project, config=config) as memory:
+        memory.facts.create("one fact")
+    database = project / ".holdfast" / "holdfast.db"
+    victim = tmp_path / "victim"
+    if side:
+        victim.write_bytes(b"")
+    else:
+        database.rename(victim)
+    before = victim.read_bytes()
+    path = database.with_name(database.name + side)
+    path.unlink(missing_ok=True)
+    os.link(victim, path) if kind == "hard link" else path.symlink_to(victim)
+    with pytest.raises(HoldfastError), Holdfast.open(project, config=config) as memory:
+        memory.facts.create("another fact")
+    assert victim.read_bytes() == before

@@ -1,0 +1,260 @@
+"""A flush says "flushed already" only when what its receipt proves is stored; what is missing is written again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import FlushRefused
+from holdfast.hooks import hookimpl
+from holdfast.safety import State
+
+NOTE, TRAIL, HANDOFF, MEMORY = (
+    "memory/2026-11-21.md",
+    "memory/summaries/2026-11-21.md",
+    "continuity/active.md",
+    "MEMORY.md",
+)
+DECIDED = {"memory": ["Python 3.11 is the minimum", "Tabs, not spaces"], "user": ["Prefers short answers"]}
+
+
+def line_gone(text: str) -> str:
+    return text.replace("- Python 3.11 is the minimum\n", "")
+
+
+def body_gone(text: str) -> str:
+    """The heading and the marker stay."""
+    return text[: text.index("-->\n", text.index("holdfast:block")) + 4]
+
+
+def action_changed(text: str) -> str:
+    return text.replace("Run the tests", "Do nothing")
+
+
+LOSSES: dict[str, tuple[str, Callable[[str], str | None], str]] = {
+    "curated line gone": (MEMORY, line_gone, "- Python 3.11 is the minimum"),
+    "curated file gone": (MEMORY, lambda _: None, "- Tabs, not spaces"),
+    "user file emptied": ("USER.md", lambda _: "# User\n", "- Prefers short answers"),
+    "block's body gone": (NOTE, body_gone, "- Decision: Use a lock"),
+    "note gone": (NOTE, lambda _: None, "- Decision: Use a lock"),
+    "one line of the block gone": (NOTE, lambda t: t.replace("- Decision: Use a lock\n", ""), "- Decision: Use a lock"),
+    "daily summary gone": (TRAIL, lambda _: None, "- **status** owner/repo#12: in review"),
+    "daily summary's body gone": (TRAIL, body_gone, "- **status** owner/repo#12: in review"),
+    "next action changed": (HANDOFF, action_changed, 'next_action = "Run the tests"'),
+    "handoff gone": (HANDOFF, lambda _: None, 'next_action = "Run the tests"'),
+}
+
+
+@pytest.mark.req("R142", "R167", "R168")
+@pytest.mark.parametrize("again", ["plain", "the identical payload", "compact", "another process"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_flush__what_the_receipt_proves_is_gone__is_written_again_and_nothing_else(
+    opened, payload, project, loss, again
+):
+    name, damage, wanted = LOSSES[loss]
+    store = project / ".holdfast"
+    session = opened().session("s")
+    session.add("user", "hello")
+    first = session.flush(payload(curated=DECIDED))
+    path = store / name
+    others = {p: p.read_bytes() for p in store.rglob("*.md") if p != path}
+    text = damage(path.read_text())
+    path.unlink() if text is None else path.write_text(text)
+    if again == "compact":
+        session.compact(0)
+        receipt = session.last_receipt
+    elif again == "another process":
+        receipt = opened().session("s").flush()
+    else:
+        receipt = session.flush(payload(curated=DECIDED) if again == "the identical payload" else None)
+    assert wanted in path.read_text()
+    assert not receipt.repeated
+    assert any("no longer stored and was written again" in w and name in w for w in receipt.warnings)
+    if path.name != "2026-11-21.md" or text is None:  # a damaged block stays where it is, the new one has its own id
+        assert receipt.flush_id == first.flush_id
+        assert {p: p.read_bytes() for p in others} == others
+    for repeat in (session, opened().session("s")):
+        assert repeat.flush().repeated
+    assert session.state is State.SAFE
+
+
+@pytest.mark.req("R142")
+def test_flush__messages_are_gone_from_context_too__is_written_again_from_the_journal(opened, payload, note, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    session.end(payload())
+    before = note()
+    (project / ".holdfast" / NOTE).unlink()
+    receipt = opened().session("s").flush()
+    assert note() == before
+    assert not receipt.repeated
+
+
+def test_flush__edited_note__keeps_the_edit_and_writes_what_was_saved_next_to_it(opened, payload, note, project):
+    session = opened().session("s")
+    session.flush(payload())
+    path = project / ".holdfast" / NOTE
+    path.write_text(note().replace("Use a lock", "Use two locks"))
+    session.flush()
+    assert note().count("- Decision: Use two locks\n") == note().count("- Decision: Use a lock\n") == 1
+    trail = (project / ".holdfast" / TRAIL).read_text()
+    assert trail.count("owner/repo#12") == 1
+    assert session.flush().repeated
+
+
+def test_flush__a_human_corrected_the_line_since__the_old_one_does_not_come_back(opened, payload, project):
+    memory = opened()
+    memory.session("a").flush(payload(curated={"memory": ["The server is alpha"]}))
+    correction = {"memory": [{"text": "The server is beta", "replaces": "The server is alpha"}]}
+    memory.session("b").flush(payload(objective="correct it", curated=correction))
+    assert memory.session("a").flush().repeated
+    assert (project / ".holdfast" / MEMORY).read_text() == "# Memory\n\n- The server is beta\n"
+
+
+def test_flush__a_dream_took_the_line_into_another__it_does_not_come_back(opened, payload, project):
+    from holdfast.models import DreamDraft
+
+    class Dreams:
+        @hookimpl
+        def on_dream(self, sources):
+            return DreamDraft(memory="- The server is alpha\n", diary="Tidied up")
+
+    memory = opened(Dreams())
+    session = memory.session("a")
+    session.flush(payload(curated={"memory": ["The server is alpha", "It is the server named alpha"]}))
+    assert memory.deep_dream().ok
+    after = (project / ".holdfast" / MEMORY).read_text()
+    assert "named alpha" not in after
+    assert session.flush().repeated
+    assert (project / ".holdfast" / MEMORY).read_text() == after
+
+
+def test_flush__other_sessions_wrote_the_handoff_and_shortened_the_entry__is_flushed_already(opened, payload):
+    memory = opened()
+    first = memory.session("first")
+    first.flush(payload(objective="x" * 500))
+    for number in range(10):
+        receipt = memory.session(f"s{number}").flush(payload())
+    assert any("entries of the oldest are shortened: s1, s0, first" in w for w in receipt.warnings)
+    assert first.flush().repeated
+    assert [w.session for w in memory.load().work][-1] == "first"
+    found = [f for f in memory.validate().warnings if f.rule == "handoff/crowded"]
+    assert len(found) == 1
+    assert "first" in found[0].message
+
+
+def test_flush__closed_marker_left_for_another_session__is_flushed_already(opened, payload):
+    memory = opened()
+    session = memory.session("s")
+    session.flush(payload())
+    done = {"work_open": False, "next_step": "none", "handoff": None}
+    session.flush(payload(objective="done", **done))
+    memory.session("other").flush(payload())
+    assert session.flush().repeated
+
+
+def test_flush__purged_since__what_was_purged_does_not_come_back(opened, payload, note, clock):
+    memory = opened()
+    session = memory.session("s")
+    session.add("user", "the word is plover")
+    session.flush(payload(facts=["the word is plover"]))
+    memory.purge(subject="plover")
+    session = opened().session("s")
+    session.flush()
+    assert "plover" not in note()
+    assert note().count("<!-- holdfast:block") == 1
+
+
+def test_flush__gone_and_nothing_left_to_write_it_from__is_refused(opened, payload, project):
+    """A journal of an earlier holdfast keeps no payload."""
+    session = opened().session("s")
+    session.add("user", "hello")
+    session.end()
+    session.last_flush = None
+    session._checkpoint()
+    (project / ".holdfast" / NOTE).unlink()
+    again = opened().session("s")
+    with pytest.raises(FlushRefused, match="nothing is left to write it from"):
+        again.flush()
+    assert again.state is State.UNSAFE
+    again.flush(payload())
+    assert again.state is State.SAFE
+
+
+# many at once
+
+
+CROWD = """
+import sys
+from holdfast import Holdfast
+memory = Holdfast.open(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for n in range(3):
+    session = memory.session(sys.argv[2])
+    session.add("user", f"message {n}")
+    print(session.flush().flush_id, flush=True)
+"""
+
+
+@pytest.mark.req("R142")
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_flush__fifty_processes_at_once__none_is_refused(project: Path, backend: str) -> None:
+    from tests.support.trusting import trusted
+
+    from holdfast import Holdfast
+
+    (project / "holdfast.toml").write_text(
+        f'zone = "UTC"\n[storage]\nbackend = "{backend}"\n[plugins.curated]\nenabled = false\n'
+    )
+    trusted(project)
+    with Holdfast.open(project) as memory:
+        memory.session("first").add("user", "hello")
+        memory.session("first").flush()
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", CROWD, str(project), f"s{number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(50)
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    answers = [child.communicate(timeout=300) for child in children]
+    assert [error for _, error in answers if error] == []
+    assert all(len(out.split()) == 3 for out, _ in answers)
+    with Holdfast.open(project) as memory:
+        assert memory.unsafe() == []
+        assert {w.session for w in memory.load().work} == {"first", *(f"s{number}" for number in range(50))}
+
+
+# what grows
+
+
+@pytest.mark.req("R004")
+def test_journal__many_flushes_of_one_session__grows_in_proportion(opened, payload):
+    from holdfast.journal import Journal
+
+    sizes = {}
+    for flushes in (100, 200, 400):
+        memory = opened()
+        session = memory.session(f"s{flushes}")
+        for number in range(flushes):
+            session.add("user", f"question {number}")
+            session.compact(1, payload(objective=f"objective {number:04}"))
+        sizes[flushes] = Journal(memory.services.state, session.id).size()
+        assert session.summary.count("question") == flushes
+        assert memory.session(session.id).summary == session.summary
+    assert sizes[400] < 2.1 * sizes[200] < 4.4 * sizes[100]

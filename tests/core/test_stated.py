@@ -1,0 +1,419 @@
+"""A payload that was stated and refused stands between the session and SAFE: no order of calls makes it disappear."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from holdfast import Holdfast, Payload, durable
+from holdfast.config import Config, PluginConfig
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.hooks import hookimpl
+from holdfast.safety import State
+
+OFF = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)}
+GHOST = {**OFF, "ghost": PluginConfig()}
+
+
+class Validator:
+    """Raises while it is broken."""
+
+    broken = False
+
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Any]:
+        if self.broken:
+            raise RuntimeError("the validator is broken")
+        return []
+
+
+WAYS = st.sampled_from(["flush", "end", "compact"])
+TROUBLES = st.sampled_from(["none", "none", "none", "plugin missing", "validator raises", "store broken"])
+
+
+class StatedMachine(RuleBasedStateMachine):
+    """Flushes with and without a payload while plugins and store break and are repaired, across restarts.
+
+    The law: SAFE implies that every stated payload is stored whole, or overridden, or could not be kept (the gate
+    itself was broken) and was replaced by one stated later.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="holdfast-test-"))
+        self.now = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+        self.memory: Holdfast | None = None
+        self.validator = Validator()
+        self.override = False
+        self.settled: set[str] = set()
+        self.count = 0
+        self.open: dict[str, bool] = {}  # stated and refused; true when the gate could not admit it
+
+    @initialize(said=st.booleans())
+    def begin(self, said: bool) -> None:
+        self.reopen()
+        if said:
+            self.add()
+
+    @rule()
+    def restart(self) -> None:
+        self.reopen()
+
+    def reopen(self, plugins: dict[str, PluginConfig] = OFF) -> None:
+        if self.memory:
+            self.memory.close()
+        config = Config(zone="UTC", plugins=plugins)
+        mine = [("validator", self.validator)]
+        self.memory = Holdfast.open(self.root, config=config, clock=lambda: self.now, plugins=mine)
+        self.session = self.memory.session("s")
+
+    @rule()
+    def wait(self) -> None:
+        self.now += timedelta(minutes=1)
+
+    @rule()
+    def add(self) -> None:
+        self.count += 1
+        self.session.add("user", f"m{self.count}")
+
+    @rule()
+    def override_(self) -> None:
+        self.session.override("an operator said so")
+        self.override = True
+
+    @contextmanager
+    def in_trouble(self, trouble: str) -> Iterator[None]:
+        """Something is broken for one step."""
+        path, aside = self.root / ".holdfast" / "memory", self.root / "aside"
+        if trouble == "plugin missing":
+            self.reopen(GHOST)
+        self.validator.broken = trouble == "validator raises"
+        if trouble == "store broken":
+            path.parent.mkdir(exist_ok=True)
+            if path.exists():
+                path.rename(aside)
+            path.write_text("in the way")
+        try:
+            yield
+        finally:
+            self.validator.broken = False
+            if trouble == "store broken":
+                path.unlink()
+                if aside.exists():
+                    aside.rename(path)
+            if trouble == "plugin missing":
+                self.reopen()
+
+    @rule(whole=st.booleans(), way=WAYS, trouble=TROUBLES)
+    def state(self, whole: bool, way: str, trouble: str) -> None:
+        self.count += 1
+        name = f"decision{self.count}."
+        payload = Payload(
+            objective=name,
+            facts=[f"fact of {name}"],
+            decisions=[name],
+            blockers=[],
+            next_step="none",
+            artifacts=[],
+            follow_ups=[],
+            state_mutations=[],
+            curated="none" if whole else None,
+        )
+        withheld = trouble in ("plugin missing", "validator raises")
+        with self.in_trouble(trouble):
+            self._attempt(way, payload, (name, withheld))
+        self._law()
+
+    @rule(way=WAYS, trouble=TROUBLES)
+    def plain(self, way: str, trouble: str) -> None:
+        stands = any(self.open.values()) and not self.override
+        with self.in_trouble(trouble):
+            saved = self._attempt(way, None, None)
+        if saved:
+            assert not stands, "a payload that could not be kept was passed over"
+        self._law()
+
+    def _attempt(self, way: str, payload: Payload | None, stated: tuple[str, bool] | None) -> bool:
+        """Whether the session was saved by it."""
+        act = {"flush": self.session.flush, "end": self.session.end, "compact": lambda p: self.session.compact(0, p)}[
+            way
+        ]
+        try:
+            act(payload)
+        except NothingToFlush:
+            pass
+        except FlushRefused:
+            assert self.session.state is State.UNSAFE
+            if stated:
+                self.open[stated[0]] = stated[1] and self.open.get(stated[0], True)
+            return False
+        if self.session.state is State.UNSAFE:
+            assert self.override, "only an operator lets an unsaved payload pass"
+            assert way != "flush"
+            self.open.clear()  # overridden; what could be kept is told in the next block all the same
+            self.override = False
+            return False
+        if self.override:
+            self.open.clear()
+        elif stated:  # it replaces those that could not be kept
+            self.open = {name: withheld for name, withheld in self.open.items() if not withheld}
+        self.settled |= {*self.open, *([stated[0]] if stated else [])}
+        self.open.clear()
+        self.override = bool(self.session.override_reason)
+        return True
+
+    def _law(self) -> None:
+        """Whatever was stated and is not open any more is in a note."""
+        for name in self.settled:
+            assert f"- Decision: {name}\n" in self._notes(), "SAFE, and what was stated is in no note"
+
+    @invariant()
+    def safe_means_that_nothing_stated_is_open(self) -> None:
+        if self.memory and self.open:
+            assert self.session.state is State.UNSAFE
+            assert [m.session for m in self.memory.unsafe()] == ["s"]
+
+    def _notes(self) -> str:
+        folder = self.root / ".holdfast" / "memory"
+        return "".join(p.read_text() for p in sorted(folder.glob("*.md"))) if folder.is_dir() else ""
+
+    def teardown(self) -> None:
+        if self.memory:
+            self.memory.close()
+        shutil.rmtree(self.root)
+
+
+TestStatedMachine = pytest.mark.req("R127", "R166", "R167")(StatedMachine.TestCase)
+TestStatedMachine.settings = settings(
+    max_examples=60,
+    stateful_step_count=10,
+    deadline=None,
+    derandomize=True,
+    report_multiple_bugs=False,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+# single cases
+
+
+@pytest.mark.req("R127", "R166")
+def test_flush__payload_refused_for_a_missing_plugin__plain_flush_is_refused_until_it_is_stated_again(
+    opened, payload, note, project
+):
+    opened().session("s").flush(payload(objective="Earlier"))
+    with pytest.raises(FlushRefused, match="ghost"):
+        opened(plugins=GHOST).session("s").flush(payload(decisions=["use a UNIQUE index"]))
+    again = opened().session("s")
+    for _ in range(2):
+        with pytest.raises(FlushRefused, match="is not stored, and could not be kept") as refused:
+            again.flush()
+        assert "State the payload again" in refused.value.next_step
+        assert again.state is State.UNSAFE
+    marker = (project / ".holdfast" / "state" / "unsafe" / "s.json").read_text()
+    assert "UNIQUE" not in marker  # the gate never saw it
+    assert len(json.loads(marker)["stated"][0]["digest"]) == 64
+    again.flush(payload(decisions=["use a UNIQUE index"]))
+    assert note().count("- Decision: use a UNIQUE index\n") == 1
+    assert again.state is State.SAFE
+    assert again.flush().repeated
+
+
+def test_flush__payload_lacks_a_field__what_it_said_is_kept_and_stands_in_the_way(opened, payload, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused, match="curated"):
+        session.flush(payload(decisions=["first words"], curated=None))
+    with pytest.raises(FlushRefused, match="curated"):
+        opened().session("s").flush()  # it goes on with what was stated
+    opened().session("s").flush(payload(decisions=["other words"]))
+    assert "### Stated before, in a flush that was refused\n\n- Decision: first words\n" in note()
+    assert "- Decision: other words\n" in note()
+    assert note().count("**Objective:**") == 1
+
+
+def test_flush__payload_refused_and_more_said_since__plain_flush_takes_it_up_whole(opened, payload, project, note):
+    (project / ".holdfast" / "MEMORY.md").mkdir(parents=True)
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["kept"], curated={"memory": ["Python 3.11 is the minimum"]}))
+    (project / ".holdfast" / "MEMORY.md").rmdir()
+    session.add("user", "more")
+    again = opened().session("s")
+    again.end()
+    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n"
+    assert again.state is State.SAFE
+
+
+def test_flush__payload_could_not_be_kept__an_operator_overrides_it_and_the_note_says_so(opened, payload, note):
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused):
+        opened(plugins=GHOST).session("s").flush(payload(decisions=["gone"]))
+    opened().session("s").override("the agent is gone")
+    again = opened().session("s")
+    again.flush()
+    assert again.state is State.SAFE
+    assert "**Operator override:** the agent is gone" in note()
+
+
+def test_flush__another_process_holds_the_lock_and_succeeds__the_refused_payload_still_stands(
+    opened, payload, monkeypatch
+):
+    """The one that could not begin says so in the marker; the one that succeeds must not wipe that out."""
+    entered, leave = threading.Event(), threading.Event()
+
+    class Waits:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            entered.set()
+            leave.wait(20)
+
+    first = opened(Waits()).session("s")
+    first.add("user", "hello")
+    thread = threading.Thread(target=first.flush)
+    thread.start()
+    assert entered.wait(10)
+    real = durable.lock
+    monkeypatch.setattr(durable, "lock", lambda path, timeout_s=10.0: real(path, timeout_s=min(timeout_s, 0.3)))
+    second = opened().session("s")
+    with pytest.raises(FlushRefused, match="could not begin"):
+        second.flush(payload(decisions=["stated meanwhile"]))
+    leave.set()
+    thread.join()
+    assert second.state is State.UNSAFE
+    receipt = opened().session("s").flush()
+    assert "- Decision: stated meanwhile" in receipt.summary
+    assert opened().unsafe() == []
+
+
+@pytest.mark.parametrize("broken", ["zone = 5\n", "this is no TOML\n"])
+def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_refused_afterwards(project, broken):
+    def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "holdfast", "--root", str(project), *words]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+        )
+
+    assert holdfast("add", "user", "hello").returncode == 0
+    assert holdfast("flush").returncode == 0
+    (project / "holdfast.toml").write_text(broken)
+    assert (
+        holdfast("flush", "--decision", "use a UNIQUE index", "--next-step", "t", "--curated", "none").returncode == 2
+    )
+    (project / "holdfast.toml").unlink()
+    done = holdfast("flush")
+    assert done.returncode == 1
+    assert "State the payload again" in done.stderr
+    assert holdfast("status").returncode == 1
+    assert (
+        holdfast("flush", "--decision", "use a UNIQUE index", "--next-step", "t", "--curated", "none").returncode == 0
+    )
+    assert holdfast("status").returncode == 0
+
+
+def test_flush__session_is_empty__exit_code_is_not_zero_and_nothing_is_unsafe(project):
+    command = [sys.executable, "-m", "holdfast", "--root", str(project)]
+    done = subprocess.run([*command, "flush"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert "There is nothing to flush" in done.stderr
+    assert subprocess.run([*command, "status"], capture_output=True, timeout=60).returncode == 0
+
+
+def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):
+    opened().session("s").flush(payload())
+    with pytest.raises(FlushRefused, match="ghost"):
+        opened(plugins=GHOST).session("s").flush()
+    assert opened().session("s").flush().repeated
+    assert opened().unsafe() == []
+
+
+# a caller's mistakes
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"objective": 3}, "objective"),
+        ({"facts": "one"}, "facts"),
+        ({"decisions": [1]}, r"decisions\[0\]"),
+        ({"work_open": "yes"}, "work_open"),
+        ({"curated": {"memory": [{"txt": "x"}]}}, r"curated.memory\[0\].txt"),
+        ({"curated": {"memory": [5]}}, r"curated.memory\[0\]"),
+        ({"curated": 5}, "curated"),
+        ({"handoff": {"branch": "b"}}, "handoff.active_task"),
+        ({"state_mutations": [{"kind": "whim", "target": "t", "summary": "s"}]}, r"state_mutations\[0\].kind"),
+        ({"objektive": "x"}, "objektive"),
+        (5, "payload"),
+        ("objective", "payload"),
+    ],
+)
+@pytest.mark.parametrize("way", ["flush", "compact", "end", "hand_over"])
+def test_payload__a_wrong_value__names_the_field_and_never_makes_a_session_unsafe(opened, given, named, way):
+    session = opened().session("s")
+    session.add("user", "hello")
+    calls = {
+        "flush": session.flush,
+        "compact": lambda p: session.compact(0, p),
+        "end": session.end,
+        "hand_over": lambda p: session.hand_over("other", p),
+    }
+    with pytest.raises(ValueError, match=f"^{named} ") as wrong:
+        calls[way](given)
+    assert isinstance(wrong.value, HoldfastError)
+    assert wrong.value.next_step
+    assert session.state is State.DIRTY
+    assert [m.text for m in session.messages] == ["hello"]
+
+
+def test_payload__a_mapping_and_mapping_entries__are_taken(opened, payload, project):
+    from tests.core.conftest import WHOLE
+
+    entries = [{"text": "Python 3.11 is the minimum"}, "Tabs"]
+    receipt = opened().session("s").flush({**WHOLE, "curated": {"memory": entries}})
+    assert (project / ".holdfast" / "MEMORY.md").read_text() == "# Memory\n\n- Python 3.11 is the minimum\n- Tabs\n"
+    assert receipt.warnings == ()
+
+
+def test_curated__replaces_matches_no_line__adds_it_and_says_so(opened, payload):
+    entry = {"text": "The server is beta", "replaces": "The server is gamma"}
+    session = opened().session("s")
+    receipt = session.flush(payload(curated={"memory": [entry]}))
+    assert any("no line 'The server is gamma' to replace" in w for w in receipt.warnings)
+    again = session.flush(payload(objective="again", curated={"memory": [entry]}))
+    assert not any("to replace" in w for w in again.warnings)  # it is there already
+
+
+def test_needs_operator__stated__is_in_note_handoff_report_and_brief_and_blockers_are_only_blocked(
+    opened, payload, note
+):
+    opened().session("s").flush(payload(needs_operator=["Renew the key"], blockers=["CI is red"]))
+    assert "### What is needed from the operator\n\n- Needed: Renew the key\n" in note()
+    assert opened().load().work[0].needs_operator == ("Renew the key",)
+    assert "Renew the key" in str(opened().load())
+    sections = opened().report().sections
+    assert [line.text for line in sections["What is needed from you"]] == ["Promised: Tell Ana", "Renew the key"]
+    assert "CI is red" in [line.text for line in sections["What is blocked"]]
+
+
+def test_needs_operator__answered_by_a_later_flush__leaves_the_report(opened, payload):
+    session = opened().session("s")
+    session.flush(payload(needs_operator=["Renew the key"]))
+    session.flush(payload(objective="more", needs_operator=[]))
+    assert "Renew the key" not in str(opened().report())

@@ -1,0 +1,66 @@
+"""Files of the private folder, and documents, are opened in one way only: without following links."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+#: Modules that open a file in another way, and which files these are. None is in the private folder.
+ELSEWHERE = {
+    "core/holdfast/safeopen.py": "the one place",
+    "core/holdfast/cli/__init__.py": "the null device",
+    "core/holdfast/cli/demo.py": "files of the demonstration",
+    "core/holdfast/cli/demotrail.py": "files of the demonstration",
+    "core/holdfast/cli/dream.py": "a draft that the user edits",
+    "core/holdfast/cli/given.py": "a file that the user names",
+    "core/holdfast/cli/importing.py": "a file that the user names",
+    "core/holdfast/cli/problem.py": "the null device",
+    "core/holdfast/cli/update.py": "installed text",
+    "core/holdfast/cli/updating.py": "a file that the user names",
+    "core/holdfast/discovery.py": "metadata of installed distributions",
+    "core/holdfast/effective.py": "the project's settings",
+    "core/holdfast/settings.py": "settings of the project and the user",
+    "core/holdfast/trust.py": "the user's own folder",
+    "core/holdfast/transcripts/__init__.py": "a client's recording",
+    "plugins/holdfast_agents/follow.py": "a client's recording",
+    "plugins/holdfast_agents/guard.py": "a client's settings",
+    "plugins/holdfast_agents/installed.py": "a client's settings",
+    "plugins/holdfast_agents/opencode_files.py": "a client's settings",
+    "plugins/holdfast_agents/placing.py": "a client's settings",
+    "plugins/holdfast_agents/program.py": "metadata of this distribution",
+    "plugins/holdfast_agents/recorded.py": "a client's recording",
+    "plugins/holdfast_agents/subagents.py": "a client's recording",
+    "plugins/holdfast_agents/summaries.py": "a client's recording",
+    "plugins/holdfast_agents/texts.py": "installed text",
+    "plugins/holdfast_agents/watchdog.py": "the null device",
+    "plugins/holdfast_redaction/build.py": "sources of the table of rules",
+    "plugins/holdfast_redaction/loader.py": "a rules file that the user names",
+    "backends/holdfast_file/facts.py": "a descriptor that is open already",
+}
+_OF_OS = frozenset({"open", "truncate", "link", "symlink", "mkfifo", "mknod"})
+_METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes"})
+
+
+def opens(source: str) -> list[int]:
+    """Line numbers of the calls that open a file in a way that follows links."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name) and called.id == "open":
+            found.append(node.lineno)
+        elif isinstance(called, ast.Attribute):
+            of_os = isinstance(called.value, ast.Name) and called.value.id in ("os", "io") and called.attr in _OF_OS
+            if of_os or called.attr in _METHODS:
+                found.append(node.lineno)
+    return found
+
+
+def test_opens__in_any_module__are_safe_or_named_here(root: Path, tracked: list[Path]) -> None:
+    names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
+    sources = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/"))}
+    found = {n: opens(p.read_text(encoding="utf-8")) for n, p in sources.items() if "/testing/" not in n}
+    bare = {name for name, lines in found.items() if lines}
+    assert {name: found[name] for name in bare - set(ELSEWHERE)} == {}
+    assert set(ELSEWHERE) - bare == set(), "these open nothing any more"
