@@ -34,7 +34,7 @@ class Judged(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        return self.line.ok != (self.label == "grounded")
+        return (self.line.answer == "supported") != (self.label == "grounded")
 
 
 def judged(*halves: str) -> Iterator[Judged]:

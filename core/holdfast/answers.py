@@ -77,6 +77,7 @@ def extraction(content: object) -> Extraction:
         summary=summary.strip() if isinstance(summary, str) else "",
         facts=[_candidate(row) for row in found["facts"]],
         profile=_profile(found.get("profile")),
+        retire=_ids(found.get("retire")),
     )
 
 
@@ -164,6 +165,13 @@ def _profile(value: object) -> Profile:
         return Profile()
     texts = {name: value.get(key) for key, name in _PROFILE.items()}
     return Profile(**{name: text.strip() for name, text in texts.items() if isinstance(text, str)})
+
+
+def _ids(value: object) -> list[str]:
+    """Ids as texts, or as objects with one; anything else is left out."""
+    rows = value if isinstance(value, list) else []
+    found = [row.get("id") if isinstance(row, Mapping) else row for row in rows]
+    return [one for one in found if isinstance(one, str)]
 
 
 def without_thoughts(text: str) -> str:

@@ -153,9 +153,9 @@ def _moment(text: str) -> str:
 
 
 def _of_lines(text: str) -> Iterator[Entry]:
-    """Each line but headings; the headings when there is nothing else."""
+    """Each line but headings that state nothing bad; all headings when there is nothing else."""
     lines = [line for line in text.splitlines() if line.strip() and not _RULE.match(line)]
-    said = [line for line in lines if not line.lstrip().startswith("#")] or lines
+    said = [line for line in lines if not line.lstrip().startswith("#") or _words(line)] or lines
     for line in said:
         line = _MARKUP.sub("", line, count=1)
         yield _of_text(" | ".join(c.strip() for c in line.strip().strip("|").split("|")) if "|" in line else line)

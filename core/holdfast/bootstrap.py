@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import conflicts, handoff, journal, losses, provenance, recall, safety
+from holdfast import conflicts, handoff, hostile, journal, losses, provenance, recall, safety
 from holdfast.layout import Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
@@ -29,6 +29,8 @@ _CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
 _BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
 #: Fewer characters than these of a document say nothing.
 _LEAST = 80
+#: Characters of a brief for its frame and headings.
+_FRAME = 300
 #: Lines of a note that a brief can do without.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
@@ -109,13 +111,19 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         *losses.newest(services, reading.stored),
     )
     shown = {w.flush for w in (*work, *([closed] if closed and not work else []))}
+    resume = _resume(services, work, closed, unsafe, withheld, lost)
+    notes = [(name, _brief_note(text, shown)) for name, text in days]
+    others = (user, torn, *(text for _, text in (*files, *notes)))
+    memory_shown = memory
+    if max_chars is not None and len(memory) > max_chars // 4:
+        memory_shown = _shortened(services, names[Surface.MEMORY], memory, max_chars, resume, others)
     sections = [
-        ("", _resume(services, work, closed, unsafe, withheld, lost)),
+        ("", resume),
         (handoff_name, torn),
         (names[Surface.USER], user),
-        (names[Surface.MEMORY], memory),
+        (names[Surface.MEMORY], memory_shown),
         *files,
-        *((name, _brief_note(text, shown)) for name, text in reversed(days)),
+        *reversed(notes),
     ]
     curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
     read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
@@ -131,6 +139,15 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         withheld=withheld,
         lost=lost,
     )
+
+
+def _shortened(services: Services, name: str, memory: str, max_chars: int, resume: str, others: Iterable[str]) -> str:
+    """MEMORY.md in the room that the resume point and the newest notes leave it."""
+    from holdfast.shortened import room, shortened
+
+    spent = len(resume) + _FRAME
+    wanted = sum(len(text) + len(_CUT) for text in others if text)
+    return shortened(memory, name, room(max_chars, before=spent, others=wanted), services.state)
 
 
 def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
@@ -277,7 +294,7 @@ def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last:
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
     for name, text in sections:
-        body = recall.defuse(text.strip())
+        body = recall.defuse(hostile.marked(text.strip(), name or "the handoff"))
         if not body:
             continue
         head = recall.heading(name) if name else ""

@@ -72,7 +72,7 @@ class Token(NamedTuple):
 
 def plain(text: str) -> str:
     """``text`` in one form of its characters: no invisible ones, full-width ones made narrow, digits of any script
-    as 0-9, dashes and apostrophes as ASCII has them. Emphasis is removed."""
+    as 0-9, dashes and apostrophes as ASCII has them, weekdays in full, m/s as km/h. Emphasis is removed."""
     text = _THOUSANDS.sub(",", _INVISIBLE.sub("", text))
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -92,7 +92,18 @@ def plain(text: str) -> str:
         text = _CJK_MARKS.sub(" ", text)
         text = _CJK_DATE.sub(_cjk_date, text)
         text = _CJK_TIME.sub(lambda m: f" {m[1]}:{int(m[2] or 0):02} ", text)
+    text = _IGNORES.sub(lambda m: "ignored" if m[1].lower() == "took" else "ignores", text)
+    text = _WEEKDAY.sub(lambda m: _WEEKDAYS[m[1][:3]], text)
+    text = _SPEED.sub(lambda m: f"{float(m[1]) * 3.6:g} km/h", text)
     return text.replace("**", "").replace("~~", "")
+
+
+_IGNORES: Final = re.compile(r"\b(takes?|took) no notice of\b", re.IGNORECASE)
+_WEEKDAY: Final = re.compile(r"(?<![\w.-])(Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b(?![\w'-])")
+_WEEKDAYS: Final = {
+    day[:3]: day for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+}
+_SPEED: Final = re.compile(r"(?<![\w.,])([0-9]{1,4}(?:\.[0-9]{1,2})?) ?m/s\b")
 
 
 def _cjk_date(found: re.Match[str]) -> str:

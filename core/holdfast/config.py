@@ -45,12 +45,23 @@ class FlushConfig:
     strict_blocks: int = field(default=3, validator=validators.ge(1))
 
 
+def _check_share(_: object, __: Attribute[float], value: float) -> None:
+    if value != 0 and not 0.3 <= value <= 1:
+        raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
+
+
 @frozen(kw_only=True)
 class SessionConfig:
-    """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end."""
+    """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
+
+    Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
+    ``context_window`` is the window in tokens where the client does not name it; 0 takes the client's usual one.
+    """
 
     keep_last: int = field(default=4, validator=validators.ge(0))
     idle_minutes: float = field(default=120.0, validator=validators.gt(0))
+    ask_at: float = field(default=0.7, validator=_check_share)
+    context_window: int = field(default=0, validator=validators.ge(0))
 
 
 @frozen(kw_only=True)
@@ -136,7 +147,8 @@ class DreamConfig:
     the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
     ``plugin`` names who dreams; by default a plugin that a table enables (a model) before those that are on anyway.
     Notes with fewer characters than ``min_chars`` are not worth a dream; of more than ``max_chars`` together with
-    MEMORY.md the oldest notes are left out. A memory longer than ``max_memory_chars`` is refused. ``backups`` are kept.
+    MEMORY.md the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the
+    least confirmed and oldest first. ``backups`` are kept.
     """
 
     lookback_days: int = field(default=3, validator=validators.ge(0))
@@ -147,6 +159,7 @@ class DreamConfig:
     min_chars: int = field(default=1, validator=validators.ge(1))
     max_chars: int = field(default=200_000, validator=validators.ge(1))
     max_memory_chars: int = field(default=50_000, validator=validators.ge(1))
+    max_items: int = field(default=200, validator=validators.ge(1))
     backups: int = field(default=30, validator=validators.ge(1))
 
 

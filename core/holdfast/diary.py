@@ -12,7 +12,7 @@ from holdfast.serde import stamp
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
-    from holdfast.dreamlog import DreamResult
+    from holdfast.dreamlog import DreamResult, Gone
 
 
 def header(day: date) -> str:
@@ -35,6 +35,8 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
             _part("What was kept", _kept(len(result.kept))),
             _part("What was added", (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
             _part("What was merged", (f"{gone.text} ({gone.reason})" for gone in result.merged)),
+            _part("What was replaced", (f"{gone.text} ({gone.reason})" for gone in result.replaced)),
+            _part("What was archived", (f"{gone.text} ({gone.reason})" for gone in result.archived)),
             _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
             _part("What was refused", (f"{gone.text} ({gone.reason})" for gone in result.refused)),
         ],
@@ -60,7 +62,22 @@ def generated(result: DreamResult) -> str:
     """The dream in numbers."""
     parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
     parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
+    parts += [f"{len(gone)} {what}" for gone, what in _moved(result) if gone]
     return f"Items: {', '.join(parts)}."
+
+
+def _moved(result: DreamResult) -> list[tuple[tuple[Gone, ...], str]]:
+    return [(result.replaced, "replaced"), (result.archived, "archived")]
+
+
+def archived(result: DreamResult, block_id: str) -> str:
+    """The block of the archive with the items of a run that no longer fit into MEMORY.md."""
+    return _block(
+        result,
+        block_id,
+        f"## Archived ({result.at:%Y-%m-%d %H:%M})",
+        ["\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)],
+    )
 
 
 def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:

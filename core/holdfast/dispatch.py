@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.config import StorageConfig
     from holdfast.forge import Forge
-    from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
+    from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
 
 #: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
@@ -193,18 +193,18 @@ class Dispatch:
         return findings
 
     def on_extract(
-        self, turns: Sequence[Turn], *, only: Collection[str] = ()
+        self, turns: Sequence[Turn], *, only: Collection[str] = (), known: Sequence[Fact] = ()
     ) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
         """What each extractor found, by plugin name in order of name, and the failures beside it.
 
-        ``only`` asks the plugins of these names, by default all.
+        ``only`` asks the plugins of these names, by default all. ``known`` are stored facts on the same subjects.
         """
         from holdfast.models import Extraction as Kind
 
         results: list[tuple[str, Extraction]] = []
         failures: list[HookFailed] = []
         others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name not in only]
-        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns):
+        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns, known=known):
             try:
                 got = self._value(answer)
                 _expect(answer, isinstance(got, Kind), "on_extract")
@@ -249,6 +249,10 @@ class Dispatch:
             if plugin is not None and any(c.name == "on_dream" for c in self._manager.get_hookcallers(plugin) or ())
         )
         return tuple(sorted(implementing, key=lambda name: (name in DEFAULT_PLUGINS, name)))
+
+    def dreams_of_everything(self, name: str) -> bool:
+        """Whether a plugin's dream costs so little that ``[dream] max_chars`` does not concern it."""
+        return getattr(self._manager.get_plugin(name), "dreams_of_everything", False) is True
 
     def on_dream(self, sources: DreamSources, *, only: str = "") -> DreamDraft | None:
         """The first draft, or None when no plugin dreams. ``only`` asks the plugin of that name. Raises: HookFailed."""

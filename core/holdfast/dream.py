@@ -12,20 +12,23 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Sequence
-from datetime import timedelta
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import dreamlog, dreamtext, paths, provenance
+from holdfast import confirmed, consolidate, dreamlog, dreamtext, paths, provenance
+from holdfast.confirmed import Confirmation
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
 from holdfast.dreamnotes import Note, content, digest_of, window
-from holdfast.dreamwrite import apply, diff, lock, new_id, told
+from holdfast.dreamwrite import apply, diff, lock, new_id, told, told_all
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import DreamSources
+from holdfast.restating import Relation
 from holdfast.storage import ABSENT
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ GUARDED_ITEMS: Final = 10
 WAIT_S: Final = 2.0
 #: After a failed run the next automatic one waits so long.
 RETRY_AFTER: Final = timedelta(hours=1)
+#: An edit that the last dream did not see was made after it.
+_AFTER: Final = timedelta(seconds=1)
 #: From this score of :func:`holdfast.grounding.ground` on, an old item counts as merged into the new one.
 _SAYS_THE_SAME = 0.5
 
@@ -51,6 +56,10 @@ class NotApplied(HoldfastError):
 
 class _Skip(HoldfastError):
     """There is nothing to do."""
+
+
+class _Nothing(_Skip):
+    """The notes were read, and nothing in them is for the memory."""
 
 
 class _Edited(HoldfastError):
@@ -199,18 +208,30 @@ class _Run:
         services = self.services
         services.dispatch.require_all()  # what goes to a model is judged by every validator that is enabled
         name = services.layout.name(Surface.MEMORY)
-        if services.store.is_withheld(name):
+        document = services.store.read(name)
+        if document is not None and services.store.is_withheld(name):
             raise NotApplied(
                 f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
-        document = services.store.read(name)
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
         sources = self._sources(name, old, notes)
-        draft = services.dispatch.on_dream(DreamSources(memory=old, notes=sources[1:]), only=self.result.plugin)
+        items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
+        record = self._record(items)
+        days = {note.name: note.day for note in notes}
+        said = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        draft = services.dispatch.on_dream(
+            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(items, record)), only=self.result.plugin
+        )
         if draft is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
-        new = self._checked(draft.memory, name, old, sources)
+        newest = max((one.at for one in said), default=None)
+        try:
+            new = self._checked(draft.memory, name, old, sources, record, newest)
+        except _Nothing:
+            if not self.dry_run:
+                dreamlog.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
+            raise
         self._compare(old, new, sources)
         self.note(diff="".join(diff(old, new, name)))
         self._guard(old, new)
@@ -222,7 +243,9 @@ class _Run:
         again = services.store.read(name)
         if (again.revision if again else ABSENT) != base:
             raise _Edited(name)
-        proposal = Proposal(result=self.result, name=name, text=new, base=base, digest=digest, diary=story)
+        proposal = Proposal(
+            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
+        )
         if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
             dreamlog.propose(services.state, evolve(proposal, result=self.result))
@@ -232,13 +255,28 @@ class _Run:
         except Conflict as error:
             raise _Edited(error.message) from error
 
+    def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
+        """The confirmations of the old items. An item that the last dream did not see was written since by a person or
+        an agent, so it is newer than the notes of that dream."""
+        record = confirmed.load(self.services.state)
+        last = dreamlog.mark(self.services.state).at
+        if last is not None and record:
+            for text in items:
+                record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))
+        return record
+
+    @staticmethod
+    def _times(items: Iterable[str], record: Mapping[str, Confirmation]) -> tuple[tuple[str, datetime], ...]:
+        return tuple((text, one.last) for text in items if (one := record.get(confirmed.key_of(text))))
+
     def _masked(self, surface: Surface, name: str, text: str) -> str:
         """What a model may see of a stored text: a person may have written a secret into it by hand."""
         return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
 
     def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""
-        room = self.services.config.dream.max_chars - len(old)
+        endless = self.services.dispatch.dreams_of_everything(self.result.plugin)
+        room = sys.maxsize if endless else self.services.config.dream.max_chars - len(old)
         taken: list[tuple[str, str]] = []
         left: list[str] = []
         for _, note, text in reversed(notes):
@@ -255,7 +293,15 @@ class _Run:
         self.note(read=(name, *(note for note, _ in taken)), left_out=left)
         return ((name, old), *taken)
 
-    def _checked(self, draft: str, name: str, old: str, sources: tuple[tuple[str, str], ...]) -> str:
+    def _checked(
+        self,
+        draft: str,
+        name: str,
+        old: str,
+        sources: tuple[tuple[str, str], ...],
+        record: Mapping[str, Confirmation],
+        newest: datetime | None,
+    ) -> str:
         """The draft as it may be stored. Raises: NotApplied, Refused, PluginError."""
         services = self.services
         before = dreamtext.read(old, prose_is_item=True)
@@ -273,13 +319,16 @@ class _Run:
             else:
                 items.append(item)
         text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
-        room = max(sum(len(text) for _, text in sources), len(old)) + len(dreamtext.TITLE) + 100
-        limit = min(room, services.config.dream.max_memory_chars)
+        limit = max(sum(len(text) for _, text in sources), len(old)) + len(dreamtext.TITLE) + 100
         if len(text) > limit:
             raise NotApplied(
                 f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
-                next_step="A memory is shorter than what it was made from; `[dream] max_memory_chars` bounds it too.",
+                next_step="A memory is shorter than the documents it was made from.",
             )
+        there = [item.text for item in before.items]
+        items = consolidate.without_older(items, there, record, newest)
+        items = self._within(items, there, record)
+        text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
         # What a person wrote by hand and the dreamer kept stays, whatever a validator says of it.
         previous = before.render() if before.items else None
         text, gone = services.gate.sift(text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous)
@@ -287,8 +336,24 @@ class _Run:
         self.note(refused=self._admitted(refused))
         left = dreamtext.read(text)
         if not left.items:
+            if not before.items and (wanted.items or (wanted.title and not wanted.prose)):
+                raise _Nothing("The notes hold no facts or decisions for the memory.")
             raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
         return left.render(before.title or dreamtext.TITLE)
+
+    def _within(
+        self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
+    ) -> list[dreamtext.Item]:
+        """The items that fit; the result names the archived ones, and warns when there is little room left."""
+        settled, most = self.services.config.dream, consolidate.limit_of(self.services.config)
+        kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
+        if archived:
+            place = f"now in {self.services.layout.archive}"
+            last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self._times(archived, record)}
+            self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
+        if warning := consolidate.warning(len(kept), most):
+            self.note(warnings=(*self.result.warnings, warning))
+        return kept
 
     def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
         """Tell what became of every line, with the evidence for it."""
@@ -306,13 +371,21 @@ class _Run:
             for found in ground([item.text for item in after.items], sources)
         ]
         # An old item counts as merged when the new memory, taken as the source, says it.
-        merged, dropped = [], []
+        merged: list[Gone] = []
+        older: list[Gone] = []
+        dropped: list[Gone] = []
+        archived = {duplicate_key(one.text) for one in self.result.archived}
+        newer = consolidate.replaced([item.text for item in before.items], [item.text for item in after.items])
         refused = {duplicate_key(one.text): one.reason for one in self.result.refused}
         there = new.splitlines()
-        gone = [item.text for item in before.items if duplicate_key(item.text) not in now]
+        gone = [item.text for item in before.items if duplicate_key(item.text) not in now | archived]
         for found in ground(gone, [("new", new)]):
             best = found.supports[0] if found.supports else None
-            if best is not None and found.ok and best.score >= _SAYS_THE_SAME:
+            heir, what = newer.get(found.text, ("", Relation.OTHER))
+            if heir:
+                one = Gone(text=found.text, reason=f"now: {heir}")
+                (merged if what is Relation.SAME else older).append(one)
+            elif best is not None and found.ok and best.score >= _SAYS_THE_SAME:
                 merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
             else:
                 reason = refused.get(duplicate_key(found.text), "left out by the dream")
@@ -322,12 +395,13 @@ class _Run:
             kept=[line.text for line in lines if line.kept],
             added=[line.text for line in lines if not line.kept],
             merged=self._admitted(merged),
+            replaced=self._admitted(older),
             dropped=self._admitted(dropped),
         )
 
     def _guard(self, old: str, new: str) -> None:
         before = {duplicate_key(i.text) for i in dreamtext.read(old, prose_is_item=True).items}
-        count = len(dreamtext.read(new).items)
+        count = len(dreamtext.read(new).items) + sum(duplicate_key(g.text) in before for g in self.result.archived)
         lost = max(len(self.result.dropped), len(before) - count)
         if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
             raise NotApplied(
@@ -347,4 +421,5 @@ class _Run:
 
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
         """Refused texts as they may be written down: what was refused may be a secret."""
-        return [Gone(text=told(self.services, g.text), reason=told(self.services, g.reason)) for g in gone]
+        said = told_all(self.services, [text for one in gone for text in (one.text, one.reason)])
+        return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]

@@ -76,7 +76,8 @@ class DreamResult:
     """What a run did, and its record.
 
     ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory ``kept`` lines
-    stayed as they were, ``merged`` ones went into others, ``dropped`` ones were left out. ``lines`` is the new memory
+    stayed as they were, ``merged`` ones went into others, ``replaced`` ones gave way to newer statements, ``dropped``
+    ones were left out. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
     with its evidence, ``added`` what is new in it. ``refused`` are lines of the draft that were not let in. ``diff`` is
     a unified diff of MEMORY.md; ``diary`` the document that tells of it.
     """
@@ -96,6 +97,8 @@ class DreamResult:
     merged: tuple[Gone, ...] = field(default=(), converter=_gone)
     dropped: tuple[Gone, ...] = field(default=(), converter=_gone)
     refused: tuple[Gone, ...] = field(default=(), converter=_gone)
+    replaced: tuple[Gone, ...] = field(default=(), converter=_gone)
+    archived: tuple[Gone, ...] = field(default=(), converter=_gone)
     lines: tuple[Supported, ...] = field(default=(), converter=_supported)
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
     diff: str = ""
@@ -133,7 +136,8 @@ class Backup:
 
 @frozen(kw_only=True)
 class Proposal:
-    """A result that waits for review. ``base`` is the revision of MEMORY.md that it was made from."""
+    """A result that waits for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are the
+    statements of the notes that it was made from, as (text, time, note)."""
 
     result: DreamResult
     name: str
@@ -141,6 +145,7 @@ class Proposal:
     base: str
     digest: str
     diary: str = ""
+    said: tuple[tuple[str, datetime, str], ...] = ()
 
 
 # --- the log ---------------------------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: What a new archive begins with.
+ARCHIVE = "# Archived Memory\n"
+
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
     """Held by whoever dreams, undoes or reviews. Raises: Unavailable."""
@@ -47,6 +50,15 @@ def told(services: Services, text: str) -> str:
         return "Withheld: it may not be stored."
 
 
+def told_all(services: Services, texts: list[str]) -> list[str]:
+    """:func:`told` for many texts, with few questions to the validators."""
+    rewritten = [paths.rewrite(text, services.root) for text in texts]
+    if all(rewritten):
+        with contextlib.suppress(HoldfastError):
+            return services.gate.admit_all(rewritten, surface=Surface.DIARY)
+    return [told(services, text) for text in texts]
+
+
 def apply(services: Services, proposal: Proposal) -> DreamResult:
     """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
 
@@ -63,6 +75,8 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
         result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
+    if result.archived:
+        _tell(services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), ARCHIVE)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:
@@ -72,9 +86,23 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
                 why = told(services, error.message)
                 _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
             raise
+    _confirm(services, proposal)
     dreamlog.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` takes it back." if changed else "")
+
+
+def _confirm(services: Services, proposal: Proposal) -> None:
+    """Record by which statements the items of the new memory were confirmed."""
+    from holdfast import confirmed
+    from holdfast.consolidate import replaced
+    from holdfast.restating import Relation
+
+    gone = [one.text for one in proposal.result.merged]
+    items = [item.text for item in dreamtext.read(proposal.text).items]
+    heirs = {old: new for old, (new, what) in replaced(gone, items).items() if what is Relation.SAME}
+    record = confirmed.updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
+    confirmed.save(services.state, record)
 
 
 def undo(services: Services, *, force: bool = False) -> DreamResult:
@@ -133,7 +161,9 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
     return found or backups[-1]
 
 
-def _tell(services: Services, page: str, result: DreamResult, block: Callable[[str], str]) -> None:
+def _tell(
+    services: Services, page: str, result: DreamResult, block: Callable[[str], str], header: str | None = None
+) -> None:
     """Append a block to the diary; ``block`` makes it from its id, which is the run's, numbered from its second on."""
     stored = services.store.read(page)
     block_id, number = result.id, 1
@@ -141,7 +171,7 @@ def _tell(services: Services, page: str, result: DreamResult, block: Callable[[s
         number += 1
         block_id = f"{result.id}-{number}"
     text = services.gate.admit(block(block_id), surface=Surface.DIARY, name=page)
-    services.store.append(Surface.DIARY, page, text, diary.header(result.at.date()), block_id)
+    services.store.append(Surface.DIARY, page, text, header or diary.header(result.at.date()), block_id)
 
 
 def diff(old: str, new: str, name: str) -> Iterator[str]:

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, field, frozen
 
-from holdfast import paths, profile, recall
-from holdfast.errors import BadValue, HoldfastError, Refused
+from holdfast import hostile, paths, profile, recall, statedfacts
+from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
 from holdfast.queue import GivenUp, Queue, Waiting
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import TypeAlias
 
     from holdfast.errors import HookFailed
+    from holdfast.models import Fact, Payload
     from holdfast.services import Services
 
     #: What somebody said: values of holdfast, or a message as the Chat Completions and Messages interfaces have it.
@@ -38,6 +41,8 @@ _PASSING: Final[Mapping[int | None, str]] = {
 }
 #: A long conversation is extracted in pieces of about so many characters; a turn is never split.
 BATCH_CHARS: Final = 60_000
+#: Limit of stored facts that an extractor is shown.
+_KNOWN: Final = 30
 
 
 @frozen(kw_only=True)
@@ -119,7 +124,7 @@ def extract(services: Services, said: Said | Iterable[Said], *, source: str = ""
     for piece in _pieces(_redacted(services, _turns(said))):
         found = gather(services, piece, source=source)
         failed.update(found.failed)
-        result += settle(services, found, source=source)
+        result += settle(services, found, said=piece, source=source)
     return result + work_off(services, but=failed)
 
 
@@ -156,9 +161,29 @@ class _Trouble(NamedTuple):
 def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
     if not said:
         return Gathered(), []
-    results, failures = services.dispatch.on_extract(said, only=only)
+    quick = services.dispatch.extractors()
+    known = _known(services, said) if any(not quick[name] for name in only or quick) else ()
+    results, failures = services.dispatch.on_extract(said, only=only, known=known)
+    shown = {fact.id for fact in known}
+    results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
     troubles = [_trouble(failure, services.root) for failure in failures]
     return Gathered(results=results, failed=_told(troubles, waits=False)), troubles
+
+
+def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
+    """Stored facts on the subjects of the turns, masked. None when the facts came with a clone. Never raises: an
+    extractor can do without."""
+    from holdfast import factsubject, provenance
+    from holdfast.facts import Facts
+
+    try:
+        if services.store.is_withheld(provenance.FACTS):
+            return ()
+        texts = (m.text for turn in said for m in turn.messages)
+        return Facts(services).shown(factsubject.related(services.store.backend.facts(), texts, limit=_KNOWN))
+    except HoldfastError as error:
+        logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
+        return ()
 
 
 def _trouble(failure: HookFailed, root: str) -> _Trouble:
@@ -198,8 +223,9 @@ def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
     return _ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
 
 
-def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractResult:
-    """Judge and store what was found. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), source: str = "") -> ExtractResult:
+    """Judge and store what was found in the turns ``said``. A sentence that instructs an agent and is not the user's
+    own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
     from holdfast.facts import Facts
 
     facts = Facts(services)
@@ -209,7 +235,12 @@ def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractR
     for plugin, extraction in found.results:
         for candidate in extraction.facts:
             named = candidate if candidate.source else evolve(candidate, source=source)
-            judged.append(Judged(plugin=plugin, candidate=candidate, result=facts.offer(named)))
+            result = _HOSTILE if _is_hostile(candidate, said) else facts.offer(named)
+            judged.append(Judged(plugin=plugin, candidate=candidate, result=result))
+        added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
+        for fact_id in extraction.retire:
+            with suppress(NotFound):
+                facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: out of date")
         if extraction.profile != Profile():
             try:
                 before = profile.load(services)
@@ -221,12 +252,30 @@ def settle(services: Services, found: Gathered, *, source: str = "") -> ExtractR
     )
 
 
+def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
+    content = candidate.content
+    return isinstance(content, str) and hostile.instructs(content) and not hostile.by_user(content, said)
+
+
+_HOSTILE: Final = AddResult(
+    outcome=AddOutcome.REFUSED, reason="it instructs an agent and is not in the user's own words"
+)
+
+
 def settle_flush(
-    services: Services, found: Gathered | None, said: Sequence[Message], *, source: str, flush: str
+    services: Services,
+    found: Gathered | None,
+    said: Sequence[Message],
+    *,
+    source: str,
+    flush: str,
+    payload: Payload | None = None,
+    at: datetime | None = None,
 ) -> tuple[list[str], tuple[str, ...]]:
     """Store the facts that the flush ``flush`` found, and let its turns wait for the extractors that are asked later,
     or failed. When it is not known any more what was found, since the process that asked died, those are asked again
-    that a flush may wait for.
+    that a flush may wait for. The facts that ``payload`` states are stored with the flush as their source, dated
+    ``at``.
 
     Never raises: facts are no reason to refuse a flush. Returns the ids of the items that wait, and what to warn of.
     """
@@ -242,7 +291,9 @@ def settle_flush(
                     turns, plugins, error=error, source=source, now=services.clock(), flush=flush
                 )
                 queued += [item.id] if item is not None else []
-        settle(services, found, source=source)
+        settle(services, found, said=turns, source=source)
+        if payload is not None:
+            statedfacts.store(services, payload, flush=flush, at=at or services.now(), turns=turns)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"The facts of this stretch could not be stored: {error}",)
@@ -268,7 +319,7 @@ def work_off(
                 services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
             ):
                 found, troubles = _ask(services, item.turns, item.plugins)
-                settled = settle(services, evolve(found, failed={}), source=item.source)
+                settled = settle(services, evolve(found, failed={}), said=item.turns, source=item.source)
                 result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
                 if not troubles:
                     queue.done(item)

@@ -33,6 +33,8 @@ SURFACE = "fact"
 _ID = re.compile(r"fact_[0-9a-f]{8}")
 _DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _DRAWS = 100
+#: A fact that is surer than a newer statement by more than this stays.
+_OUTRANKED = 0.3
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
@@ -184,11 +186,7 @@ class Facts:
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
         and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
         """
-        content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
-        source = check_source(source)
-        content = check_content(self._services.gate.admit(content, surface=SURFACE))
-        source = self._services.gate.admit(source, surface=SURFACE) if source else ""
-        result = self.add(content, category, confidence, source)
+        result = self.add(*self._checked(content, category, confidence, source))
         if result.duplicate_of is not None and self._services.config.facts.strict:
             raise DuplicateFact(
                 f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
@@ -219,7 +217,60 @@ class Facts:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        return self.add(content, category, confidence, source)
+        return self._newer(content, category, confidence, source)
+
+    def state(
+        self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
+    ) -> AddResult:
+        """Store a fact that was stated at the instant ``at`` (now), unless a newer one on the same subject is stored.
+        It replaces what :func:`holdfast.factsubject.replaces` says; the threshold does not apply.
+
+        Raises: BadValue, Refused and PluginError, as :meth:`create`.
+        """
+        return self._newer(*self._checked(content, category, confidence, source), at=at)
+
+    def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
+        """The values as they may be stored. Raises: BadValue, Refused, PluginError."""
+        content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
+        source = check_source(source)
+        content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        return content, category, confidence, self._services.gate.admit(source, surface=SURFACE) if source else ""
+
+    def _newer(
+        self, content: str, category: str, confidence: float, source: str, *, at: datetime | None = None
+    ) -> AddResult:
+        """Store a value that replaces older ones, which go to the trail with their content. First the new one, so that
+        a crash leaves both and the next try replaces; not at all when a newer one is stored already."""
+        from holdfast import factsubject
+        from holdfast.models import AddOutcome, AddResult
+
+        at = (at or self._services.clock()).astimezone(UTC)
+        older = []
+        if factsubject.speaks(content):
+            for fact in self._services.store.backend.facts():
+                if fact.confidence - confidence > _OUTRANKED or not factsubject.replaces(content, fact.content):
+                    continue
+                if fact.created_at > at:
+                    return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {fact.id} says something newer")
+                older.append(fact)
+        result = self.add(content, category, confidence, source, created_at=at)
+        by = result.fact.id if result.fact is not None else result.duplicate_of
+        if by is not None:
+            for fact in older:
+                self.retire(fact, by=by)
+        return result
+
+    def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:
+        """Take out a fact that is out of date. Its content goes to the trail first, durably. A missing fact is not an
+        error."""
+        if fact.id == by:
+            return
+        self.trail.replaced(fact, by, self._services.clock(), why=why)
+        try:
+            self._services.store.backend.delete_fact(fact.id)
+        except NotFound:
+            return
+        logger.info("fact %s was replaced", fact.id)
 
     def _proposed_category(self, value: object) -> str:
         try:

@@ -1,7 +1,8 @@
 """What left the fact store, or was overwritten, and why: ``state/facts.log.jsonl``, one line an event.
 
 Lines hold no content, so that what was forgotten is forgotten; ``[facts] supersede`` keeps the content of what was
-evicted or overwritten (it passed the gate when it was stored), never of what was deleted.
+evicted or overwritten (it passed the gate when it was stored), never of what was deleted. A fact that a newer value
+replaced keeps its content here.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _FILE = "facts.log.jsonl"
 
 @frozen(kw_only=True)
 class Departure:
-    """``event`` is evicted, deleted or updated, or kept after an update that did not happen. ``by`` is the id of the
-    fact that took the place of an evicted one."""
+    """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
+    id of the fact that took its place; ``source`` the source of a replaced one."""
 
     at: datetime
     event: str
@@ -34,6 +35,7 @@ class Departure:
     category: str = ""
     confidence: float | None = None
     content: str | None = None
+    source: str = ""
 
 
 class FactTrail:
@@ -67,6 +69,11 @@ class FactTrail:
         """The change that was just written down did not happen."""
         row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
         self._write([row], durably=False)
+
+    def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
+        """A newer statement makes ``old`` out of date. Written durably: the store forgets it next."""
+        row = {"at": _utc(at), "event": "replaced", "id": old.id, "why": why, "by": by, "source": old.source}
+        self._write([{**row, **_whole(old, keep=True)}], durably=True)
 
     def deleted(self, fact: Fact, at: datetime) -> None:
         """Somebody wanted it gone."""

@@ -24,6 +24,7 @@ from holdfast import (
     delivery,
     durable,
     extract,
+    hostile,
     notes,
     paths,
     private,
@@ -226,7 +227,7 @@ class _Flush:
         self.step = "on_flush"
         receipt = self._publish(payload, receipt)
         self.step = "facts"
-        unstored = self._settle(flush_id)
+        unstored = self._settle(payload, flush_id, at)
         receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
         self.step = "journal"
         session.record_flush(
@@ -356,14 +357,17 @@ class _Flush:
         self.step = "on_extract"
         self.gathered = extract.at_once(self.services, turns_of(self.unflushed))
         self.warnings += self.gathered.failed.values()
-        found = [e for _, e in self.gathered.results]
+        turns = turns_of(self.unflushed)
+        found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
         summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
         return found, summary or contract.digest(self.unflushed)
 
-    def _settle(self, flush_id: str) -> tuple[str, ...]:
-        """Store the facts found, and let the turns wait for those who are asked later. Returns what to warn of."""
+    def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
+        """Store the facts stated and found, and let the turns wait for those who are asked later. Returns what to warn
+        of. A flush that is written again brings back no fact that was deleted since."""
+        fresh = None if self.documents.proof.lost else payload
         queued, warnings = extract.settle_flush(
-            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id
+            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
         )
         self.queued += queued
         return warnings

@@ -197,7 +197,7 @@ class BySession(Edit):
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
-        return None if fact.source in self._sources else fact
+        return None if fact.source in self._sources or fact.source in self._flushes else fact
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
         if self._id in (row.get("session"), row.get("session_id"), row.get("source")):

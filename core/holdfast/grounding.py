@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.claims import MAX_CHARS, Reader, Token, is_content, plain, words_of
+from holdfast.doubts import doubts
 from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
 from holdfast.wording import (
     GENERIC,
@@ -74,6 +75,13 @@ class Grounded:
     supports: tuple[Support, ...] = ()
     inventions: tuple[Invention, ...] = ()
     coverage: float = 1.0
+    #: What words cannot prove (:mod:`holdfast.doubts`); ``kind`` is hedge, always, roles, cause, opposite or clause.
+    doubts: tuple[Invention, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """``supported``, ``invented``, or ``unproven``."""
+        return "invented" if self.inventions else "unproven" if self.doubts else "supported"
 
     @property
     def ok(self) -> bool:
@@ -123,7 +131,11 @@ class _Line:
             supports=self._supports(),
             inventions=tuple(dict.fromkeys(found)),
             coverage=self._coverage(),
+            doubts=() if found or self.heading else tuple(self._doubts()),
         )
+
+    def _doubts(self) -> Iterable[Invention]:
+        return (Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word))
 
     def _supports(self) -> tuple[Support, ...]:
         claims = [_feature(t) for t in self.tokens if t.is_claim]

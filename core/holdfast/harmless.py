@@ -53,6 +53,10 @@ def _between(least: float, most: float, *, whole: bool = True) -> Check:
     return check
 
 
+def _off(value: object, base: Mapping[str, Any]) -> bool:
+    return not isinstance(value, bool) and value == 0
+
+
 def _at_least_in_force(key: str, default: int, most: int) -> Check:
     """Not below the value in force without the project, because a lower one deletes."""
 
@@ -132,6 +136,8 @@ CORE: Mapping[str, Check] = {
     "flush.strict_blocks": _blocks,
     "session.keep_last": _between(0, 1_000),
     "session.idle_minutes": _between(5, 10_080, whole=False),
+    "session.ask_at": lambda value, base: _off(value, base) or _between(0.3, 1, whole=False)(value, base),
+    "session.context_window": lambda value, base: _off(value, base) or _between(10_000, 100_000_000)(value, base),
     "facts.max_facts": _at_least_in_force("facts.max_facts", 500, 100_000),
     "facts.threshold": _between(0.0, 0.8, whole=False),
     "facts.rank_union": _flag,
@@ -153,6 +159,7 @@ CORE: Mapping[str, Check] = {
     "dream.min_chars": _between(1, 10_000),
     "dream.max_chars": _between(1_000, 200_000),
     "dream.max_memory_chars": _between(10_000, 200_000),
+    "dream.max_items": _between(50, 1_000),
     "dream.backups": _at_least_in_force("dream.backups", 30, 1_000),
     "retention.daily": _users,
     "retention.diary": _users,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.config import StorageConfig
-    from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Finding, Payload, Receipt, Turn
+    from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
     from holdfast.subject import Subject
 
@@ -47,7 +47,7 @@ def on_validate(subject: Subject) -> Sequence[Finding]:  # type: ignore[empty-bo
 
 
 @hookspec
-def on_extract(turns: Sequence[Turn]) -> Extraction:  # type: ignore[empty-body]
+def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # type: ignore[empty-body]
     """Tell what a stretch of conversation holds. Collected from all; a failure is isolated and recorded.
 
     Asked when a flush is durable and its lock released, and never in a client's hook: the turns wait in a queue until
@@ -55,6 +55,8 @@ def on_extract(turns: Sequence[Turn]) -> Extraction:  # type: ignore[empty-body]
     True`` (an attribute of the plugin) and is asked within the flush, for a few seconds at most.
 
     :param turns: the turns since the last flush, oldest first, already redacted.
+    :param known: stored facts that share words with the turns, the closest first, as they may leave the store: at most
+        30, and none for a plugin that is asked within the flush. An implementation may leave this parameter out.
     :returns: a summary, candidate facts and the payload fields that the turns state. Never invent. The payload fields
         are used of plugins that are asked within the flush.
     """

@@ -266,6 +266,11 @@ class Layout:
             raise ValueError(f"{surface} has one document a day: say which day")
         return template.format(date=day.isoformat() if day else "", **self._roots)
 
+    @property
+    def archive(self) -> str:
+        """The document next to the dream diaries that holds the items for which MEMORY.md has no room."""
+        return self._template(Surface.DIARY).format(date="archive", **self._roots)
+
     def prefix(self, surface: Surface) -> str:
         """What the names of a surface's daily documents begin with."""
         return self._template(surface).split("{date}", 1)[0].format(**self._roots)

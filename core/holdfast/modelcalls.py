@@ -188,7 +188,6 @@ def persist(
 def record_usage(state: str, *, plugin: str, model: str, completion: Completion, took_s: float) -> None:
     """Add a line to ``state/usage.jsonl``. What cannot be written is only logged: the answer is worth more."""
     row = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "plugin": plugin,
         "model": model,
         "input_tokens": completion.input_tokens,
@@ -196,6 +195,24 @@ def record_usage(state: str, *, plugin: str, model: str, completion: Completion,
         "took_s": round(took_s, 3),
         "stop": completion.stop,
     }
+    _record(state, row)
+
+
+def record_failure(state: str, *, plugin: str, model: str, error: HoldfastError, took_s: float) -> None:
+    """Add a line for a call that failed, or whose answer could not be used; the latter has a line of its own already.
+    What cannot be written is only logged."""
+    row = {
+        "plugin": plugin,
+        "model": model,
+        "took_s": round(took_s, 3),
+        "failed": error.message,
+        "answered": not isinstance(error, ModelFailed),
+    }
+    _record(state, row)
+
+
+def _record(state: str, fields: dict[str, object]) -> None:
+    row = {"at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), **fields}
     try:
         private.make(state)
         path = os.path.join(state, USAGE_FILE)

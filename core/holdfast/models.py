@@ -354,13 +354,15 @@ def _candidates(value: Iterable[FactCandidate]) -> tuple[FactCandidate, ...]:
 class Extraction:
     """What ``on_extract`` returns: a summary, candidate facts, and payload fields it could tell (others None).
 
-    ``profile`` holds what the turns newly say of the user; core merges it into what is known.
+    ``profile`` holds what the turns newly say of the user; core merges it into what is known. ``retire`` names the ids
+    of facts, among those that the extractor was shown, that the turns make out of date.
     """
 
     summary: str = ""
     facts: tuple[FactCandidate, ...] = field(default=(), converter=_candidates)
     draft: Payload = field(factory=Payload)
     profile: Profile = field(factory=Profile)
+    retire: tuple[str, ...] = field(default=(), converter=_strings)
 
 
 @frozen(kw_only=True)
@@ -455,10 +457,14 @@ class Finding:
 
 @frozen(kw_only=True)
 class DreamSources:
-    """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text)."""
+    """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text).
+
+    ``confirmed`` says when items of the memory were last confirmed, as (item, time); an item may be missing.
+    """
 
     memory: str
     notes: tuple[tuple[str, str], ...]
+    confirmed: tuple[tuple[str, datetime], ...] = ()
 
 
 @frozen(kw_only=True)

@@ -75,7 +75,7 @@ _SYNONYMS: Final = """
     author wrote written | speak talk | holiday vacation | colour color | reject refuse decline deny |
     discuss talk | weekly week | daily day | monthly month | yearly annual annually year | nightly night |
     hourly hour | sync synchronise synchronize | replace supersede substitute | queue broker | worker process |
-    region zone | log logging logs
+    region zone | log logging logs | ignore disregard overlook
 """
 
 _IRREGULAR: Final = {

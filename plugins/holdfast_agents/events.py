@@ -58,7 +58,7 @@ class Event(NamedTuple):
     event twice; ``text`` a prompt, what the model said last, or the summary of a compaction; ``source`` what caused
     the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation may
     be recorded, the likeliest first; ``messages`` is a conversation given in the payload itself. ``parts`` are texts
-    with ids of their own, the same that the transcript has.
+    with ids of their own, the same that the transcript has. ``tokens`` are in the context, of the ``window``'s.
     """
 
     client: str
@@ -80,6 +80,8 @@ class Event(NamedTuple):
     parts: tuple[tuple[str, str], ...] = ()
     messages: tuple[object, ...] = ()
     path: str = ""
+    tokens: int = 0
+    window: int = 0
 
 
 class Reply(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast import untrusted
+from holdfast import nested, untrusted
 from holdfast.errors import HoldfastError
 from holdfast_agents import events
 from holdfast_agents.events import SILENCE, Event, Reply
@@ -79,6 +79,8 @@ def quick(words: list[str], root: str | None) -> int | None:
 def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> NoReturn:
     from holdfast_agents.watchdog import Watchdog
 
+    if nested.inside():
+        raise SystemExit(0)  # an agent that holdfast runs as a model: its session is not one to remember
     if sys.stdin is not None and sys.stdin.isatty():
         from holdfast.cli.problem import UsageError
 
@@ -231,6 +233,10 @@ class _Call:
 
             with Holdfast.open(root, lenient=True) as memory:
                 context = restore.remind(memory, event)
+        elif event.kind == events.PROMPT:
+            from holdfast_agents import asking
+
+            context = asking.sentence(event, root, self.state)
         return Reply(context=context, notice=notice)
 
     def _with_store(self, event: Event, root: str) -> Reply:
@@ -264,6 +270,9 @@ class _Call:
                 gated.told(memory, event)
                 return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
+                from holdfast_agents import asking
+
+                asking.forget(self.state, event.session)
                 gated.compacted(memory, event)
             else:
                 gated.ending(memory, event)

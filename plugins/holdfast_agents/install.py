@@ -23,6 +23,11 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--print", dest="show", action="store_true", help="print what would be put where; write nothing"
     )
+    parser.add_argument(
+        "--model",
+        action="store_true",
+        help="also let holdfast run this client as its model, for all projects of this user; no API key is needed",
+    )
     parser.add_argument("--plugin-dir", metavar="DIR", help="claude-code: make a plugin directory in DIR instead")
     add_json(parser)
     parser.epilog = (
@@ -30,6 +35,7 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast install claude-code",
             "holdfast install opencode --print",
             "holdfast install codex --scope user",
+            "holdfast install claude-code --model",
             "holdfast install claude-code --plugin-dir holdfast-plugin",
         )
         + "\n\nSettings that are there stay as they are, byte by byte; a copy from before is kept beside each file."
@@ -62,19 +68,27 @@ def run(args: Namespace) -> int:
     wanted = needed(args.client, where)
     out = Term()
     if args.show:
-        return _show(out, wanted, as_json=args.json)
+        return _show(out, wanted, as_json=args.json, model=args.model)
     done = placing.put_in(wanted.places)
+    model = _switch_on(where.root, args.client) if args.model else None
     made, notices = _set_up(where) if where.in_project else ((), ())
     by_hand = _by_hand(where, wanted, done)
     if args.json:
         files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
         told = [{"message": message, "next_step": step} for message, step in notices]
-        out.json({"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told})
+        out.json(
+            {"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told}
+            | ({"model": model} if model else {})
+        )
         return 0
     name, shown = _name(args.client), home_short(where.root) if where.in_project else "every project of yours"
     changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
     out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
     say_files(out, done, [(name, "made", "") for name in made])
+    if model:
+        setting = f"`{model['key']} = true` in {model['file']}"
+        said = f"{name} is the model for facts and dreams in all your projects: {setting}."
+        out.say(out.wrapped(f"{said} It uses your login and its quota.", first=f"{out.mark('ok')} ", rest="  "))
     for message, step in notices:
         out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
     _say_steps(out, by_hand)
@@ -157,14 +171,34 @@ def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
     return [*steps, "After the first turn, `holdfast doctor` shows whether the hooks really run."]
 
 
-def _show(out: Term, wanted: Needed, *, as_json: bool) -> int:
+#: Client -> the plugin that runs it as a model.
+_MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "opencode_cli"}
+
+
+def _switch_on(root: str, client: str) -> dict[str, str]:
+    """Switch the client's model plugin on in the user's own settings. Raises: as ``holdfast config --user`` does."""
+    from holdfast import effective
+
+    key = f"plugins.{_MODELS[client]}.enabled"
+    return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
+
+
+def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
+    files = [{"path": p.shown, "text": p.part.show()} for p in wanted.places]
+    if model:
+        from holdfast import settings
+
+        file, text = settings.user_file_shown(), f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
+        files.append({"path": file, "text": text})
     if as_json:
-        files = [{"path": p.shown, "text": p.part.show()} for p in wanted.places]
         out.json({"ok": True, "client": wanted.client, "files": files, "by_hand": list(wanted.by_hand)})
         return 0
     for place in wanted.places:
         out.say(f"{out.bold(home_short(place.shown))}  {out.dim(place.what)}")
         out.exact(f"\n{place.part.show().rstrip()}\n\n")
+    if model:
+        out.say(f"{out.bold(file)}  {out.dim('your own settings')}")
+        out.exact(f"\n{text}\n")
     return 0
 
 
@@ -175,6 +209,8 @@ def _plugin_dir(args: Namespace) -> int:
 
     if args.client != claude_code_files.CLIENT:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
+    if args.model:
+        raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
     folder = os.path.abspath(args.plugin_dir)
     files = claude_code_files.plugin(program.words(args.scope))
     if os.path.isdir(folder) and os.listdir(folder) and not os.path.exists(os.path.join(folder, next(iter(files)))):

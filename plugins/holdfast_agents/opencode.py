@@ -8,12 +8,14 @@ know:
 | EVENT | sent from | more keys |
 |---|---|---|
 | ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
-| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of the text parts |
+| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of texts; ``tokens``, ``window`` |
 | ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` (true or false) |
 | ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
 | ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
 | ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the text of the summary |
 | ``dispose`` | ``dispose`` | ``messages`` |
+
+``tokens`` are those of the last answer since a compaction, and ``window`` is the model's limit.
 
 ``messages`` is what ``client.session.messages`` returned in ``data``: the path of a file that holds it (one JSON array,
 or a message a line), or the array itself. It may be left out anywhere; at ``compacting`` the journal then stands alone,
@@ -23,7 +25,7 @@ and when that holds nothing either, compaction is blocked.
 |---|---|
 | exit 0 | allowed, or noted |
 | any other exit, a signal, no process, no answer in time | at ``compacting``: **blocked**; elsewhere: ignore it |
-| stdout | text for the system prompt (``start``: the brief; ``message``: what a summary lost), else empty |
+| stdout | text for the system prompt (``start``: the brief; ``message``: a summary's losses, a request), else empty |
 | stderr | at ``compacting`` the reason, for a toast and the error; elsewhere a notice for a toast, else empty |
 
 The plugin's own time-out should be 60 s at ``compacting``; the process answers by itself after 50 s at the latest. The
@@ -100,6 +102,8 @@ def parse(payload: Mapping[str, object]) -> Event:
         failed=payload.get("failed") is True,
         parts=parts,
         messages=tuple(_list(given)),
+        tokens=_number(payload.get("tokens")),
+        window=_number(payload.get("window")),
     )
 
 
@@ -112,6 +116,10 @@ def answer(kind: str, reply: Reply) -> Answer:
 
 def _line(told: str) -> str:
     return f"{told}\n" if told else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _list(value: object) -> list[object]:

@@ -22,6 +22,16 @@ _SAID: Final = {
 }
 
 
+_DOUBTED: Final = {
+    "hedge": "they only suppose it ({})",
+    "always": "they do not say {}",
+    "roles": "they say it of another person than {}",
+    "cause": "they name another cause than {}",
+    "opposite": "one of the two has a {}",
+    "clause": "nothing is known of {}",
+}
+
+
 def check(subject: Subject, *, strict: bool) -> tuple[Finding, ...]:
     """Findings in order of line, one for each line that is not grounded; ``()`` when all are."""
     found = []
@@ -32,6 +42,10 @@ def check(subject: Subject, *, strict: bool) -> tuple[Finding, ...]:
             more = [t for _, t in line.inventions[1:4]]
             message += f", nor {', '.join(f'`{t[:80]}`' for t in more)}" if more and kind not in _SAID else ""
             found.append(_finding(subject, line, kind, message))
+        elif line.doubts:
+            kind, token = line.doubts[0]
+            message = f"cannot be proved by its sources: {_DOUBTED[kind].format(f'`{token[:80]}`')}"
+            found.append(_finding(subject, line, "unproven", message))
         elif strict and line.coverage < MIN_COVERAGE and not line.text.lstrip().startswith("#"):
             message = f"only {line.coverage:.0%} of its words are in the lines that support it"
             found.append(_finding(subject, line, "unsupported", message))

@@ -30,8 +30,10 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve until the client closes stdin. Raises: PluginLoadFailed when the SDK is missing or too old."""
-    from holdfast import settings
+    from holdfast import nested, settings
 
+    if nested.inside():
+        return 0  # a model that holdfast runs gets no tools
     try:
         from holdfast_mcp.server import serve
     except ImportError as error:

@@ -26,9 +26,17 @@ known_settings = ()
 def on_extract(turns: Sequence[Turn]) -> Extraction:
     """A summary in quotations, candidate facts and the payload fields that the turns state. Takes time in
     proportion."""
-    from holdfast_offline.extract import extract
+    from attrs import evolve
 
-    return extract(turns)
+    from holdfast_offline.extract import extract
+    from holdfast_offline.worth import is_statement
+
+    found = extract(turns)
+    return evolve(found, facts=[fact for fact in found.facts if is_statement(fact.content)])
+
+
+#: No model reads the notes, so that all of them can be read in one run.
+dreams_of_everything = True
 
 
 @hookimpl

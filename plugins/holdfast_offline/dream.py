@@ -1,17 +1,20 @@
-"""A dream without a model: what the notes recorded as facts and decisions, behind what the memory says already.
+"""A dream without a model: the facts and decisions that the notes recorded, after what the memory says already.
 
-Every item of the result stands in a source, word for word; nothing is left out of the memory but repetitions.
+Every item of the result is in a source, word for word. A newer statement takes the place of an older one that it
+repeats or replaces (:mod:`holdfast.restating`); nothing else is left out of the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 from holdfast import dreamtext, notes
 from holdfast.dreamtext import Item, Memory
 from holdfast.facts import duplicate_key
 from holdfast.models import DreamDraft, DreamSources
+from holdfast.restating import Known, Relation, read
 
 #: Label of a note's lines -> the heading that new items come under.
 HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}
@@ -20,29 +23,96 @@ HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}
 _OPENINGS: Final = frozenset(
     ("a", "an", "the", "we", "i", "use", "uses", "using", "to", "will", "shall", "should", "decided", "let's")
 )
+_EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def dream(sources: DreamSources) -> DreamDraft:
-    """The memory with what is new in the notes."""
+    """The memory with the news of the notes."""
     old = dreamtext.read(sources.memory, prose_is_item=True)
-    items: dict[str, Item] = {}
+    memory = _Growing({duplicate_key(text): at for text, at in sources.confirmed})
     for item in old.items:
-        items.setdefault(duplicate_key(item.text), item)
-    repeated = len(old.items) - len(items)
-    before = len(items)
-    matters = {_matter(item.text) for item in items.values()}
-    for label, heading in HEADINGS.items():
-        for _, text in sources.notes:
-            for block in notes.blocks(text):
+        memory.keep(item)
+    for at, said in _said(sources.notes):
+        memory.hear(said, at)
+    return DreamDraft(
+        memory=Memory(title=old.title, items=_grouped(memory.items())).render(),
+        diary=_told(len(sources.notes), memory.added, memory.repeated, memory.replaced),
+    )
+
+
+def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Item]]:
+    """The statements of the notes with their times; a block without a time counts as the one before."""
+    at = _EVER
+    for _, text in notes_read:
+        for block in notes.blocks(text):
+            at = block.at or at
+            for label, heading in HEADINGS.items():
                 for said in block.items(label):
                     for item in dreamtext.read(f"- {said}").items:  # as it will be read again
-                        if duplicate_key(item.text) not in items and _matter(item.text) not in matters:
-                            items[duplicate_key(item.text)] = Item(text=item.text, heading=heading)
-                            matters.add(_matter(item.text))
-    return DreamDraft(
-        memory=Memory(title=old.title, items=_grouped(items.values())).render(),
-        diary=_told(len(sources.notes), len(items) - before, repeated),
-    )
+                        yield at, Item(text=item.text, heading=heading)
+
+
+class _Growing:
+    """The items of a memory, which statements join, confirm and replace."""
+
+    def __init__(self, confirmed: dict[str, datetime]) -> None:
+        self._items: dict[str, Item] = {}
+        self._ranks: dict[str, int] = {}
+        self._matters: dict[str, str] = {}
+        self._at = confirmed
+        self._known = Known()
+        self.added = self.repeated = self.replaced = 0
+
+    def items(self) -> list[Item]:
+        return [self._items[key] for key in sorted(self._items, key=self._ranks.__getitem__)]
+
+    def keep(self, item: Item) -> None:
+        """Take over an item of the old memory, unless it repeats one before it."""
+        key = duplicate_key(item.text)
+        if key in self._items or any(self._known.same(read(item.text))):
+            self.repeated += 1
+        else:
+            self._put(key, item, len(self._ranks))
+
+    def hear(self, item: Item, at: datetime) -> None:
+        """Take in a statement made ``at`` a time. Older statements do not replace newer ones."""
+        key = duplicate_key(item.text)
+        statement = read(item.text)
+        related = dict(self._known.related(statement))
+        same = next((k for k, found in related.items() if found is Relation.SAME), None)
+        there = key if key in self._items else same or self._matters.get(_matter(item.text))
+        older = [k for k, found in related.items() if found is Relation.REPLACES and k != there]
+        if there is not None:
+            self._at[there] = max(at, self._time(there))
+        elif any(self._time(k) > at for k in (*older, *self._known.replacing(statement))):
+            return
+        gone = [k for k in older if self._time(k) <= at]
+        if there is None:
+            self._at[key] = at
+            if gone:  # in its place, under its heading
+                first = min(gone, key=self._ranks.__getitem__)
+                self._put(key, Item(text=item.text, heading=self._items[first].heading), self._ranks[first])
+            else:
+                self._put(key, item, len(self._ranks))
+                self.added += 1
+        for old in gone:
+            self._drop(old)
+
+    def _time(self, key: str) -> datetime:
+        return self._at.get(key, _EVER)
+
+    def _put(self, key: str, item: Item, place: int) -> None:
+        self._items[key] = item
+        self._ranks[key] = place
+        self._matters.setdefault(_matter(item.text), key)
+        self._known.add(key, read(item.text))
+
+    def _drop(self, key: str) -> None:
+        matter = _matter(self._items.pop(key).text)
+        self._known.remove(key)
+        if self._matters.get(matter) == key:
+            del self._matters[matter]
+        self.replaced += 1
 
 
 def _matter(text: str) -> str:
@@ -61,10 +131,11 @@ def _grouped(items: Iterable[Item]) -> list[Item]:
     return [item for group in groups.values() for item in group]
 
 
-def _told(read: int, added: int, repeated: int) -> str:
+def _told(read_notes: int, added: int, repeated: int, replaced: int) -> str:
     return (
-        f"No model was asked. Facts and decisions of {_count(read, 'daily note')} were copied as they stand: "
-        f"{_count(added, 'item')} new, {_count(repeated, 'repetition')} in MEMORY.md merged."
+        f"No model was asked. Facts and decisions of {_count(read_notes, 'daily note')} were copied as they stand: "
+        f"{_count(added, 'item')} new, {_count(repeated, 'repetition')} in MEMORY.md merged, "
+        f"{_count(replaced, 'older item')} replaced."
     )
 
 

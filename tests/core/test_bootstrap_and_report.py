@@ -385,6 +385,23 @@ def test_report__automation_output__is_read_when_there_and_never_rewritten(flush
     assert "Disk" not in str(memory.load())
 
 
+@pytest.mark.req("R081", "R162")
+@pytest.mark.parametrize(
+    ("name", "text", "bad"),
+    [
+        ("2026-11-21.md", "# FAILED: the backup of 01:00\n\nThe disk is full.\n", "FAILED: the backup of 01:00"),
+        ("2026-11-21.jsonl", '{"at": "01:00", "status": "ok"}\n{"at": "09:00", "status": "FAILED"}\n', '"FAILED"'),
+        ("2026-11-21.jsonl", '{"at": "01:00", "status": "FAILED"}\n{"at": "09:00", "status": "ok"}\n', '"FAILED"'),
+    ],
+)
+def test_report__automation_failed_and_went_on__the_failure_is_not_hidden(flushed, project, name, text, bad):
+    folder = project / ".holdfast" / "heartbeat"
+    folder.mkdir()
+    (folder / name).write_text(text)
+    happened = [line.text for line in flushed().report().sections["What happened"]]
+    assert [line for line in happened if line.startswith("heartbeat: ") and bad in line]
+
+
 def test_report__several_days__cover_the_window_and_no_more(opened, payload, clock):
     memory = opened()
     for n in range(3):

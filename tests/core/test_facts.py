@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,36 @@ def test_create__local_zone__time_is_the_same_instant_in_utc(
     facts.create("a", "goal", 0.5)
     (row,) = facts.export()
     assert row["createdAt"] == "2026-11-21T14:30:00Z"
+
+
+@pytest.mark.req("R044")
+@pytest.mark.parametrize("hours", [-11, -7, 5.5, 14])
+def test_create__clock_runs_in_another_zone__time_is_the_same_instant_in_utc(
+    project: Path, backend: str, clock: Any, hours: float
+) -> None:
+    zone = timezone(timedelta(hours=hours))
+    config = Config(storage=StorageConfig(backend=backend))
+    with Holdfast.open(project, config=config, clock=lambda: clock.now.astimezone(zone)) as memory:
+        memory.facts.create("a", "goal", 0.5)
+        (row,) = memory.facts.export()
+        (fact,) = memory.facts.list()
+    assert row["createdAt"] == "2026-11-21T14:30:00Z"
+    assert fact.created_at.utcoffset() == timedelta(0)
+
+
+@pytest.mark.req("R044")
+@pytest.mark.parametrize("zone", ["HST+10", "NPT-5:45", "XYZ-14"])
+def test_create__process_in_another_zone__time_is_now_in_utc(project: Path, backend: str, zone: str) -> None:
+    (project / "holdfast.toml").write_text(f'[storage]\nbackend = "{backend}"\n')
+    before = datetime.now(UTC)
+    words = [sys.executable, "-m", "holdfast", "remember", "The port is 8080"]
+    subprocess.run(words, cwd=project, env={**os.environ, "TZ": zone}, check=True, capture_output=True)
+    after = datetime.now(UTC)
+    with Holdfast.open(project) as memory:
+        (row,) = memory.facts.export()
+    written = str(row["createdAt"])
+    assert written.endswith("Z")
+    assert before <= datetime.fromisoformat(written) <= after
 
 
 @pytest.mark.req("R043")
@@ -383,6 +414,30 @@ def test_update__bad_value__nothing_changes(facts: Facts, changes: dict[str, Any
 def test_update__unknown_id_and_bad_value__key_error_comes_first(facts: Facts) -> None:
     with pytest.raises(KeyError, match="fact_deadbeef"):
         facts.update("fact_deadbeef", content="")
+
+
+def test_update__secret__stored_masked_and_compared_after_masking(opened: Open, project: Path) -> None:
+    facts = opened(plugins=[("masker", Masker())]).facts
+    facts.create("the key is [SECRET]")
+    second = facts.create("something else").fact
+    assert second is not None
+    assert facts.update(second.id, content="my key is hunter2").content == "my key is [SECRET]"
+    assert contents(facts) == ["the key is [SECRET]", "my key is [SECRET]"]
+    with pytest.raises(DuplicateFact):
+        facts.update(second.id, content="The key is hunter2")
+    assert contents(facts) == ["the key is [SECRET]", "my key is [SECRET]"]
+    assert not [p for p in project.rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()]
+
+
+@pytest.mark.parametrize("rules", [{}, {"supersede": True}])
+def test_update__refused_by_a_validator__raises_and_nothing_changes(opened: Open, rules: dict[str, Any]) -> None:
+    facts = opened(plugins=[("masker", Masker())], **rules).facts
+    first = facts.create("a", "goal", 0.5).fact
+    assert first is not None
+    with pytest.raises(Refused, match="not here"):
+        facts.update(first.id, content="forbidden", category="context", confidence=0.9)
+    assert facts.list() == [first]
+    assert list(facts.trail.entries()) == []
 
 
 @pytest.mark.req("R052")

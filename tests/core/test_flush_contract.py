@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ import pytest
 
 from holdfast import Payload
 from holdfast.config import FlushConfig
-from holdfast.contract import REQUIRED, missing
+from holdfast.contract import REQUIRED, digest, missing
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
 from holdfast.hooks import hookimpl
-from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields
+from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields, Message
 from holdfast.safety import State
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
@@ -51,6 +52,57 @@ def test_strict_policy__one_field_dropped__compaction_is_blocked_and_context_kep
     assert refused.value.missing == (field,)
     assert [m.text for m in session.messages] == ["hello"]
     assert note() == ""
+
+
+@pytest.mark.req("R127", "R166")
+@pytest.mark.parametrize(
+    ("field", "derived", "line"),
+    [
+        pytest.param("objective", None, "**Objective:** hello", marks=pytest.mark.req("R144")),
+        pytest.param("objective", "Refresh once", "**Objective:** Refresh once", marks=pytest.mark.req("R144")),
+        pytest.param("facts", None, "- Facts: none", marks=pytest.mark.req("R145")),
+        pytest.param("facts", ["It is cached"], "- Fact: It is cached", marks=pytest.mark.req("R145")),
+        pytest.param("blockers", None, "- Blockers: none", marks=pytest.mark.req("R146")),
+        pytest.param("blockers", ["No staging"], "- Blocker: No staging", marks=pytest.mark.req("R146")),
+        pytest.param("follow_ups", None, "- Promised follow-ups: none", marks=pytest.mark.req("R147")),
+        pytest.param("follow_ups", ["Send Bo the log"], "- Promised: Send Bo the log", marks=pytest.mark.req("R147")),
+        pytest.param("artifacts", None, "- Artifacts: none", marks=pytest.mark.req("R148")),
+        pytest.param("artifacts", ["docs/tokens.md"], "- Artifact: docs/tokens.md", marks=pytest.mark.req("R148")),
+        pytest.param("state_mutations", None, "- State changes: none", marks=pytest.mark.req("R149")),
+        pytest.param(
+            "state_mutations",
+            [{"kind": "merge", "target": "owner/repo#9", "summary": "merged"}],
+            "- State: merge of owner/repo#9: merged",
+            marks=pytest.mark.req("R149"),
+        ),
+    ],
+)
+def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_one_is_durable(
+    opened, payload, project, note, field, derived, line
+):
+    class Knows:
+        EXTRACTS_AT_ONCE = True
+
+        @hookimpl
+        def on_extract(self, turns):
+            return Extraction(draft=Payload(**{field: derived})) if derived else None
+
+    session = opened(Knows()).session("s")
+    session.add("user", "hello")
+    given = payload(**{field: None})
+    (project / ".holdfast" / "memory").write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.compact(0, given)
+    assert [m.text for m in session.messages] == ["hello"]
+    assert session.state is State.UNSAFE
+    (project / ".holdfast" / "memory").unlink()
+
+    session.compact(0, given)
+
+    assert session.last_receipt.derived == (field,)
+    assert f"\n{line}\n" in note()
+    assert f"_Derived from the session, not stated by it: {field}._" in note()
+    assert not session.messages
 
 
 @pytest.mark.req("R128", "R132", "R135", "R136", "R137", "R138")
@@ -225,6 +277,41 @@ def test_strict_policy__no_payload__blocks_so_often_and_then_derives(opened, not
         session.compact(0)
 
 
+@pytest.mark.req("R166")
+def test_strict_policy__store_broken_many_times__uses_up_none_of_the_times_that_it_blocks(opened, payload, project):
+    strict = FlushConfig(policy="strict", strict_blocks=1)
+    session = opened(flush=strict).session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            session.compact(0, payload())
+    (project / ".holdfast" / "memory").unlink()
+    session.compact(0)
+    session.add("user", "again")
+    (project / ".holdfast" / "MEMORY.md").mkdir()
+    for _ in range(3):
+        with pytest.raises(FlushRefused):
+            session.compact(0, payload(objective="again", curated={"memory": ["Python 3.11 is the minimum"]}))
+    with pytest.raises(FlushRefused) as refused:
+        session.compact(0, payload(objective=None))
+    assert refused.value.missing == ("objective",)
+
+
+def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_counts_the_rest():
+    def message(role: str, text: str) -> Message:
+        return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m")
+
+    said = [message(("user", "assistant")[n % 2], f"  line {n}\nmore") for n in range(50)]
+    noise = [message("user", " \n"), message("tool", "output"), message("system", "rules")]
+    lines = digest([*noise, *said, *noise]).splitlines()
+    assert lines[:2] == ["_Not summarised. What was said, shortened:_", ""]
+    listed = [f"- {('user', 'assistant')[n % 2]}: line {n}" for n in range(50)]
+    assert lines[2:] == [*listed[:20], "- … 10 more in the journal", *listed[-20:]]
+    assert digest([*said[:40]]).splitlines()[2:] == listed[:40]
+    assert digest(noise) == digest([]) == ""
+
+
 # order
 
 
@@ -271,7 +358,7 @@ def test_way_out__order__marker_then_note_trail_handoff_curated_then_on_flush_th
     assert all(seen["context"] == 1 for seen in probe.seen)
     written = [tuple(seen[k] for k in ("note", "trail", "handoff", "curated")) for seen in probe.seen]
     assert written == sorted(written)
-    last = probe.seen[-1]
+    last = [seen for seen in probe.seen if seen["what"] != "fact"][-1]  # facts are no reason to refuse a flush
     assert (last["what"], last["unsafe"], written[-1]) == ("on_flush", ["s.json"], (True,) * 4)
     assert written[0] == (False,) * 4
     assert session.state is State.SAFE

@@ -57,7 +57,7 @@ def test_labelled_set__size__is_what_the_figures_claim() -> None:
 @pytest.mark.req("R028", "R029")
 def test_ground__labelled_paraphrases__less_than_two_percent_dropped() -> None:
     lines = [line for world in WORLDS.values() for line in ground(world["grounded"], sources(world))]
-    dropped = [(line.text, line.inventions) for line in lines if not line.ok]
+    dropped = [(line.text, line.inventions, line.doubts) for line in lines if line.answer != "supported"]
     assert len(dropped) < 0.02 * len(lines), dropped
 
 
@@ -71,7 +71,24 @@ def test_ground__labelled_hard_inventions__less_than_one_percent_escapes() -> No
 @pytest.mark.req("R029")
 def test_ground__labelled_sly_fabrications__half_of_them_found() -> None:
     lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["sly"]], sources(world))]
-    assert sum(not line.ok for line in lines) >= 0.5 * len(lines)
+    assert sum(line.answer != "supported" for line in lines) >= 0.6 * len(lines)
+
+
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("Omar leaves in May", "hedge"),
+        ("Drivers always start at 07:30", "always"),
+        ("Jonas reviews what Elif writes", "roles"),
+        ("The timeouts were caused by the route planner", "cause"),
+        ("The planner runs on Sundays", "opposite"),
+        ("The depot in Porto has 12 docks and a canteen", "clause"),
+    ],
+)
+def test_ground__known_words_that_say_something_else__are_unproven(line: str, kind: str) -> None:
+    (judged,) = ground([line], sources(WORLDS["courier"]))
+    assert (judged.answer, [doubt.kind for doubt in judged.doubts]) == ("unproven", [kind])
 
 
 # --- kinds ----------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def test_purge__subject_everywhere__no_byte_of_it_left_and_the_rest_is_there(ful
     assert set(report.counts) >= {"journals", "documents", "facts", "markers", "private files"}
     assert report.files > 10
     again = opened(storage=full.config.storage)
-    assert [f.content for f in again.facts.list()] == ["The CI runs on Debian"]
+    assert [f.content for f in again.facts.list()] == ["The token expires after 60 s", "The CI runs on Debian"]
     texts = {n: again.store.read(n).text for n in again.store.names()}
     assert "- about work" in texts["profile.md"]
     assert texts["MEMORY.md"] == "# Memory\n\n- Python 3.11 is the minimum\n"

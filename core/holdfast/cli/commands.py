@@ -74,7 +74,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "plugins": "plugins and backends, what became of each and why",
         "layers": "where each kind of memory lives, who owns it, who reads it",
         "route": "which layer a fact belongs to",
-        "auth": "keys of model providers and forges, kept in the system's keyring",
+        "auth": "keys of model providers and forges, kept in the system's keyring, each for one server",
         "migrate": "copy the store to another backend, verified; the old one is only read",
         "retention": "remove what is older than the settings keep it",
         "purge": "forget a subject, a session, what is old or everything, for good",

@@ -37,6 +37,8 @@ def counts(result: DreamResult) -> str:
         (len(result.kept), "kept"),
         (len(result.added), "added"),
         (len(result.merged), "merged"),
+        (len(result.replaced), "replaced"),
+        (len(result.archived), "archived"),
         (len(result.dropped), "dropped"),
         (len(result.refused), "refused"),
     )
@@ -55,9 +57,10 @@ def show(out: Term, result: DreamResult) -> None:
             out.say(out.wrapped(line.text, first=f"  {out.style('+', 'green')} ", rest="    "))
             if line.sources:
                 out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
-    for mark, gone in (("~", result.merged), ("-", result.dropped), ("x", result.refused)):
+    moved = (("~", result.merged), (">", result.replaced), ("=", result.archived))
+    for mark, gone in (*moved, ("-", result.dropped), ("x", result.refused)):
         for one in gone:
-            style = {"~": "cyan", "-": "yellow", "x": "red"}[mark]
+            style = {"-": "yellow", "x": "red"}.get(mark, "cyan")
             out.say(out.wrapped(one.text, first=f"  {out.style(mark, style)} ", rest="    "))
             out.say(out.wrapped(one.reason, first="    "))
     for warning in result.warnings:

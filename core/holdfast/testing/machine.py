@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import unicodedata
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,11 +17,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from holdfast.errors import Conflict, DuplicateFact, NotFound
-from holdfast.facts import duplicate_key
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import FactOrder, StorageBackend
 from holdfast.testing import strategies
 from holdfast.testing.base import open_store
+
+
+def same(content: str) -> str:
+    """The key that equal facts share: the content stripped, composed (NFC, not NFKC), then case-folded.
+
+    Not imported from core, so that the machine notices a wrong key there too. Source: R052, R056, reading A06.
+    """
+    return unicodedata.normalize("NFC", content.strip()).casefold()
 
 
 class FactModel:
@@ -29,8 +39,8 @@ class FactModel:
 
     def twin(self, content: str, but: str = "") -> str | None:
         """The id of the fact with the same key."""
-        key = duplicate_key(content)
-        return next((f.id for f in self.facts.values() if f.id != but and duplicate_key(f.content) == key), None)
+        key = same(content)
+        return next((f.id for f in self.facts.values() if f.id != but and same(f.content) == key), None)
 
     def evict(self, room: int) -> tuple[str, ...]:
         """Let the weakest leave until ``room`` are left."""
@@ -43,7 +53,10 @@ class FactModel:
 
 
 class FactMachine(RuleBasedStateMachine):
-    """Two openings of one store, used in turns, and the model. Make one for a backend with :func:`fact_machine`."""
+    """Two openings of one store, used in turns, and the model. Make one for a backend with :func:`fact_machine`.
+
+    Each run has its own pace: the times of the facts rise, fall, stay equal, or have no order.
+    """
 
     factory: ClassVar[str] = ""
 
@@ -53,11 +66,13 @@ class FactMachine(RuleBasedStateMachine):
         self.stores: list[StorageBackend] = []
         self.model = FactModel()
         self.limit = 6
+        self.pace: timedelta | None = None
+        self.count = 0
 
-    @initialize(limit=st.integers(1, 8))
-    def start(self, limit: int) -> None:
+    @initialize(limit=st.integers(1, 8), pace=strategies.paces())
+    def start(self, limit: int, pace: timedelta | None) -> None:
         """An empty store, opened twice."""
-        self.limit = limit
+        self.limit, self.pace = limit, pace
         self.stores = [open_store(self.factory, self.folder) for _ in range(2)]
 
     def teardown(self) -> None:
@@ -69,6 +84,7 @@ class FactMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), fact=strategies.facts())
     def create(self, which: int, fact: Fact) -> None:
         """Add: a duplicate, a conflict, or in with evictions."""
+        fact = self._timed(fact)
         twin = self.model.twin(fact.content)
         if twin:
             result = self.stores[which].add_fact(fact, self.limit)
@@ -82,6 +98,20 @@ class FactMachine(RuleBasedStateMachine):
             assert (result.outcome, result.fact) == (AddOutcome.ADDED, fact)
             assert result.evicted == self.model.evict(self.limit - 1)
             self.model.facts[fact.id] = fact
+
+    def _timed(self, fact: Fact) -> Fact:
+        """The fact with the next time of this run, or as it is when the run has no pace."""
+        if self.pace is None:
+            return fact
+        self.count += 1
+        return attrs.evolve(fact, created_at=strategies.START + self.count * self.pace)
+
+    @rule(which=st.integers(0, 1), known=st.integers(0, 7), form=strategies.forms(), fact=strategies.facts())
+    def create_like(self, which: int, known: int, form: Callable[[str], str], fact: Fact) -> None:
+        """Add a known fact's content in another form, which may or may not make it a duplicate."""
+        if known < len(self.model.facts):
+            content = form(list(self.model.facts.values())[known].content).strip()
+            self.create(which, attrs.evolve(fact, content=content or fact.content))
 
     @rule(which=st.integers(0, 1), batch=st.lists(strategies.facts(), max_size=12))
     def import_batch(self, which: int, batch: list[Fact]) -> None:

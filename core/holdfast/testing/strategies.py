@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from hypothesis import strategies as st
@@ -82,6 +85,12 @@ def contents() -> st.SearchStrategy[str]:
     return st.one_of(near, texts(min_size=1)).map(str.strip).filter(bool)
 
 
+def forms() -> st.SearchStrategy[Callable[[str], str]]:
+    """Functions that write a content in another form: other case, composed, decomposed or compatible characters."""
+    normal = [partial(unicodedata.normalize, form) for form in ("NFC", "NFD", "NFKC", "NFKD")]
+    return st.sampled_from([str.upper, str.lower, str.title, str.casefold, *normal])
+
+
 def confidences() -> st.SearchStrategy[float]:
     """0.0 to 1.0, often equal to one another."""
     return st.one_of(st.sampled_from((0.0, 0.5, 0.5, 0.9, 1.0)), st.floats(0.0, 1.0))
@@ -97,6 +106,18 @@ def moments() -> st.SearchStrategy[datetime]:
     few = st.sampled_from([datetime(2026, 1, day, 12, tzinfo=UTC) for day in (1, 2, 3)])
     seconds = st.integers(-(10**9), 7 * 10**9).map(lambda s: datetime.fromtimestamp(s, UTC))
     return st.one_of(few, st.tuples(seconds, st.integers(0, 999_999)).map(lambda t: t[0].replace(microsecond=t[1])))
+
+
+#: The time before the first fact of a run with a pace, see :func:`paces`.
+START: Final = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def paces() -> st.SearchStrategy[timedelta | None]:
+    """The time from one fact to the next: times rise, fall or stay equal; None for times without order."""
+    steps = (timedelta(microseconds=1), timedelta(seconds=1), timedelta(days=1))
+    return st.one_of(
+        st.sampled_from(steps), st.sampled_from([-step for step in steps]), st.just(timedelta(0)), st.none()
+    )
 
 
 def ids() -> st.SearchStrategy[str]:

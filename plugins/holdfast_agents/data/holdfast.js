@@ -26,17 +26,19 @@ const TOAST_LIMIT_MS = 2_000
 // After an event that got no answer in time, the ones that are no gate are left out for a while.
 const PAUSE_MS = 60_000
 const MAX_CHARS = 200_000
+const ASKS = "holdfast: about "
 // A longer conversation is handed over in a file of this user's, which is removed again.
 const MAX_INLINE_CHARS = 8_000_000
 
 export const Holdfast = async ({ client, directory, worktree }) => {
   const sessions = new Map()
+  const windows = new Map()
   let pausedUntil = 0
   let warned = false
 
   const sessionOf = (id) => {
     if (!sessions.has(id)) {
-      const unknown = { id, parent: undefined, started: false, compacting: false, brief: "", lost: "" }
+      const unknown = { id, parent: undefined, started: false, compacting: false, brief: "", lost: "", ask: "" }
       sessions.set(id, { ...unknown, queue: Promise.resolve() })
     }
     return sessions.get(id)
@@ -80,6 +82,27 @@ export const Holdfast = async ({ client, directory, worktree }) => {
     }
   }
 
+  // How full the context is: the tokens of the last answer since a compaction, and the model's limit. Empty where it is
+  // not known.
+  const useOf = async (session, model) => {
+    const messages = (await messagesOf(session.id, { limit: 4 })) ?? []
+    const last = messages.findLast(({ info }) => info?.role === "assistant" && (info.summary || info.tokens?.output))
+    if (!last || last.info.summary === true) return {}
+    const { input = 0, output = 0, reasoning = 0, cache = {} } = last.info.tokens
+    const window = await windowOf(model ?? last.info)
+    return window ? { tokens: input + output + reasoning + (cache.read ?? 0) + (cache.write ?? 0), window } : {}
+  }
+
+  const windowOf = async ({ providerID, modelID }) => {
+    const key = `${providerID}/${modelID}`
+    if (!windows.has(key)) {
+      const found = await within(READ_LIMIT_MS, Promise.resolve().then(() => client.config.providers())).catch(() => {})
+      const provider = found?.data?.providers?.find((one) => one.id === providerID)
+      windows.set(key, provider?.models?.[modelID]?.limit?.context ?? 0)
+    }
+    return windows.get(key)
+  }
+
   const tell = async (event, { id, parent }, more) => {
     const payload = { event, directory, ...(parent ? { sessionID: parent, agentID: id } : { sessionID: id }), ...more }
     const messages = JSON.stringify(more.messages ?? null)
@@ -116,6 +139,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
     session.compacting = false
     session.brief = await note("start", session, { source })
     session.lost = ""
+    session.ask = ""
   }
 
   return {
@@ -132,8 +156,11 @@ export const Holdfast = async ({ client, directory, worktree }) => {
           await start(session, earlier?.length ? "resume" : "startup")
         }
         const messageID = output.message?.id ?? input.messageID
-        const lost = await note("message", session, { messageID, parts: texts(output.parts) })
-        if (lost) session.lost = lost
+        const use = await useOf(session, input.model ?? output.message?.model)
+        const told = await note("message", session, { messageID, parts: texts(output.parts), ...use })
+        // A request to flush is for this turn; what a summary lost stays in the prompt until the next compaction.
+        session.ask = told.startsWith(ASKS) ? told : ""
+        if (told && !session.ask) session.lost = told
       }).catch(() => {}),
 
     "tool.execute.after": async (input, output) => {
@@ -148,7 +175,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       if (!session) return
       await session.queue
       if (session.compacting) return // what was recalled is not to be summarised
-      for (const text of [session.brief, session.lost]) if (text) output.system.push(text)
+      for (const text of [session.brief, session.lost, session.ask]) if (text) output.system.push(text)
     },
 
     "experimental.session.compacting": async (input, output) => {

@@ -48,6 +48,53 @@ def test_init__opencode__makes_the_three_files_and_validate_passes(run: Run, pro
     assert run("validate", "--strict", "--json").json["findings"] == []
 
 
+#: Written out as document 004 gives them; the order is that of the file.
+STRUCTURE = {
+    "active_context.md": ["# Active Context", "## Current Focus", "## Decisions", "## Open Questions", "## Next Steps"],
+    "patterns.md": ["# Patterns", "## Conventions", "## Gotchas", "## Approved Practices"],
+    "progress.md": ["# Progress", "## Verified Deliverables", "## Evidence Links", "## Deferred Items"],
+}
+
+
+@pytest.mark.req("R193", "R204", "R194", "R195", "R196", "R197", "R198", "R199", "R200", "R201", "R202", "R203")
+@pytest.mark.parametrize("name", STRUCTURE)
+def test_init__each_file__has_its_headings_and_no_others(three: Run, project: Path, name: str) -> None:
+    text = (project / ".opencode" / "context" / "01_memory" / name).read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("#")] == STRUCTURE[name]
+
+
+@pytest.mark.req("R190")
+@pytest.mark.parametrize(
+    ("name", "anchor"),
+    [
+        pytest.param("active_context.md", "## Current Focus", marks=pytest.mark.req("R194")),
+        pytest.param("active_context.md", "## Decisions", marks=pytest.mark.req("R195")),
+        pytest.param("active_context.md", "## Open Questions", marks=pytest.mark.req("R196")),
+        pytest.param("active_context.md", "## Next Steps", marks=pytest.mark.req("R197")),
+        pytest.param("patterns.md", "## Conventions", marks=pytest.mark.req("R198")),
+        pytest.param("patterns.md", "## Gotchas", marks=pytest.mark.req("R199")),
+        pytest.param("patterns.md", "## Approved Practices", marks=pytest.mark.req("R200")),
+        pytest.param("progress.md", "## Verified Deliverables", marks=pytest.mark.req("R201")),
+        pytest.param("progress.md", "## Evidence Links", marks=pytest.mark.req("R202")),
+        pytest.param("progress.md", "## Deferred Items", marks=pytest.mark.req("R203")),
+    ],
+)
+def test_validate__anchor_removed_by_hand__exits_1_naming_file_and_anchor_and_fix_adds_it(
+    three: Run, project: Path, name: str, anchor: str
+) -> None:
+    path = project / ".opencode" / "context" / "01_memory" / name
+    path.write_text(path.read_text(encoding="utf-8").replace(f"{anchor}\n", ""), encoding="utf-8")
+
+    result = three("validate", "--json")
+
+    assert result.code == 1
+    (error,) = [f for f in result.json["findings"] if f["severity"] == "error"]
+    assert error["file"] == f"{FOLDER}/{name}"
+    assert anchor in error["message"]
+    assert three("validate", "--fix", "--yes").code == 0
+    assert f"\n{anchor}\n" in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.req("R204")
 def test_init__partial_files__adds_only_what_is_missing(three: Run, project: Path) -> None:
     (project / FOLDER / "progress.md").write_text("# Mine\n\n## Evidence Links\n\n- x\n")

@@ -185,6 +185,7 @@ def test_server__killed_in_the_middle_of_a_flush__leaves_unsafe_and_completes_it
 ) -> None:
     with Holdfast.open(project) as memory:
         memory.facts.create("Makes the folders")
+        memory.session("s-1").add("user", "Fix the login test")
     server = wire()
     server.begin()
     with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
@@ -219,6 +220,7 @@ def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
 ) -> None:
     with Holdfast.open(project) as memory:
         memory.facts.create("Makes the folders")
+        memory.session("s-1").add("user", "Fix the login test")
     server = wire()
     server.begin()
     with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):

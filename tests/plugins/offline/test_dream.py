@@ -100,8 +100,14 @@ def test_dream__one_decision_in_two_wordings__is_added_once() -> None:
     first, second = "use a unique index on (a, b)", "A unique index on (a, b)"
     blocks = "".join(
         f"\n## Notes (10:0{n})\n<!-- holdfast:block id=flush_{n} -->\n\n### What changed\n\n- Decision: {said}\n"
-        for n, said in enumerate((first, second, "never use a unique index on (a, b)"))
+        for n, said in enumerate((first, second))
     )
     draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", blocks)]))
-    assert draft.memory.count("unique index") == 2
+    assert draft.memory.count("unique index") == 1
     assert f"- {first}\n" in draft.memory
+
+
+def test_dream__decision_turned_round__replaces_the_older_one() -> None:
+    said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
+    draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))
+    assert draft.memory == "# Memory\n\n## Decisions\n\n- never use a unique index on (a, b)\n"

@@ -1,0 +1,45 @@
+"""Characters that show nothing or reorder the text around them, on their way into a store.
+
+A reader must see the text that a model gets. So what hides is taken out, and what reorders (bidirectional embeddings,
+overrides and isolates) becomes a visible escape. What a script needs stays: joiners after a letter of a script that
+spells with them and within emoji, direction marks next to right-to-left letters, zero-width spaces between letters of
+scripts without blanks, one variation selector after a character, the tags of flag emoji, a byte-order mark at the
+start.
+"""
+
+from __future__ import annotations
+
+import re
+
+_RTL = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_SOUTH_EAST = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\ua9e0-\ua9ff\uaa60-\uaa7f"
+_FLAG = r"\U0001f3f4[\U000e0020-\U000e007e]{1,12}\U000e007f"
+_FORMS = (
+    ("keep", _FLAG),
+    ("line", r"[\u0085\u2028\u2029]"),
+    ("control", r"[\u0080-\u009f]"),
+    ("shown", r"[\u202a-\u202e\u2066-\u2069]"),
+    # A joiner is kept after a character of a script beyond Latin, Greek and Cyrillic, or of an emoji.
+    ("gone", r"(?<![\u0590-\u1fff\u2190-\u2bff\u2e80-\uffee\U00010000-\U000dffff])[\u200c\u200d]"),
+    ("gone", r"(?<=[\u200c\u200d])[\u200c\u200d]"),
+    ("gone", rf"(?<![{_RTL}])[\u061c\u200e\u200f]+(?!\s?[{_RTL}])"),
+    ("gone", rf"(?<![{_SOUTH_EAST}])\u200b|\u200b(?![{_SOUTH_EAST}])"),
+    ("gone", r"(?<!\A)\ufeff|[\u00ad\u180e\u2060-\u2065\u206a-\u206f\ufff9-\ufffb]"),
+    ("gone", r"(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"),
+    ("gone", r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"),
+)
+_ANY = re.compile("|".join(f"(?P<{kind}{number}>{form})" for number, (kind, form) in enumerate(_FORMS)))
+
+
+def without(text: str) -> str:
+    """``text`` as a reader sees it. The same for its own result."""
+    while (clean := _ANY.sub(_instead, text)) != text:  # taking one out may bring two others together
+        text = clean
+    return text
+
+
+def _instead(found: re.Match[str]) -> str:
+    kind = (found.lastgroup or "").rstrip("0123456789")
+    if kind == "shown":
+        return f"\\u{ord(found[0]):04x}"
+    return {"keep": found[0], "line": "\n", "control": "�"}.get(kind, "")

@@ -1,0 +1,40 @@
+"""MEMORY.md in less room than it needs: the newest and most confirmed items, in their order; the others counted."""
+
+from __future__ import annotations
+
+from holdfast import confirmed, dreamtext
+from holdfast.dreamtext import Memory
+
+#: Share of a brief's room, after the resume point, that memory may use while notes need room too.
+SHARE = 0.4
+_NOTE = "\n… ({out} of {all} lines left out, the least confirmed and oldest; the whole text: `holdfast show {name}`)"
+
+
+def room(total: int, *, before: int, others: int) -> int:
+    """Characters for MEMORY.md in a brief of ``total``, of which ``before`` are spent and ``others`` are wanted after
+    it."""
+    left = max(0, total - before)
+    return max(int(left * SHARE), left - others)
+
+
+def shortened(text: str, name: str, chars: int, state: str) -> str:
+    """``text`` in at most ``chars`` characters, or as it is when it fits; whole when not one item fits."""
+    if len(text) <= chars:
+        return text
+    memory = dreamtext.read(text, prose_is_item=True)
+    record = confirmed.load(state)
+    chars -= len(_NOTE) + len(name) + 10 + len(memory.title)
+    stay: set[int] = set()
+    headings: set[str] = set()
+    for at in confirmed.ordered(record, [item.text for item in memory.items]):
+        item = memory.items[at]
+        size = len(item.text) + 3 + (0 if item.heading in headings or not item.heading else len(item.heading) + 6)
+        if size <= chars:
+            chars -= size
+            stay.add(at)
+            headings.add(item.heading)
+    if not stay:
+        return text
+    kept = [item for at, item in enumerate(memory.items) if at in stay]
+    note = _NOTE.format(out=len(memory.items) - len(kept), all=len(memory.items), name=name)
+    return Memory(title=memory.title, items=kept).render().rstrip("\n") + note

@@ -1,0 +1,139 @@
+"""Asks the agent for its payload while it still has the context: one sentence at a prompt, once for each compaction.
+
+How full the context is comes from the end of the client's transcript: the usage that the newest answer reports. Only
+the last :data:`TAIL_BYTES` are read, and the settings only when the context is rather full. Part of the hot path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+from holdfast.journal import file_stem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast_agents.events import Event
+
+#: Bytes of a transcript's end that may be read. An answer follows the results of its tools, so its row is near.
+TAIL_BYTES = 262_144
+_FIRST_BYTES = 32_768
+#: Share of the context window above which the agent is asked, see ``[session] ask_at``. Below the least one nothing is
+#: looked up.
+DEFAULT_AT, LEAST_AT = 0.7, 0.3
+#: Tokens of a context window that the transcript does not name.
+_WINDOWS = {"claude-code": 200_000}
+_LARGE_WINDOW = 1_000_000
+_MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
+
+
+def sentence(event: Event, root: str, state: str) -> str:
+    """What to say at this prompt; empty mostly. Never raises: being asked is a convenience."""
+    try:
+        used, window = _use(event)
+        if not window or used < LEAST_AT * window:
+            forget(state, event.session)
+            return ""
+        path = mark(state, event.session)
+        if os.path.exists(path):
+            return ""
+        at, own_window = _settings(root)
+        share = used / (own_window or window)
+        if not at or share < at:
+            return ""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except Exception:  # noqa: BLE001 - a prompt must not fail for this
+        return ""
+    return (
+        f"holdfast: about {min(99, share * 100):.0f} % of the context window is used, so it may be compacted soon. "
+        "Now, while you still know it, state what must outlive it with holdfast's MCP tool `flush` (objective, facts, "
+        f"decisions, blockers, next step; session `{event.session}`), or with `/memory-update`; then go on."
+    )
+
+
+def mark(state: str, session: str) -> str:
+    """The file that says that the agent was asked since the last compaction."""
+    return os.path.join(state, "agents", f"{file_stem(session)}.asked")
+
+
+def forget(state: str, session: str) -> None:
+    """The context was compacted: ask again when it is full again."""
+    try:
+        os.unlink(mark(state, session))
+    except OSError:
+        return
+
+
+def _settings(root: str) -> tuple[float, int]:
+    from holdfast import inforce
+
+    table = inforce.hot(root).get("session")
+    table = table if isinstance(table, dict) else {}
+    at, window = table.get("ask_at", DEFAULT_AT), table.get("context_window", 0)
+    return float(at), int(window)
+
+
+def _use(event: Event) -> tuple[int, int]:
+    """Tokens in the context, and of its window. Zeros when they are not known, or nothing was said since a compaction:
+    the usage before it tells nothing any more."""
+    if event.tokens:
+        return event.tokens, event.window
+    for path in event.transcripts[:1]:
+        for row in _newest(path):
+            if row.get("type") == "compacted" or row.get("subtype") == "compact_boundary":
+                return 0, 0
+            found = _of_codex(row) if event.client == "codex" else _of_claude_code(row)
+            if found is not None:
+                return found
+    return 0, 0
+
+
+def _of_claude_code(row: dict[str, object]) -> tuple[int, int] | None:
+    message = row.get("message")
+    if row.get("type") != "assistant" or row.get("isSidechain") is True or not isinstance(message, dict):
+        return None
+    usage = message.get("usage")
+    if not isinstance(usage, dict) or message.get("model") == "<synthetic>":
+        return None
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    used = sum(n for n in map(usage.get, names) if isinstance(n, int))
+    window = _WINDOWS["claude-code"]
+    return used, window if used <= window else _LARGE_WINDOW
+
+
+def _of_codex(row: dict[str, object]) -> tuple[int, int] | None:
+    payload = row.get("payload")
+    info = payload.get("info") if isinstance(payload, dict) and payload.get("type") == "token_count" else None
+    last = info.get("last_token_usage") if isinstance(info, dict) else None
+    if not isinstance(info, dict) or not isinstance(last, dict):
+        return None
+    used, window = last.get("total_tokens"), info.get("model_context_window")
+    return (used, window) if isinstance(used, int) and isinstance(window, int) else None
+
+
+def _newest(path: str) -> Iterator[dict[str, object]]:
+    """The rows at the end of a transcript that may report usage or a compaction, the newest first."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return
+        end, size, rest = status.st_size, _FIRST_BYTES, b""
+        floor = max(0, end - TAIL_BYTES)
+        while end > floor:
+            begin = max(floor, end - size)
+            file.seek(begin)
+            lines = (file.read(end - begin) + rest).split(b"\n")
+            rest, end, size = lines[0], begin, TAIL_BYTES
+            for line in reversed(lines[1:] if begin else lines):
+                if any(found in line for found in _MARKS):
+                    try:
+                        row = json.loads(line)
+                    except (ValueError, RecursionError):
+                        continue
+                    if isinstance(row, dict):
+                        yield row

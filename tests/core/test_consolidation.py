@@ -1,0 +1,175 @@
+"""Core memory follows a project that changes: real flushes, real dreams of the offline plugin, real files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Payload, confirmed, dreamtext
+from holdfast.dreamlog import Status
+from holdfast.restating import Relation, read, relation
+
+Open = Callable[[], Holdfast]
+
+
+@pytest.fixture
+def memory(project: Path, clock: Any) -> Any:
+    with Holdfast.open(project, clock=clock) as opened:
+        yield opened
+
+
+def say(memory: Holdfast, session: str, *facts: str) -> None:
+    with memory.session(session) as one:
+        one.add("user", "Go on")
+        one.flush(
+            Payload(
+                objective="Go on",
+                facts=list(facts),
+                decisions=[],
+                blockers=[],
+                next_step="none",
+                artifacts=[],
+                follow_ups=[],
+                state_mutations=[],
+                work_open=False,
+                curated="none",
+            )
+        )
+
+
+def items(memory: Holdfast) -> list[str]:
+    document = memory.store.read("MEMORY.md")
+    return [item.text for item in dreamtext.read(document.text).items] if document else []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("The release is 2.2.0", "The current release is 2.3.0", Relation.REPLACES),
+        ("The team sits in York", "The team moved to Leeds", Relation.REPLACES),
+        ("CI runs on Jenkins", "CI moved from Jenkins to Buildkite", Relation.REPLACES),
+        ("The login page crashes in Safari", "The crash of the login page in Safari is fixed", Relation.REPLACES),
+        ("Dark mode is disabled", "Dark mode is enabled", Relation.REPLACES),
+        ("The default branch is master", "The default branch is main", Relation.REPLACES),
+        ("We use Redis for caching", "We use Valkey for caching", Relation.REPLACES),
+        ("Alice owns the billing service", "Bob owns the billing service", Relation.REPLACES),
+        ("We use Redis for caching", "Redis is used for caching", Relation.SAME),
+        ("Logs are kept for two weeks", "Logs are kept for 14 days", Relation.SAME),
+        ("The API calls the worker", "The worker calls the API", Relation.OTHER),
+        ("We use Redis for caching", "We use Redis for rate limits", Relation.OTHER),
+        ("The project uses Redis", "The project uses Postgres", Relation.OTHER),
+        ("ADR 12 covers caching", "ADR 13 covers caching", Relation.OTHER),
+        ("The API is slow", "The API is public", Relation.OTHER),
+        ("Ada is in Berlin", "Bob is in Berlin", Relation.OTHER),
+        ("The team in Porto handles support", "The team moved to Leeds", Relation.OTHER),
+        ("The checkout page is slow", "The login bug is fixed", Relation.OTHER),
+    ],
+)
+def test_relation__two_statements__is_what_a_reader_would_say(old: str, new: str, expected: Relation) -> None:
+    assert relation(read(new), read(old)) is expected
+
+
+def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory: Holdfast, clock: Any) -> None:
+    say(memory, "a", "The release is 2.2.0", "The API lives in services/api")
+    memory.deep_dream()
+    clock.tick(days=1)
+    say(memory, "b", "The current release is 2.3.0")
+    result = memory.deep_dream()
+    assert items(memory) == ["The current release is 2.3.0", "The API lives in services/api"]
+    assert [(g.text, g.reason) for g in result.replaced] == [
+        ("The release is 2.2.0", "now: The current release is 2.3.0")
+    ]
+    diary = memory.store.read(result.diary)
+    assert diary is not None
+    assert "### What was replaced\n\n- The release is 2.2.0 (now: The current release is 2.3.0)\n" in diary.text
+
+
+def test_dream__value_that_a_person_corrected__is_not_turned_back_by_an_older_note(
+    memory: Holdfast, project: Path, clock: Any
+) -> None:
+    say(memory, "a", "The release is 2.2.0")
+    memory.deep_dream()
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text(path.read_text().replace("2.2.0", "2.5.0"))
+    clock.tick(days=1)
+    say(memory, "b", "The API lives in services/api")
+    memory.deep_dream()
+    assert items(memory) == ["The release is 2.5.0", "The API lives in services/api"]
+
+
+def test_dream__item_said_again__is_confirmed_and_the_memory_stays_undated(memory: Holdfast, clock: Any) -> None:
+    for day in range(3):
+        say(memory, f"s{day}", "We use Redis for caching" if day != 1 else "Redis is used for caching")
+        memory.deep_dream()
+        clock.tick(days=1)
+    record = confirmed.load(memory.services.state)
+    assert items(memory) == ["We use Redis for caching"]
+    found = record[confirmed.key_of("We use Redis for caching")]
+    assert (found.count, found.last - found.first >= timedelta(days=1)) == (3, True)
+    assert found.by.startswith("memory/")
+
+
+def test_dream__memory_at_its_limit__archives_the_least_confirmed_and_takes_what_is_new(
+    memory: Holdfast, project: Path, clock: Any
+) -> None:
+    text = "# Memory\n\n" + "".join(f"- Part {n} belongs to crate c{n:03}\n" for n in range(200))
+    (project / ".holdfast").mkdir(exist_ok=True)
+    (project / ".holdfast" / "MEMORY.md").write_text(text)
+    say(memory, "a", "Payments are processed by Stripe", "Part 0 belongs to crate c000")
+    result = memory.deep_dream()
+    assert result.status is Status.DONE
+    now = items(memory)
+    assert len(now) == 190
+    assert {"Payments are processed by Stripe", "Part 0 belongs to crate c000"} <= set(now)
+    archive = memory.store.read("memory/dreams/archive.md")
+    assert archive is not None
+    assert all(
+        f"- {text} (" in archive.text for text in {f"Part {n} belongs to crate c{n:03}" for n in range(200)} - set(now)
+    )
+    assert any("200" in warning for warning in result.warnings)
+
+
+def test_dream__no_facts_and_no_memory__is_skipped_once(memory: Holdfast) -> None:
+    say(memory, "a")
+    first = memory.deep_dream()
+    assert (first.status, first.ok) == (Status.SKIPPED, True)
+    assert "no facts" in first.reason
+    assert memory.deep_dream().reason == "The notes are those of the last dream."
+
+
+def test_dream__thousands_of_new_lines__are_consolidated_in_one_run_and_linear_time(
+    memory: Holdfast, clock: Any
+) -> None:
+    for size in (20,):
+        say(memory, "warm", *(f"Warm line {n} belongs to crate w{n}" for n in range(size)))
+    memory.deep_dream()
+    taken = []
+    for size in (400, 1600):
+        clock.tick(days=4)
+        for part in range(size // 400):
+            say(memory, f"s{size}-{part}", *(f"Shard {part}x{n} of {size} keeps crate c{n}" for n in range(400)))
+        started = time.process_time()
+        result = memory.deep_dream()
+        taken.append(time.process_time() - started)
+        assert (result.status, len(items(memory))) == (Status.DONE, 190), result.reason
+    assert taken[1] < 10 * taken[0]
+
+
+def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the_others_and_keeps_the_notes(
+    memory: Holdfast, project: Path, clock: Any
+) -> None:
+    text = "# Memory\n\n" + "".join(f"- Part {n} belongs to crate c{n:03}\n" for n in range(150))
+    (project / ".holdfast").mkdir(exist_ok=True)
+    (project / ".holdfast" / "MEMORY.md").write_text(text)
+    say(memory, "a", "Part 140 belongs to crate c140", "The newest fact is here")
+    memory.deep_dream()
+    brief = str(memory.load(max_chars=4000))
+    assert len(brief) <= 4000
+    assert "- Part 140 belongs to crate c140\n" in brief
+    assert "of 151 lines left out" in brief
+    assert "- Fact: The newest fact is here" in brief

@@ -1,0 +1,155 @@
+"""The four values of the handoff: each is asked for, each survives write and load, and none is another one."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast import Holdfast
+from holdfast.config import Config, PluginConfig
+from holdfast.errors import BadValue, Corrupt, FlushRefused
+from holdfast.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
+from holdfast.settings import DEFAULT_PLUGINS
+
+#: Written out: the doctrine names them, not the code.
+NAMES = ("active_task", "branch", "blocker", "next_action")
+MARKS = [
+    pytest.param("active_task", marks=pytest.mark.req("R135")),
+    pytest.param("branch", marks=pytest.mark.req("R136")),
+    pytest.param("blocker", marks=pytest.mark.req("R137")),
+    pytest.param("next_action", marks=pytest.mark.req("R138")),
+]
+#: None of these values appears anywhere else in the payload, so that no other field can take its place.
+STATED = {
+    "active_task": "owner/repo#77: the token is refreshed twice",
+    "branch": "fix-refresh",
+    "blocker": "test_refresh fails on Windows",
+    "next_action": "Read the log of the nightly run",
+}
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_handoff__value_stated__survives_write_and_load(opened, payload, project, name):
+    opened().session("s").flush(payload(handoff=STATED))
+
+    [work] = opened().load().work
+    assert getattr(work, name) == STATED[name]
+    [entry] = parse((project / ".holdfast" / "continuity" / "active.md").read_text())
+    assert getattr(entry, name) == STATED[name]
+    assert STATED[name] in str(opened().load())
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_handoff__value_changed_by_a_later_flush__the_new_one_is_loaded(opened, payload, name):
+    opened().session("s").flush(payload(handoff=STATED))
+    opened().session("s").flush(payload(handoff={**STATED, name: "something newer"}))
+
+    [work] = opened().load().work
+    assert {n: getattr(work, n) for n in NAMES} == {**STATED, name: "something newer"}
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_handoff__value_left_out__is_refused_naming_it_and_the_old_handoff_stays(opened, payload, project, name):
+    opened().session("s").flush(payload(handoff=STATED))
+    before = (project / ".holdfast" / "continuity" / "active.md").read_bytes()
+
+    with pytest.raises(FlushRefused, match=f"`handoff.{name}`") as refused:
+        opened().session("s").flush(payload(handoff={**STATED, name: " "}))
+    assert refused.value.missing == (f"handoff.{name}",)
+    with pytest.raises(BadValue, match=name):
+        payload(handoff={n: v for n, v in STATED.items() if n != name})
+    assert (project / ".holdfast" / "continuity" / "active.md").read_bytes() == before
+
+
+#: Any text but control characters, which the gate replaces. It begins with a word, so that it is not a local path.
+ANY = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=60)
+TEXTS = (ANY | st.sampled_from(["+++", '"""', "\n+++\n", "\\", "[[work]]"])).map(lambda text: f"see {text}".strip())
+
+
+@pytest.mark.req("R135", "R136", "R137", "R138")
+@settings(max_examples=40, deadline=None)
+@given(values=st.lists(TEXTS, min_size=4, max_size=4))
+def test_handoff__any_four_values__are_loaded_as_they_were_stated(values):
+    stated = dict(zip(NAMES, values, strict=True))
+    plugins = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    empty = {n: [] for n in ("facts", "decisions", "blockers", "artifacts", "follow_ups", "state_mutations")}
+    told = {**empty, "objective": "o", "next_step": "n", "curated": "none", "work_open": True, "handoff": stated}
+    config = Config(zone="UTC", plugins=plugins)
+    with tempfile.TemporaryDirectory() as folder, Holdfast.open(Path(folder), config=config) as memory:
+        memory.session("s").flush(told)
+        entries = memory.load().work
+    assert [{n: getattr(work, n) for n in NAMES} for work in entries] == [stated]
+
+
+@pytest.mark.req("R135", "R136", "R137", "R138")
+def test_handoff__document_of_an_earlier_holdfast__every_value_is_read(opened, project):
+    path = project / ".holdfast" / "continuity" / "active.md"
+    path.parent.mkdir(parents=True)
+    lines = [f"{name} = {json.dumps(value)}" for name, value in STATED.items()]
+    path.write_text('+++\nversion = 1\n\n[[work]]\nsession = "s"\nflush = "f"\n' + "\n".join(lines) + "\n+++\n")
+
+    [work] = opened().load().work
+    assert {n: getattr(work, n) for n in NAMES} == STATED
+
+
+@pytest.mark.req("R134")
+def test_handoff__open_then_closed__people_read_the_next_action_and_then_that_nothing_is_left(opened, payload, project):
+    path = project / ".holdfast" / "continuity" / "active.md"
+    opened().session("s").flush(payload(handoff=STATED, needs_operator=["Approve the release"]))
+    for line in (
+        f"## Open: {STATED['active_task']}",
+        f"- **Next action:** {STATED['next_action']}",
+        f"- **Branch or review:** {STATED['branch']}",
+        f"- **Blocker:** {STATED['blocker']}",
+    ):
+        assert f"\n{line}\n" in path.read_text()
+    assert "Approve the release" in path.read_text()
+
+    done = payload(work_open=False, next_step="none", handoff=None, needs_operator=["Approve the release"])
+    opened().session("s").flush(done)
+
+    assert "\nNothing is left to do here. Flush " in path.read_text()
+    assert "Open:" not in path.read_text()
+    [closed] = parse(path.read_text())
+    assert (closed.blocker, closed.next_action, closed.blockers, closed.follow_ups) == ("", "", (), ())
+    assert closed.needs_operator == ()
+
+
+@pytest.mark.parametrize("work", ['"none"', "3", "[1]", "{}"])
+def test_parse__work_is_not_a_list_of_tables__is_corrupt_and_never_empty(work):
+    with pytest.raises(Corrupt):
+        parse(f"+++\nversion = 1\nwork = {work}\n+++\n")
+
+
+def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named():
+    entries: tuple[Work, ...] = ()
+    for n in range(MAX_ENTRIES + 2):
+        entries = put(entries, Work(session=f"s{n}", flush="f", objective="o " * 500, facts=("a",)))
+    assert [work.session for work in entries if work.short] == ["s1", "s0"]
+    assert all(work.is_open for work in entries)
+    assert shortened(entries[-1]) == entries[-1]
+    assert "s1, s0" in crowded(entries)
+    assert crowded(entries[:MAX_ENTRIES]) == ""
+    assert parse(render(entries)) == entries
+
+
+@pytest.mark.req("R135")
+def test_hand_over__store_broken_and_then_repaired__the_agent_named_first_has_the_work(opened, payload, project):
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast" / "continuity").write_text("in the way")
+    session = opened().session("s")
+    session.add("user", "hello")
+    with pytest.raises(FlushRefused) as refused:
+        session.hand_over("bob", payload(handoff=STATED))
+    assert refused.value.target == "handoff"
+    (project / ".holdfast" / "continuity").unlink()
+
+    opened().session("s").flush()
+
+    [work] = opened().load().work
+    assert (work.agent, work.active_task) == ("bob", STATED["active_task"])

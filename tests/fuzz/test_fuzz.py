@@ -1,0 +1,308 @@
+"""Whatever is read may have been damaged or written by an enemy: never a traceback, a hang, a write elsewhere.
+
+A few examples a target run in CI. ``pytest tests/fuzz --hypothesis-profile thorough`` runs two thousand each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import sys
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.fuzz.mutations import deep, mutated
+
+from holdfast import journal
+from holdfast.cli import main
+from holdfast_agents import hook
+from holdfast_agents.watchdog import Watchdog
+
+DATA = Path(__file__).parents[1] / "data"
+#: Examples of each target in CI; the thorough profile has its own number.
+FEW = settings(
+    max_examples=25 if settings.get_current_profile_name() != "thorough" else 2_000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+LIMIT_S = 30
+EXITS = {0, 1, 2, 3}
+
+
+class Project:
+    """One project with something of everything in it, put back as it was after each example."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        self.root = root
+        self.home = home
+        self.run("init")
+        for role, text in (("user", "Fix the login test. Remember: staging runs Postgres 15."), ("assistant", "Done.")):
+            self.run("add", role, text, "--session", "fuzz")
+        self.run("remember", "prefers tabs", "--category", "preference", "--confidence", "0.9")
+        self.run("remember", "ships on Fridays", "--category", "context", "--confidence", "0.7")
+        words = [
+            "--objective",
+            "Fix it",
+            "--decision",
+            "Use a lock",
+            "--next-step",
+            "Run the tests",
+            "--curated",
+            "none",
+        ]
+        self.run("flush", "--session", "fuzz", *words)
+        self.run("add", "user", "And one turn that no flush covers.", "--session", "fuzz")
+        self.before = self._files()
+
+    def run(self, *words: str, stdin: bytes = b"") -> tuple[int, str]:
+        """The exit code and all that was printed. A hang ends as an error of the test."""
+        out, err = io.StringIO(), io.StringIO()
+        old = sys.stdin
+        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+        try:
+            with _alarm(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = main(["--root", str(self.root), *words])
+        finally:
+            sys.stdin = old
+        text = out.getvalue() + err.getvalue()
+        assert "unforeseen" not in text, text
+        assert "Traceback" not in text, text
+        assert code in EXITS, (code, text)
+        return code, text
+
+    def measure(self, *words: str) -> int:
+        """The most bytes that a command held at one time, without what it printed."""
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere), _alarm():
+            with contextlib.redirect_stderr(nowhere):
+                tracemalloc.start()
+                try:
+                    main(["--root", str(self.root), *words])
+                    return tracemalloc.get_traced_memory()[1]
+                finally:
+                    tracemalloc.stop()
+
+    def put_back(self) -> None:
+        for name, data in self._files().items():
+            if self.before.get(name) != data:
+                (self.root / name).unlink()
+        for name, data in self.before.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.write_bytes(data)
+                path.chmod(0o600)
+
+    def elsewhere(self) -> set[str]:
+        """Names of files that are neither in the project nor in holdfast's own folder."""
+        return {
+            str(path)
+            for folder in (self.home, self.root.parent)
+            for path in folder.rglob("*")
+            if not path.is_relative_to(self.root) and ".config" not in path.parts
+        }
+
+    def path(self, name: str) -> Path:
+        """A file by its name, or by a pattern that fits one."""
+        found = sorted(self.root.glob(name))
+        return found[0] if found else self.root / name
+
+    def _files(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.root)): path.read_bytes()
+            for path in self.root.rglob("*")
+            if path.is_file() and path.name != ".gitignore"
+        }
+
+
+@contextlib.contextmanager
+def _alarm() -> Iterator[None]:
+    def ring(_: int, __: FrameType | None) -> None:
+        raise TimeoutError(f"a command took longer than {LIMIT_S} s")
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+
+
+@pytest.fixture
+def made(project: Path) -> Project:
+    return Project(project, Path(os.environ["HOME"]))
+
+
+STEM = journal.file_stem("fuzz")
+#: The file, relative to the project, and the commands that read it.
+TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
+    "settings": ("holdfast.toml", (("config",), ("status",), ("load",), ("flush", "--session", "fuzz"), ("trust",))),
+    "journal": (
+        f".holdfast/state/sessions/{STEM}.jsonl",
+        (("status",), ("sessions",), ("flush", "--session", "fuzz"), ("doctor",)),
+    ),
+    "marker": (
+        f".holdfast/state/unsafe/{STEM}.json",
+        (("status",), ("flush", "--session", "fuzz"), ("doctor",), ("load",)),
+    ),
+    "facts": (
+        ".holdfast/facts.jsonl",
+        (("facts", "list"), ("remember", "new", "--category", "goal"), ("prompt",), ("doctor",)),
+    ),
+    "facts log": (".holdfast/state/facts.log.jsonl", (("facts", "log"), ("doctor",))),
+    "handoff": (
+        ".holdfast/continuity/active.md",
+        (("load",), ("flush", "--session", "fuzz"), ("validate",), ("report",), ("doctor",)),
+    ),
+    "memory": (".holdfast/MEMORY.md", (("load",), ("validate",), ("dream", "--dry-run", "--force"), ("prompt",))),
+    "note": (".holdfast/memory/*.md", (("load",), ("flush", "--session", "fuzz"), ("validate",), ("report",))),
+    "profile": (".holdfast/profile.md", (("prompt",), ("load",))),
+    "outbox": (".holdfast/state/outbox.jsonl", (("outbox",), ("status",), ("doctor",))),
+    "queue": (".holdfast/state/extract.jsonl", (("extract", "--queued"), ("status",), ("doctor",))),
+    "heartbeat": (".holdfast/state/heartbeats/claude-code.json", (("status",), ("doctor",))),
+    "memo": (".holdfast/state/agents/x.json", (("status",), ("doctor",))),
+    "mark": (".holdfast/state/owner", (("status",), ("add", "user", "one more", "--session", "fuzz"), ("doctor",))),
+}
+SEEDS = {
+    "marker": (b'{"session": "fuzz", "at": "2026-11-21T00:00:00Z", "reason": "manual", "pending": {"payload": {}}}',),
+    "settings": (b'zone = "UTC"\n[facts]\nmax_facts = 200\n[plugins.redaction]\n[layout]\npreset = "default"\n',),
+    "facts log": (b'\n{"at": "2026-11-21T00:00:00Z", "event": "evicted", "id": "fact_1", "why": "full", "by": "x"}\n',),
+    "memory": (b"# Memory\n\n- The port is 8443.\n\n## Decisions\n\n- Use a lock.\n",),
+    "profile": (b"# Profile\n\n## Work\n\nWrites Go.\n",),
+    "outbox": (journal.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "b"}),),
+    "queue": (journal.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "attempts": 1}),),
+    "heartbeat": (b'{"client": "claude-code", "event": "Stop", "session": "s", "at": "2026-11-21T00:00:00+00:00"}',),
+    "memo": (b'{"client": "claude-code", "session": "s", "transcript": "t", "offset": 3, "guards": []}',),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_file_of_ours__damaged_in_any_way__is_answered_by_every_command_that_reads_it(
+    target: str, made: Project
+) -> None:
+    name, commands = TARGETS[target]
+    path = made.path(name)
+    seeds = [*SEEDS.get(target, ()), *([path.read_bytes()] if path.is_file() else [])]
+    outside = made.elsewhere()
+
+    @FEW
+    @given(data=st.one_of(mutated(*seeds), mutated(*seeds), deep()))
+    def fuzz(data: bytes) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            for words in commands:
+                made.run(*words)
+            assert made.elsewhere() == outside
+        finally:
+            made.put_back()
+
+    fuzz()
+
+
+def _samples(client: str, kind: str) -> list[bytes]:
+    return [path.read_bytes()[:60_000] for path in sorted((DATA / "clients").glob(f"{client}*.{kind}.jsonl"))]
+
+
+@pytest.mark.parametrize("client", hook.CLIENTS)
+def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, made: Project) -> None:
+    path = made.root.parent / "transcript.jsonl"
+    path.touch()
+    outside = made.elsewhere()
+
+    @FEW
+    @given(data=st.one_of(mutated(*_samples(client, "transcript")), deep()))
+    def fuzz(data: bytes) -> None:
+        try:
+            path.write_bytes(data)
+            made.run("flush", "--session", "new", "--transcript", str(path))
+            assert made.elsewhere() == outside
+        finally:
+            made.put_back()
+
+    fuzz()
+
+
+class _Quiet(Watchdog):
+    """A watchdog without a timer of its own: the test has one."""
+
+    def __init__(self) -> None: ...
+
+    def limit(self, limit_s: float) -> None: ...
+
+
+@pytest.mark.parametrize("client", hook.CLIENTS)
+def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
+    client: str, made: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made.root)
+    outside = made.elsewhere()
+    lines = [line for sample in _samples(client, "hooks") for line in sample.splitlines()] or [b"{}"]
+
+    @FEW
+    @given(data=st.one_of(mutated(*lines), mutated(*lines), deep()), named=st.sampled_from(("", "PreCompact", "Stop")))
+    def fuzz(data: bytes, named: str) -> None:
+        try:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+            with _alarm():
+                call = hook._Call(hook._dialect(client), named, str(made.root))
+                answer = call.answered(_Quiet(), 20.0)
+            assert answer.code in (0, 2)
+            assert "unforeseen" not in answer.stderr + answer.stdout, answer
+            if answer.stdout:
+                json.loads(answer.stdout)
+            assert made.elsewhere() == outside
+        finally:
+            made.put_back()
+
+    fuzz()
+
+
+@FEW
+@given(
+    bodies=st.lists(
+        st.one_of(mutated(b"a line\n\n```markdown\ntext\n```\n<!-- hf:rec id=1 kind=ver base=0 -->")), max_size=8
+    )
+)
+def test_comments__damaged_in_any_way__fold_to_something_or_are_corrupt(bodies: Sequence[bytes]) -> None:
+    from holdfast_gitea import marker
+
+    for body in bodies:
+        framed = marker.framed(body.decode("utf-8", "replace"))
+        assert framed is None or isinstance(framed.intact, bool)
+
+
+#: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
+_FACTOR = 20
+_BASE = 8 << 20
+
+
+@pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
+def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_size(
+    target: str, made: Project
+) -> None:
+    name, commands = TARGETS[target]
+    path = made.path(name)
+    seed: Any = path.read_bytes() if path.is_file() else SEEDS[target][0]
+    data = (seed * (2 * (1 << 20) // max(1, len(seed)) + 1))[: 2 << 20]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for words in commands:
+        made.run(*words)  # what is imported and made once does not count
+        path.write_bytes(data)
+        try:
+            peak = made.measure(*words)
+        finally:
+            made.put_back()
+        assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))

@@ -1,0 +1,154 @@
+"""The agent is asked to flush while it still has the context: once for each compaction, from the transcript's end."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.hooking import NOTHING, SESSION, Client
+
+from holdfast_agents import asking
+
+
+def answered(tokens: int, **more: Any) -> dict[str, Any]:
+    """A row of Claude Code's for an answer."""
+    more = {"timestamp": "2026-11-21T21:02:07.989Z", "sessionId": SESSION, **more}
+    usage = {"input_tokens": 10, "cache_read_input_tokens": tokens - 60, "output_tokens": 50}
+    message = {"role": "assistant", "model": "m", "content": [{"type": "text", "text": "x"}], "usage": usage}
+    return {"type": "assistant", "uuid": f"a{time.monotonic_ns()}", "isSidechain": False, "message": message, **more}
+
+
+def counted(tokens: int, window: int = 100_000) -> dict[str, Any]:
+    """A row of Codex's for the use of tokens."""
+    info = {
+        "total_token_usage": {"total_tokens": 9 * tokens},
+        "last_token_usage": {"total_tokens": tokens},
+        "model_context_window": window,
+    }
+    return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+
+
+def ask(client: Client, prompt: str = "go on") -> str:
+    told = client.hook("UserPromptSubmit", prompt=prompt, prompt_id=str(time.monotonic_ns()))
+    assert (told.code, told.stderr) == (0, "")
+    return told.context if told.stdout else ""
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [("claude-code", answered(150_000)), ("codex", counted(75_000))], ids=["claude-code", "codex"]
+)
+def test_prompt__context_is_rather_full__agent_is_asked_once(project: Path, name: str, row: dict[str, Any]) -> None:
+    client = Client(project, name)
+    client.write(row)
+    told = ask(client)
+    assert told.startswith("holdfast: about 75 % of the context window is used")
+    assert "`flush`" in told
+    assert client.session in told
+    assert ask(client) == ""
+
+
+def test_prompt__compacted_and_full_again__agent_is_asked_again(project: Path) -> None:
+    client = Client(project)
+    client.write(answered(150_000))
+    assert ask(client)
+    client.write({"type": "system", "subtype": "compact_boundary", "uuid": "c"})
+    assert ask(client) == ""  # the usage before the compaction says nothing any more
+    client.write(answered(30_000))
+    assert ask(client) == ""
+    client.write(answered(160_000))
+    assert ask(client)
+
+
+def test_post_compact__agent_was_asked_before__it_is_asked_again_above_the_threshold(project: Path) -> None:
+    client = Client(project)
+    client.say("hello", "hi")
+    client.write(answered(150_000))
+    assert ask(client)
+    client.compact()
+    client.hook("PostCompact", trigger="auto", compact_summary="We said hello.")
+    client.write(answered(145_000))
+    assert ask(client)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [answered(100_000)],
+        [answered(100_000), answered(190_000, isSidechain=True)],
+        [answered(100_000), {"type": "user", "toolUseResult": {"usage": {"input_tokens": 199_000}}}],
+        [{"type": "assistant", "message": {"usage": "many"}}, {"type": "assistant", "message": None}, {"usage": []}],
+        [answered(300_000)],  # of a window of a million
+    ],
+)
+def test_prompt__context_is_not_full_or_not_known__says_nothing(project: Path, rows: list[dict[str, Any]]) -> None:
+    client = Client(project)
+    client.write(*rows)
+    assert client.hook("UserPromptSubmit", prompt="go on", prompt_id="1") == NOTHING
+
+
+def test_prompt__the_project_sets_another_share__it_counts(project: Path) -> None:
+    (project / "holdfast.toml").write_text("[session]\nask_at = 0.9\n")
+    client = Client(project)
+    client.write(answered(150_000))
+    assert ask(client) == ""
+    client.write(answered(185_000))
+    assert ask(client)
+
+
+def test_prompt__asking_is_switched_off__says_nothing(project: Path) -> None:
+    (project / "holdfast.toml").write_text("[session]\nask_at = 0\n")
+    client = Client(project)
+    client.write(answered(195_000))
+    assert ask(client) == ""
+
+
+def test_prompt__the_user_names_a_larger_window__it_counts(project: Path) -> None:
+    (project / "holdfast.toml").write_text("[session]\ncontext_window = 1_000_000\n")
+    client = Client(project)
+    client.write(answered(180_000))
+    assert ask(client) == ""
+
+
+def test_prompt__opencode_tells_its_tokens__agent_is_asked(project: Path) -> None:
+    client = Client(project, "opencode", "ses_1")
+    whole = {"event": "message", "sessionID": "ses_1", "directory": str(project), "parts": [{"id": "p", "text": "hi"}]}
+    assert client.send({**whole, "tokens": 50_000, "window": 100_000}) == NOTHING
+    assert client.send({**whole, "tokens": 80_000, "window": 100_000}).stdout.startswith("holdfast: about 80 %")
+
+
+def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path, monkeypatch: Any) -> None:
+    client = Client(project)
+    filler = {"type": "user", "message": {"content": "x" * 100_000, "usage": 1}}
+    client.write(*[filler] * 100, answered(150_000), filler)
+    parsed: list[int] = []
+    loads = json.loads
+    monkeypatch.setattr(asking.json, "loads", lambda line: (parsed.append(len(line)), loads(line))[1])
+    rows = list(asking._newest(str(client.transcript)))
+    assert sum(parsed) <= asking.TAIL_BYTES
+    assert any(asking._of_claude_code(row) == (150_000, 200_000) for row in rows)
+
+
+def test_compaction__the_agent_has_stated__its_words_win_over_derivation(project: Path) -> None:
+    from holdfast import Holdfast
+
+    client = Client(project)
+    client.write(answered(150_000))
+    assert ask(client, "please fix the login")
+    stated = {
+        "objective": "Stated objective", "facts": ["The column is cust_ref"], "decisions": [], "blockers": [],
+        "next_step": "Stated next step", "artifacts": [], "follow_ups": [], "state_mutations": [], "curated": "none",
+        "handoff": {"active_task": "login", "branch": "b", "blocker": "none", "next_action": "Stated next step"},
+    }  # fmt: skip
+    with Holdfast.open(project) as memory:
+        memory.session(client.session).flush(stated)
+    ask(client, "thanks")
+    assert client.compact() == NOTHING
+    with Holdfast.open(project) as memory:
+        brief = memory.load()
+        assert brief.objective == "Stated objective"
+        assert brief.next_step.startswith("Stated next step")
+        assert "The column is cust_ref" in str(memory.prompt())

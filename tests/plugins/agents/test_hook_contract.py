@@ -1,0 +1,158 @@
+"""What must be durable before compaction, category by category, through the command and the hook that clients run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.hooking import NOTHING, Answered, Client
+
+#: One value of each category, and the line of the daily note that keeps it. No value appears in another category.
+STATED: dict[str, tuple[Any, str]] = {
+    "objective": ("Refresh tokens once", "**Objective:** Refresh tokens once"),
+    "facts": (["The token expires after 60 s"], "- Fact: The token expires after 60 s"),
+    "blockers": (["test_refresh fails on Windows"], "- Blocker: test_refresh fails on Windows"),
+    "follow_ups": (["Send Ana the log"], "- Promised: Send Ana the log"),
+    "artifacts": (["docs/tokens.md"], "- Artifact: docs/tokens.md"),
+    "state_mutations": (
+        [{"kind": "review", "target": "owner/repo#12", "summary": "changes requested"}],
+        "- State: review of owner/repo#12: changes requested",
+    ),
+}
+CATEGORIES = [
+    pytest.param("objective", marks=pytest.mark.req("R144")),
+    pytest.param("facts", marks=pytest.mark.req("R145")),
+    pytest.param("blockers", marks=pytest.mark.req("R146")),
+    pytest.param("follow_ups", marks=pytest.mark.req("R147")),
+    pytest.param("artifacts", marks=pytest.mark.req("R148")),
+    pytest.param("state_mutations", marks=pytest.mark.req("R149")),
+]
+WHOLE: dict[str, Any] = {
+    **{name: value for name, (value, _) in STATED.items()},
+    "decisions": [],
+    "next_step": "Read the nightly log",
+    "handoff": {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"},
+    "curated": "none",
+}
+
+
+def flush(client: Client, payload: dict[str, Any]) -> Answered:
+    """``holdfast flush`` as an agent runs it, with the payload on stdin."""
+    words = [sys.executable, "-m", "holdfast", "flush", "--session", client.session, "--payload", "-"]
+    done = subprocess.run(
+        words, cwd=client.project, input=json.dumps(payload), capture_output=True, text=True, timeout=60
+    )
+    return Answered(done.returncode, done.stdout, done.stderr)
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in WHOLE.items() if key != name}
+
+
+@pytest.mark.req("R083", "R127")
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_compaction__lenient_and_category_was_stated_but_not_saved__is_blocked_until_it_is(
+    name: str, project: Path
+) -> None:
+    value, line = STATED[name]
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    client.break_store()
+    assert flush(client, {name: value, "curated": "none"}).code == 1
+
+    assert client.compact().code == 2
+    assert client.compact().code == 2
+    client.repair_store()
+    assert client.compact() == NOTHING
+    assert f"\n{line}\n" in client.notes()
+    if name == "state_mutations":
+        (trail,) = project.glob(".holdfast/memory/summaries/*.md")
+        assert "- **review** owner/repo#12: changes requested\n" in trail.read_text(encoding="utf-8")
+
+
+@pytest.mark.req("R083", "R127")
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_compaction__lenient_and_nothing_to_derive_the_category_from__is_blocked(name: str, project: Path) -> None:
+    client = Client(project)
+    refused = flush(client, without(name))
+    assert refused.code == 1
+    assert f"lacks `{name}`" in refused.stderr
+
+    assert client.compact().code == 2
+    assert client.notes() == ""
+    assert flush(client, WHOLE).code == 0
+    assert f"\n{STATED[name][1]}\n" in client.notes()
+
+
+@pytest.mark.req("R083", "R127", "R166")
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_compaction__strict_and_category_dropped__is_blocked_naming_it_until_it_is_stated(
+    name: str, project: Path
+) -> None:
+    (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n', encoding="utf-8")
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    assert flush(client, without(name)).code == 1
+
+    answer = client.compact()
+
+    assert answer.code == 2
+    assert f"lacks `{name}`;" in answer.stderr
+    assert client.notes() == ""
+    assert flush(client, WHOLE).code == 0
+    assert client.compact() == NOTHING
+    assert f"\n{STATED[name][1]}\n" in client.notes()
+
+
+@pytest.mark.req("R135", "R136", "R137", "R138", "R144", "R145", "R146", "R147", "R148", "R149")
+def test_compaction__whole_payload_stated__next_session_is_given_every_value(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    handoff = {
+        "active_task": "owner/repo#77",
+        "branch": "fix-refresh",
+        "blocker": "red on Windows",
+        "next_action": "Open the nightly log",
+    }
+    assert flush(client, {**WHOLE, "handoff": handoff}).code == 0
+    assert client.compact() == NOTHING
+
+    brief = (
+        Client(project, native="11111111-2222-4333-8444-555555555555").hook("SessionStart", source="startup").context
+    )
+
+    for value in (*handoff.values(), *(line.partition(" ")[2] for _, line in STATED.values())):
+        assert value.rpartition(": ")[2] in brief
+
+
+@pytest.mark.req("R135", "R136", "R137", "R138")
+def test_flush__handoff_stated_by_flags__each_value_is_in_its_own_place(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test")
+    flags = {
+        "--next-step": "Read the log",
+        "--blocker": "no staging",
+        "--active-task": "owner/repo#77",
+        "--branch": "fix-refresh",
+        "--handoff-blocker": "red on Windows",
+        "--next-action": "Open the nightly log",
+    }
+    words = [word for pair in flags.items() for word in pair]
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "flush", "--session", client.session, "--curated", "none", *words],
+        cwd=project,
+        check=True,
+        capture_output=True,
+    )
+    text = (project / ".holdfast" / "continuity" / "active.md").read_text(encoding="utf-8")
+    for line in (
+        'active_task = "owner/repo#77"',
+        'branch = "fix-refresh"',
+        'blocker = "red on Windows"',
+        'next_action = "Open the nightly log"',
+    ):
+        assert f"\n{line}\n" in text

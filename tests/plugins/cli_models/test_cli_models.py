@@ -1,0 +1,398 @@
+"""Models without a key, with executable stand-ins for the programs. docs/models.md has the runs of the real ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.plugins.agents.hooking import NOTHING, Client
+from tests.plugins.cli_models import standin
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast, nested, userdir
+from holdfast.answers import AnswerUnusable
+from holdfast.config import Config, PluginConfig
+from holdfast.distill import ModelPlugin
+from holdfast.doctor import Outcome, examine
+from holdfast.errors import ConfigError
+from holdfast.modelcalls import ModelFailed
+from holdfast.models import DreamSources, Message, Turn
+from holdfast_cli_models.claude import ClaudeCli
+from holdfast_cli_models.codex import CodexCli
+from holdfast_cli_models.gemini import GeminiCli
+from holdfast_cli_models.model import CliModel
+from holdfast_cli_models.opencode import OpencodeCli
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are scripts with a first line")
+
+MODELS: dict[str, type[CliModel]] = {
+    "claude": ClaudeCli,
+    "codex": CodexCli,
+    "opencode": OpencodeCli,
+    "gemini": GeminiCli,
+}
+SAID = "Remember: we always use pytest -q"
+
+
+@pytest.fixture(params=MODELS)
+def program(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is on PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    return folder
+
+
+def model(name: str, project: Path, /, **settings: Any) -> ModelPlugin:
+    context = SimpleNamespace(
+        name=f"{name}_cli", settings=settings, root=str(project), state=str(project / ".holdfast" / "state")
+    )
+    return MODELS[name](context=context)
+
+
+def turns(text: str = SAID) -> list[Turn]:
+    at = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+    return [Turn(messages=[Message(role="user", text=text, at=at, id="m1")])]
+
+
+def usage(project: Path) -> list[dict[str, Any]]:
+    path = project / ".holdfast" / "state" / "usage.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def user_settings(text: str) -> None:
+    path = Path(userdir.path(userdir.CONFIG_FILE))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("mode", ["good", "fenced", "think"])
+def test_extract__program_answers__facts_are_found_and_tokens_recorded(
+    program: str, mode: str, bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, program, mode)
+    found = model(program, project).on_extract(turns())
+    assert [fact.content for fact in found.facts] == ["Always uses pytest -q"]
+    assert found.summary == "Agreed on pytest."
+    (row,) = usage(project)
+    assert (row["plugin"], row["input_tokens"], row["output_tokens"]) == (f"{program}_cli", 321, 12)
+
+
+def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_its_own(
+    program: str, bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standin.make(bin_folder, program)
+    for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "HOLDFAST_ROOT"):
+        monkeypatch.setenv(name, "of the session outside")
+    monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "login")
+    model(program, project, model="small").on_extract(turns())
+    (run,) = standin.seen(bin_folder)
+    assert SAID in run["stdin"]
+    assert not any(SAID in word for word in run["argv"])
+    assert "--model=small" in run["argv"]
+    assert run["mode"] == "0o700"
+    assert not run["cwd"].startswith(str(project))
+    assert not Path(run["cwd"]).exists(), "the folder is removed after the call"
+    assert run["env"][nested.MARK]
+    assert run["env"]["TMPDIR"] == run["cwd"]
+    assert run["env"]["CLAUDE_CODE_OAUTH_TOKEN"] == "login"
+    session = {"claude": "CLAUDE_CODE_SESSION_ID", "codex": "CODEX_THREAD_ID"}.get(program, "CLAUDECODE")
+    assert not {"CLAUDECODE", "HOLDFAST_ROOT", session} & run["env"].keys()
+    instructions = [*run["files"].values(), *run["env"].values()]
+    assert any("worth remembering" in text for text in instructions)
+
+
+def test_extract__claude__has_no_tools_no_hooks_no_servers_and_keeps_no_session(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude")
+    model("claude", project).on_extract(turns())
+    words = standin.seen(bin_folder)[0]["argv"]
+    assert {"-p", "--safe-mode", "--strict-mcp-config", "--no-session-persistence"} <= set(words)
+    assert words[words.index("--tools") + 1] == ""
+
+
+def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
+    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text('[mcp_servers.notes]\ncommand = "x"\n[mcp_servers."a b"]\ncommand = "y"\n')
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    standin.make(bin_folder, "codex")
+    model("codex", project).on_extract(turns())
+    (run,) = standin.seen(bin_folder)
+    assert {"mcp_servers.notes.enabled=false", 'mcp_servers."a b".enabled=false', "features.hooks=false"} <= set(
+        run["argv"]
+    )
+    assert {"features.shell_tool=false", "--ephemeral"} <= set(run["argv"])
+    assert run["env"]["CODEX_HOME"] == str(tmp_path), "logins are there"
+
+
+def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "opencode")
+    model("opencode", project).on_extract(turns())
+    (run,) = standin.seen(bin_folder)
+    settings = json.loads(run["env"]["OPENCODE_CONFIG_CONTENT"])
+    (agent,) = settings["agent"].values()
+    assert (agent["tools"], agent["permission"]) == ({"*": False}, {"*": "deny"})
+    assert settings["mcp"] == {"notes": {"enabled": False}}
+    assert run["env"]["OPENCODE_DB"] == ":memory:"
+    assert "--pure" in run["argv"]
+
+
+def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is_removed(
+    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = standin.make(bin_folder, "gemini")
+    keep = 'mkdir -p "$HOME/.gemini/tmp/$(basename "$PWD")/chats" "$HOME/.gemini/tmp/other"'
+    (bin_folder / "real").mkdir()
+    path.rename(bin_folder / "real" / "gemini")
+    standin.set_mode(bin_folder / "real", "good")
+    path.write_text(f'#!/bin/sh\n{keep}\nexec "{bin_folder}/real/gemini" "$@"\n')
+    path.chmod(0o755)
+    model("gemini", project).on_extract(turns())
+    (run,) = standin.seen(bin_folder / "real")
+    settings = json.loads(run["files"][".gemini/settings.json"])
+    assert settings["hooksConfig"] == {"enabled": False}
+    assert settings["tools"] == {"core": []}
+    assert 'decision = "deny"' in run["files"]["policy.toml"]
+    assert os.listdir(Path(os.environ["HOME"], ".gemini", "tmp")) == ["other"]
+
+
+@pytest.mark.parametrize("mode", ["empty", "nonsense"])
+def test_extract__answer_is_of_no_use__is_a_recorded_failure(
+    program: str, mode: str, bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, program, mode)
+    with pytest.raises(AnswerUnusable):
+        model(program, project).on_extract(turns())
+    assert usage(project)[-1]["failed"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "retryable", "words"),
+    [
+        ("logged out", 401, False, "log in"),
+        ("over quota", 429, True, "quota"),
+        ("unknown model", 404, False, ".model MODEL"),
+        ("busy", None, True, "tried again"),
+        ("exit 1", None, False, "exit status 1"),
+    ],
+)
+def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
+    program: str, mode: str, status: int | None, retryable: bool, words: str, bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, program, mode)
+    with pytest.raises(ModelFailed) as caught:
+        model(program, project).on_extract(turns())
+    error = caught.value
+    assert error.retryable is retryable
+    assert status in (None, error.status)
+    assert words in str(error)
+    assert error.next_step
+    assert "pytest" not in str(error), "the program's own words may quote the conversation"
+    assert usage(project)[-1]["failed"] == error.message
+
+
+def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, program, "hang")
+    with pytest.raises(ModelFailed, match="did not answer") as caught:
+        model(program, project, timeout_s=3.0).on_extract(turns())
+    assert caught.value.retryable
+    child = int((bin_folder / "child").read_text())
+    assert _gone(child)
+
+
+def test_extract__program_floods_its_output__is_ended_early(program: str, bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, program, "flood")
+    with pytest.raises(ModelFailed, match="more than an answer can be"):
+        model(program, project, timeout_s=40.0).on_extract(turns())
+
+
+def test_extract__program_is_missing__says_how_to_name_it(program: str, bin_folder: Path, project: Path) -> None:
+    with pytest.raises(ModelFailed, match="not found on PATH") as caught:
+        model(program, project).on_extract(turns())
+    assert f"plugins.{program}_cli.program" in caught.value.next_step
+
+
+@pytest.mark.parametrize("way", ["absolute", "relative", "linked folder", "link to the file"])
+def test_extract__program_inside_the_project__is_never_run(
+    way: str, bin_folder: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = standin.make(project / "tools", "claude")
+    (tmp_path / "linked").symlink_to(project / "tools")
+    entry = {"absolute": str(project / "tools"), "relative": "tools", "linked folder": str(tmp_path / "linked")}
+    if way == "link to the file":
+        (bin_folder / "claude").symlink_to(inside)
+    monkeypatch.setenv("PATH", f"{entry.get(way, bin_folder)}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(project)
+    with pytest.raises(ModelFailed, match="not found on PATH"):
+        model("claude", project).on_extract(turns())
+    assert standin.seen(project / "tools") == []
+
+
+def test_extract__a_program_outside_comes_later_on_path__that_one_runs(
+    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standin.make(project / "tools", "claude")
+    standin.make(bin_folder, "claude")
+    monkeypatch.setenv("PATH", f"{project / 'tools'}{os.pathsep}{os.environ['PATH']}")
+    model("claude", project).on_extract(turns())
+    (run,) = standin.seen(bin_folder)
+    assert str(project) not in run["env"]["PATH"]
+
+
+def test_extract__the_user_names_the_program__it_runs_from_there(
+    bin_folder: Path, project: Path, tmp_path: Path
+) -> None:
+    path = standin.make(tmp_path / "elsewhere", "claude")
+    user_settings(f'[plugins.claude_cli]\nprogram = "{path}"\n')
+    with Holdfast.open(project) as memory:
+        found = memory.extract(turns())
+    assert found.failures == ()
+    assert len(standin.seen(tmp_path / "elsewhere")) == 1
+
+
+def test_extract__a_trusted_project_names_a_program__it_is_not_run(
+    bin_folder: Path, project: Path, tmp_path: Path
+) -> None:
+    evil = standin.make(tmp_path / "elsewhere", "claude")
+    (project / "holdfast.toml").write_text(f'[plugins.claude_cli]\nprogram = "{evil}"\n')
+    trusted(project)
+    with Holdfast.open(project) as memory:
+        found = memory.extract(turns())
+    assert "not found on PATH" in " ".join(found.failures)
+    assert standin.seen(tmp_path / "elsewhere") == []
+
+
+def test_extract__an_untrusted_project_switches_it_on__nothing_runs(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "claude")
+    (project / "holdfast.toml").write_text("[plugins.claude_cli]\nenabled = true\n")
+    with Holdfast.open(project) as memory:
+        memory.extract(turns())
+    assert standin.seen(bin_folder) == []
+
+
+@pytest.mark.parametrize("setting", [{"base_url": "http://x"}, {"program": 3}, {"timeout_s": 0}])
+def test_settings__unknown_or_wrong__are_an_error_that_names_the_key(setting: dict[str, Any], project: Path) -> None:
+    with pytest.raises(ConfigError, match=next(iter(setting))):
+        model("claude", project, **setting)
+
+
+def test_extract__program_fails_then_answers__turns_wait_in_the_queue(bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, "claude", "over quota")
+    config = Config(plugins={"claude_cli": PluginConfig(), "offline": PluginConfig(enabled=False)})
+    with Holdfast.open(project, config=config) as memory:
+        failed = memory.extract(turns())
+        assert failed.queued == 1
+        assert "quota" in failed.failures[0]
+        standin.set_mode(bin_folder, "good")
+        assert len(memory.extract_queued().added) == 1
+
+
+def test_dream__program_answers__memory_is_written_from_it(program: str, bin_folder: Path, project: Path) -> None:
+    standin.make(bin_folder, program, "dream")
+    draft = model(program, project).on_dream(DreamSources(memory="- Deploys need two reviewers\n", notes=[]))
+    assert "Deploys need two reviewers" in draft.memory
+
+
+def test_compaction__a_model_is_on__no_program_runs_within_the_hook_and_turns_wait(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude")
+    user_settings("[plugins.claude_cli]\nenabled = true\n")
+    client = Client(project)
+    client.say(SAID, "Noted: pytest -q from now on.")
+    assert client.compact() == NOTHING
+    assert standin.seen(bin_folder) == []
+    with Holdfast.open(project) as memory:
+        memory.extract_queued()
+    (run,) = standin.seen(bin_folder)
+    assert SAID in run["stdin"]
+
+
+@pytest.mark.parametrize("words", [("UserPromptSubmit",), ("PreCompact",), ("PreCompact", "--deadline", "5")])
+def test_hook__started_by_a_model_that_holdfast_runs__does_nothing(words: tuple[str, ...], project: Path) -> None:
+    client = Client(project)
+    payload = client.payload(words[0], prompt="extract facts", trigger="auto")
+    assert client.send(payload, *words, **{nested.MARK: "1"}) == NOTHING
+    assert not client.state.exists()
+
+
+def test_mcp__started_by_a_model_that_holdfast_runs__ends_at_once(project: Path) -> None:
+    command = [sys.executable, "-m", "holdfast", "mcp"]
+    env = {**os.environ, nested.MARK: "1"}
+    done = subprocess.run(command, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_extract__inside_a_model_that_holdfast_runs__asks_no_model(
+    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standin.make(bin_folder, "claude")
+    monkeypatch.setenv(nested.MARK, "1")
+    with pytest.raises(ModelFailed, match="inside a model"):
+        model("claude", project).on_extract(turns())
+    assert standin.seen(bin_folder) == []
+
+
+def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_calls(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude", "over quota")
+    command = [sys.executable, "-m", "holdfast", "install", "claude-code", "--model"]
+    shown = subprocess.run([*command, "--print"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    assert "[plugins.claude_cli]\nenabled = true\n" in shown.stdout
+    assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
+    done = subprocess.run([*command, "--json"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["model"]["key"] == "plugins.claude_cli.enabled"
+    assert "[plugins.claude_cli]\nenabled = true" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
+    with Holdfast.open(project) as memory:
+        memory.extract(turns())
+    lines = [check for check in examine(str(project)) if check.name == "models"]
+    assert [check.outcome for check in lines] == [Outcome.OK, Outcome.WARN]
+    assert f"claude_cli runs {bin_folder / 'claude'}" in lines[0].message
+    assert "1 call" in lines[1].message
+    assert "over its quota" in lines[1].message
+
+
+def test_holdfast_ends__a_call_was_left_behind__the_program_does_not_outlive_it(
+    bin_folder: Path, project: Path
+) -> None:
+    standin.make(bin_folder, "claude", "hang")
+    user_settings("[plugins.claude_cli]\ndeadline_s = 2.0\n[plugins.offline]\nenabled = false\n")
+    code = (
+        "import sys; from holdfast import Holdfast\n"
+        "with Holdfast.open(sys.argv[1]) as memory:\n"
+        "    print(memory.extract([{'role': 'user', 'content': 'We always use pytest -q'}]).failures)\n"
+    )
+    command = [sys.executable, "-c", code, str(project)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "claude_cli" in done.stdout
+    assert _gone(int((bin_folder / "child").read_text()))
+
+
+def _gone(pid: int) -> bool:
+    """Whether the process has ended; a killed orphan is a zombie until it is reaped."""
+    for _ in range(200):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        status = Path(f"/proc/{pid}/status")
+        if status.exists() and "State:\tZ" in status.read_text():
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,20 @@
+"""One victim a test, and servers that nothing may reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.trust.clones import Recorder, Victim
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Victim:
+    return Victim.make(tmp_path)
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    with Recorder() as server:
+        yield server
