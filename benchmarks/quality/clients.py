@@ -15,7 +15,7 @@ from typing import Any
 Step = tuple[Any, ...]
 Row = dict[str, Any]
 
-CWD = "/home/dev/project"
+CWD = "/project"
 
 
 def _stamp(number: int) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-_IDE = "<ide_selection>The user selected the lines 10 to 14 from /home/dev/project/src/cart.ts:\nconst total = 0;\n</ide_selection>"
+_IDE = "<ide_selection>The user selected the lines 10 to 14 from /project/src/cart.ts:\nconst total = 0;\n</ide_selection>"
 _CODEX_IDE = "# Context from my IDE setup:\n\n## Active file: app/models.py\n\n## Open tabs:\n- models.py: app/models.py\n\n## My request for Codex:\n"
-_ENVIRONMENT = "<environment_context>\n  <cwd>/home/dev/project</cwd>\n  <shell>bash</shell>\n</environment_context>"
-_AGENTS = "# AGENTS.md instructions for /home/dev/project\n\n<INSTRUCTIONS>\nAlways write tests first.\n</INSTRUCTIONS>"
+_ENVIRONMENT = "<environment_context>\n  <cwd>/project</cwd>\n  <shell>bash</shell>\n</environment_context>"
+_AGENTS = "# AGENTS.md instructions for /project\n\n<INSTRUCTIONS>\nAlways write tests first.\n</INSTRUCTIONS>"
 
 
 def _todos(*entries: tuple[str, str]) -> dict[str, Any]:
@@ -27,7 +27,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
         "steps": [
             ("user", f"{_IDE}\nThe cart total is off by one cent for orders with a discount. Find out why and fix it."),
             ("say", "Let me look at how the total is computed."),
-            ("call", "Read", {"file_path": "/home/dev/project/src/cart.ts"}, "export function total() {}"),
+            ("call", "Read", {"file_path": "/project/src/cart.ts"}, "export function total() {}"),
             (
                 "say",
                 "`total()` rounds each line before it sums, so `0.335 * 3` loses a cent. The tax module rounds once, at the end.",
@@ -35,14 +35,14 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
             (
                 "call",
                 "Edit",
-                {"file_path": "/home/dev/project/src/cart.ts", "old_string": "a", "new_string": "b"},
+                {"file_path": "/project/src/cart.ts", "old_string": "a", "new_string": "b"},
                 "The file has been updated.",
             ),
             ("call", "Bash", {"command": "npm test"}, "Tests: 1 failed, 41 passed", True),
             (
                 "call",
                 "Edit",
-                {"file_path": "/home/dev/project/test/cart.test.ts", "old_string": "a", "new_string": "b"},
+                {"file_path": "/project/test/cart.test.ts", "old_string": "a", "new_string": "b"},
                 "The file has been updated.",
             ),
             ("call", "Bash", {"command": "npm test"}, "Tests: 42 passed"),
@@ -86,7 +86,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
                 "ok",
             ),
             ("say", "The old page reads `?section=` from the query, so the redirect has to map three values."),
-            ("call", "Write", {"file_path": "/home/dev/project/ui/ProfileTab.vue", "content": "x"}, "File created"),
+            ("call", "Write", {"file_path": "/project/ui/ProfileTab.vue", "content": "x"}, "File created"),
             ("user", "use the existing TabList component, don't add a library for it"),
             (
                 "call",
@@ -98,7 +98,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
                 ),
                 "ok",
             ),
-            ("call", "Write", {"file_path": "/home/dev/project/ui/BillingTab.vue", "content": "x"}, None),
+            ("call", "Write", {"file_path": "/project/ui/BillingTab.vue", "content": "x"}, None),
         ],
         "label": {
             "objective": [["TabList"], ["settings page", "tabs"]],
@@ -212,7 +212,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
                 {"todos": [{"id": "1", "content": "Write Dockerfile", "status": "in_progress", "priority": "high"}]},
                 "1 todos",
             ),
-            ("call", "write", {"filePath": "/home/dev/project/worker/Dockerfile", "content": "FROM"}, "Wrote file"),
+            ("call", "write", {"filePath": "/project/worker/Dockerfile", "content": "FROM"}, "Wrote file"),
             ("call", "bash", {"command": "docker build worker"}, "writing image 38.2MB"),
             (
                 "call",
@@ -242,7 +242,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
             (
                 "call",
                 "Write",
-                {"file_path": "/home/dev/project/importer/checkpoint.py", "content": "x"},
+                {"file_path": "/project/importer/checkpoint.py", "content": "x"},
                 "File created",
             ),
             (
@@ -318,7 +318,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
             (
                 "call",
                 "Edit",
-                {"file_path": "/home/dev/project/i18n/de.json", "old_string": "a", "new_string": "b"},
+                {"file_path": "/project/i18n/de.json", "old_string": "a", "new_string": "b"},
                 "ok",
             ),
             (
@@ -354,7 +354,7 @@ SESSIONS: Final[tuple[dict[str, Any], ...]] = (
             (
                 "call",
                 "Edit",
-                {"file_path": "/home/dev/project/api/webhook.py", "old_string": "a", "new_string": "b"},
+                {"file_path": "/project/api/webhook.py", "old_string": "a", "new_string": "b"},
                 "ok",
             ),
             ("say", "Done. `api/webhook.py` commits first and answers 200 afterwards; a duplicate delivery gets 409."),
