@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-_IDE = "<ide_selection>The user selected the lines 10 to 14 from /project/src/cart.ts:\nconst total = 0;\n</ide_selection>"
+_IDE = (
+    "<ide_selection>The user selected the lines 10 to 14 from /project/src/cart.ts:\nconst total = 0;\n</ide_selection>"
+)
 _CODEX_IDE = "# Context from my IDE setup:\n\n## Active file: app/models.py\n\n## Open tabs:\n- models.py: app/models.py\n\n## My request for Codex:\n"
 _ENVIRONMENT = "<environment_context>\n  <cwd>/project</cwd>\n  <shell>bash</shell>\n</environment_context>"
 _AGENTS = "# AGENTS.md instructions for /project\n\n<INSTRUCTIONS>\nAlways write tests first.\n</INSTRUCTIONS>"

@@ -81,14 +81,18 @@ class Project:
 
     def measure(self, *words: str) -> int:
         """The most bytes that a command held at one time, without what it printed."""
-        with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere), _alarm():
-            with contextlib.redirect_stderr(nowhere):
-                tracemalloc.start()
-                try:
-                    main(["--root", str(self.root), *words])
-                    return tracemalloc.get_traced_memory()[1]
-                finally:
-                    tracemalloc.stop()
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+            _alarm(),
+        ):
+            tracemalloc.start()
+            try:
+                main(["--root", str(self.root), *words])
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
 
     def put_back(self) -> None:
         for name, data in self._files().items():
