@@ -138,6 +138,8 @@ def decode(line: bytes) -> Operation:
         raise ValueError("it is nested too deeply") from error
     except ValueError as error:
         raise ValueError(f"it is not JSON ({error})") from error
+    if crc is None and isinstance(record, dict) and "crc" in record:
+        raise ValueError('its "crc" is not a checksum at its end; if it was edited on purpose, remove "crc" from the line')
     try:
         operation = _operation(record)
         if operation.fact and b"\\u" in line:
