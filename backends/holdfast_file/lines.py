@@ -139,7 +139,9 @@ def decode(line: bytes) -> Operation:
     except ValueError as error:
         raise ValueError(f"it is not JSON ({error})") from error
     if crc is None and isinstance(record, dict) and "crc" in record:
-        raise ValueError('its "crc" is not a checksum at its end; if it was edited on purpose, remove "crc" from the line')
+        raise ValueError(
+            'its "crc" is not a checksum at its end; if it was edited on purpose, remove "crc" from the line'
+        )
     try:
         operation = _operation(record)
         if operation.fact and b"\\u" in line:

@@ -135,8 +135,10 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
 
 def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
     """The derived fields that hold something, and those that nothing was found for, in the order of the contract. The
-    curated decision and the state of the work are no findings."""
-    looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff", "state_mutations")]
+    curated decision and the state of the work are not findings, and most sessions change no state."""
+    looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
+    if not payload.state_mutations:
+        looked = [n for n in looked if n != "state_mutations"]
     empty = [n for n in looked if not getattr(payload, n) or getattr(payload, n) in (("none",), "not stated")]
     return [n for n in looked if n not in empty], empty
 

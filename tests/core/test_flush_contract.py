@@ -101,7 +101,9 @@ def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_o
 
     assert session.last_receipt.derived == (field,)
     assert f"\n{line}\n" in note()
-    assert f"_Derived from the session, not stated by it: {field}._" in note()
+    empty = f"_Nothing was stated about: {field}._" if field != "state_mutations" else line
+    known = derived is not None or field == "objective"
+    assert (f"_Derived from the session, not stated by it: {field}._" if known else empty) in note()
     assert not session.messages
 
 
@@ -302,7 +304,7 @@ def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_cou
     def message(role: str, text: str) -> Message:
         return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m")
 
-    said = [message(("user", "assistant")[n % 2], f"  line {n}\nmore") for n in range(50)]
+    said = [message(("user", "assistant")[n % 2], f"  line {n}") for n in range(50)]
     noise = [message("user", " \n"), message("tool", "output"), message("system", "rules")]
     lines = digest([*noise, *said, *noise]).splitlines()
     assert lines[:2] == ["_Not summarised. What was said, shortened:_", ""]

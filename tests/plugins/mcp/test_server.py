@@ -238,6 +238,10 @@ def test_server__whose_client_leaves_in_the_middle_of_a_flush__finishes_it(
 
 
 def test_clients__two_at_once_in_one_project__both_are_served(project: Path, talk: Talk) -> None:
+    with Holdfast.open(project) as memory:
+        for name in ("one", "two"):
+            memory.session(name).add("user", "hello")
+
     async def scenario(client: Client) -> list[Any]:
         async with Client(transport(project)) as other:
             calls = [
@@ -251,7 +255,7 @@ def test_clients__two_at_once_in_one_project__both_are_served(project: Path, tal
     results = talk(scenario)
     assert not any(r.is_error for r in results), [text(r) for r in results if r.is_error]
     with Holdfast.open(project) as memory:
-        assert memory.facts.count() == 20
+        assert memory.facts.count() == 21, "and the one that both flushes state"
         assert sorted(w.session for w in memory.load().work) == ["one", "two"]
 
 
@@ -321,7 +325,7 @@ def test_command__without_the_sdk__says_how_to_get_it(project: Path) -> None:
         [sys.executable, "-c", code, str(project)], input=b"", capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 3
-    assert b'next: Install it with `pip install "holdfast[mcp]"`.' in done.stderr
+    assert b'-m pip install "holdfast[mcp]"`.' in done.stderr
     assert done.stdout == b""
 
 

@@ -178,7 +178,6 @@ def test_extract__plain_rows__read_as_the_interfaces_have_them(memory: Any, serv
         (["I like tabs"], "messages holds a str at position 0."),
         ([turn("a"), None], "messages holds a NoneType at position 1."),
         ([{"text": "a"}], "messages holds a row without role and content at position 0."),
-        ([{"role": "user", "content": 5}], "messages holds a row without role and content at position 0."),
     ],
 )
 def test_extract__no_messages__value_error_that_says_what_to_give(
