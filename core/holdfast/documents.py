@@ -38,11 +38,19 @@ class Documents:
         """Append the block that ``render`` makes for an id; returns that id. It gets a suffix when a block of the same
         id has other text (a user edited it): what is to be saved is then written next to it, never skipped."""
         name = self.services.layout.name(Surface.DAILY, at.date())
-        self._warn_of_clock(self.services.store.read(name), at)
-        return self._append(Surface.DAILY, name, notes.header(at.date()), flush_id, render)
-
-    def _append(self, surface: Surface, name: str, header: str, base: str, render: Callable[[str], str]) -> str:
         stored = self.services.store.read(name)
+        self._warn_of_clock(stored, at)
+        return self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, render)
+
+    def _append(
+        self,
+        surface: Surface,
+        name: str,
+        stored: Document | None,
+        header: str,
+        base: str,
+        render: Callable[[str], str],
+    ) -> str:
         for attempt in range(100):
             block_id = base if attempt == 0 else f"{base}-{attempt + 1}"
             block = self.services.gate.admit(render(block_id), surface=surface, name=name)
@@ -66,7 +74,14 @@ class Documents:
                 payload, block_id=block_id, flush_id=flush_id, note=note_name, session=self.session_id, at=at
             )
 
-        self._append(Surface.TRAIL, name, trail_header(at.date()), flush_id.partition("-")[0], render)
+        self._append(
+            Surface.TRAIL,
+            name,
+            self.services.store.read(name),
+            trail_header(at.date()),
+            flush_id.partition("-")[0],
+            render,
+        )
 
     def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str) -> None:
         """Put the session's entry into the handoff; a closed marker when work is not open."""

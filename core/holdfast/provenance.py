@@ -38,7 +38,10 @@ class Provenance:
         self._file: tuple[int, int, int] | None = None  # inode, size and time of what was read
 
     def is_ours(self, name: str) -> bool:
-        """Whether this machine created the document. Costs one look at the register. Raises: Unavailable."""
+        """Whether this machine created the document; memory on a server counts as ours, because the user named the
+        server. Costs one look at the register. Raises: Unavailable."""
+        if self._remote:
+            return True
         try:
             found = os.lstat(self._path)
             file = (found.st_ino, found.st_size, found.st_mtime_ns)
@@ -64,7 +67,7 @@ class Provenance:
     def is_withheld(self, name: str) -> bool:
         """Whether agents may not be given the document: this machine did not create it, the project is in a git
         repository, and the user does not trust its memory. Raises: Unavailable."""
-        return not self._remote and not self.is_ours(name) and self.withholds()
+        return not self.is_ours(name) and self.withholds()
 
     def withholds(self) -> bool:
         """Whether what this machine did not write is withheld in this project."""

@@ -73,7 +73,7 @@ def test_load__conflicts__goes_on_with_both_sides_and_names_them(conflicted, ope
 
 
 def test_facts__conflicts__lines_and_next_step_are_told(conflicted, opened):
-    with pytest.raises(Corrupt, match=r"Line 2 of 'facts\.jsonl'") as caught:
+    with pytest.raises(Corrupt, match=r"Line 3 of 'facts\.jsonl'") as caught:
         list(opened().facts.list())
     assert "holdfast doctor --fix" in caught.value.next_step
 
@@ -88,7 +88,12 @@ def test_doctor__conflicts__named_and_fix_keeps_both_sides_once_and_a_copy(confl
     doctor.examine(str(project), repair=True)
     [left] = [c for c in doctor.examine(str(project)) if c.name == "conflicts"]
     assert left.message.startswith("MEMORY.md has"), "curated lines are a person's to choose"
-    assert sorted(f.content for f in opened().facts.list()) == ["A fact of ours", "A fact of theirs", "The base"]
+    assert sorted(f.content for f in opened().facts.list()) == [
+        "A fact of ours",
+        "A fact of theirs",
+        "The base",
+        "The token expires after 60 s",
+    ]
     [note] = conflicted.glob("memory/*.md")
     for name in ("base", "ours", "theirs"):
         assert note.read_text().count(f"session={name} ") == 1

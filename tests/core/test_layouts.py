@@ -69,6 +69,7 @@ def test_timmy_layout__a_flush__curated_and_lived_artifacts_are_under_their_own_
         assert documents(project) == {
             "timmy-config/memories/MEMORY.md",
             "timmy-config/memories/USER.md",
+            "timmy-config/memories/facts.jsonl",
             "timmy-home/daily-notes/2026-11-21.md",
             "timmy-home/daily-summaries/2026-11-21.md",
             "timmy-home/continuity/active.md",
@@ -107,6 +108,7 @@ handoff = "{home}/next.md"
         assert documents(project) == {
             "config/memories/MEMORY.md",
             "config/memories/USER.md",
+            "config/memories/facts.jsonl",
             "home/agent/log/2026-11-21-notes.md",
             "home/agent/daily-summaries/2026-11-21.md",
             "home/agent/next.md",

@@ -126,7 +126,7 @@ def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opene
     path = flushed / "facts.jsonl"
     path.unlink() if how == "gone" else os.truncate(path, path.read_bytes().index(b"\n") + 1)
     [loss] = losses.newest(opened().services)
-    assert loss.message.startswith("2 stored facts are" if how == "gone" else "1 stored fact is")
+    assert loss.message.startswith("3 stored facts are" if how == "gone" else "2 stored facts are")
     opened().facts.create(content="Another", category="knowledge", confidence=0.9)
     assert [loss] == losses.newest(opened().services)
     [done] = mending.mend(opened().services, [loss])

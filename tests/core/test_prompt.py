@@ -19,6 +19,7 @@ from holdfast import Holdfast, discovery, prompt, recall, tokens
 from holdfast.config import Config, FactsConfig, PromptConfig, StorageConfig
 from holdfast.counters import counter
 from holdfast.errors import ConfigError
+from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.testing import strategies
@@ -249,7 +250,12 @@ def _wordy(text: str) -> int:
 @settings(max_examples=60, deadline=None)
 @given(
     profile=_profiles,
-    facts=st.lists(st.tuples(strategies.contents(), strategies.categories(), strategies.confidences()), max_size=12),
+    facts=st.lists(
+        st.tuples(
+            strategies.contents().filter(lambda c: clean(c).strip()), strategies.categories(), strategies.confidences()
+        ),
+        max_size=12,
+    ),
     budgets=st.lists(st.integers(0, 300), min_size=2, max_size=4).map(lambda b: sorted(b, reverse=True)),
     count=st.sampled_from([tokens.estimate, len, _wordy, lambda t: len(t.encode()) // 3]),
     fenced=st.booleans(),

@@ -84,7 +84,7 @@ def test_extract__program_answers__facts_are_found_and_tokens_recorded(
     program: str, mode: str, bin_folder: Path, project: Path
 ) -> None:
     standin.make(bin_folder, program, mode)
-    found = model(program, project).on_extract(turns())
+    found = model(program, project).on_extract(turns(), ())
     assert [fact.content for fact in found.facts] == ["Always uses pytest -q"]
     assert found.summary == "Agreed on pytest."
     (row,) = usage(project)
@@ -98,7 +98,7 @@ def test_extract__program_runs__gets_the_words_on_stdin_in_a_private_folder_of_i
     for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "HOLDFAST_ROOT"):
         monkeypatch.setenv(name, "of the session outside")
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "login")
-    model(program, project, model="small").on_extract(turns())
+    model(program, project, model="small").on_extract(turns(), ())
     (run,) = standin.seen(bin_folder)
     assert SAID in run["stdin"]
     assert not any(SAID in word for word in run["argv"])
@@ -119,7 +119,7 @@ def test_extract__claude__has_no_tools_no_hooks_no_servers_and_keeps_no_session(
     bin_folder: Path, project: Path
 ) -> None:
     standin.make(bin_folder, "claude")
-    model("claude", project).on_extract(turns())
+    model("claude", project).on_extract(turns(), ())
     words = standin.seen(bin_folder)[0]["argv"]
     assert {"-p", "--safe-mode", "--strict-mcp-config", "--no-session-persistence"} <= set(words)
     assert words[words.index("--tools") + 1] == ""
@@ -131,7 +131,7 @@ def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
     (tmp_path / "config.toml").write_text('[mcp_servers.notes]\ncommand = "x"\n[mcp_servers."a b"]\ncommand = "y"\n')
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
     standin.make(bin_folder, "codex")
-    model("codex", project).on_extract(turns())
+    model("codex", project).on_extract(turns(), ())
     (run,) = standin.seen(bin_folder)
     assert {"mcp_servers.notes.enabled=false", 'mcp_servers."a b".enabled=false', "features.hooks=false"} <= set(
         run["argv"]
@@ -142,7 +142,7 @@ def test_extract__codex_with_servers_of_the_user__each_is_switched_off_by_name(
 
 def test_extract__opencode__runs_an_agent_without_tools_and_servers_in_memory(bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, "opencode")
-    model("opencode", project).on_extract(turns())
+    model("opencode", project).on_extract(turns(), ())
     (run,) = standin.seen(bin_folder)
     settings = json.loads(run["env"]["OPENCODE_CONFIG_CONTENT"])
     (agent,) = settings["agent"].values()
@@ -162,7 +162,7 @@ def test_extract__gemini__settings_of_its_folder_leave_nothing_and_its_record_is
     standin.set_mode(bin_folder / "real", "good")
     path.write_text(f'#!/bin/sh\n{keep}\nexec "{bin_folder}/real/gemini" "$@"\n')
     path.chmod(0o755)
-    model("gemini", project).on_extract(turns())
+    model("gemini", project).on_extract(turns(), ())
     (run,) = standin.seen(bin_folder / "real")
     settings = json.loads(run["files"][".gemini/settings.json"])
     assert settings["hooksConfig"] == {"enabled": False}
@@ -177,7 +177,7 @@ def test_extract__answer_is_of_no_use__is_a_recorded_failure(
 ) -> None:
     standin.make(bin_folder, program, mode)
     with pytest.raises(AnswerUnusable):
-        model(program, project).on_extract(turns())
+        model(program, project).on_extract(turns(), ())
     assert usage(project)[-1]["failed"]
 
 
@@ -196,7 +196,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
 ) -> None:
     standin.make(bin_folder, program, mode)
     with pytest.raises(ModelFailed) as caught:
-        model(program, project).on_extract(turns())
+        model(program, project).on_extract(turns(), ())
     error = caught.value
     assert error.retryable is retryable
     assert status in (None, error.status)
@@ -209,7 +209,7 @@ def test_extract__program_fails__says_why_with_the_next_step_and_records_it(
 def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, program, "hang")
     with pytest.raises(ModelFailed, match="did not answer") as caught:
-        model(program, project, timeout_s=3.0).on_extract(turns())
+        model(program, project, timeout_s=3.0).on_extract(turns(), ())
     assert caught.value.retryable
     child = int((bin_folder / "child").read_text())
     assert _gone(child)
@@ -218,12 +218,12 @@ def test_extract__program_hangs__it_and_its_children_are_killed(program: str, bi
 def test_extract__program_floods_its_output__is_ended_early(program: str, bin_folder: Path, project: Path) -> None:
     standin.make(bin_folder, program, "flood")
     with pytest.raises(ModelFailed, match="more than an answer can be"):
-        model(program, project, timeout_s=40.0).on_extract(turns())
+        model(program, project, timeout_s=40.0).on_extract(turns(), ())
 
 
 def test_extract__program_is_missing__says_how_to_name_it(program: str, bin_folder: Path, project: Path) -> None:
     with pytest.raises(ModelFailed, match="not found on PATH") as caught:
-        model(program, project).on_extract(turns())
+        model(program, project).on_extract(turns(), ())
     assert f"plugins.{program}_cli.program" in caught.value.next_step
 
 
@@ -239,7 +239,7 @@ def test_extract__program_inside_the_project__is_never_run(
     monkeypatch.setenv("PATH", f"{entry.get(way, bin_folder)}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(project)
     with pytest.raises(ModelFailed, match="not found on PATH"):
-        model("claude", project).on_extract(turns())
+        model("claude", project).on_extract(turns(), ())
     assert standin.seen(project / "tools") == []
 
 
@@ -249,7 +249,7 @@ def test_extract__a_program_outside_comes_later_on_path__that_one_runs(
     standin.make(project / "tools", "claude")
     standin.make(bin_folder, "claude")
     monkeypatch.setenv("PATH", f"{project / 'tools'}{os.pathsep}{os.environ['PATH']}")
-    model("claude", project).on_extract(turns())
+    model("claude", project).on_extract(turns(), ())
     (run,) = standin.seen(bin_folder)
     assert str(project) not in run["env"]["PATH"]
 
@@ -344,7 +344,7 @@ def test_extract__inside_a_model_that_holdfast_runs__asks_no_model(
     standin.make(bin_folder, "claude")
     monkeypatch.setenv(nested.MARK, "1")
     with pytest.raises(ModelFailed, match="inside a model"):
-        model("claude", project).on_extract(turns())
+        model("claude", project).on_extract(turns(), ())
     assert standin.seen(bin_folder) == []
 
 
