@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.facts import duplicate_key
 from holdfast.serde import structure, unstructure
@@ -52,8 +52,7 @@ def key_of(text: str) -> str:
 def load(state: str) -> dict[str, Confirmation]:
     """The record; empty when it is missing or cannot be read."""
     try:
-        with open(os.path.join(state, NAME), "rb") as file:
-            rows = json.loads(file.read())
+        rows = untrusted.from_json(safeopen.read(os.path.join(state, NAME)))
         return {str(key): structure(row, Confirmation, what=NAME, error=Corrupt) for key, row in rows.items()}
     except (OSError, ValueError, AttributeError, HoldfastError):
         return {}

@@ -36,6 +36,13 @@ _ANNOUNCES: Final = re.compile(
     r"|let['’]?s (?!go\b|see if you)))",
     re.IGNORECASE,
 )
+#: A next step under its label, with at most two lines after it. An answer that names one has not finished.
+_LABELLED: Final = re.compile(
+    r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
+    r"(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){0,2}\Z",
+    re.IGNORECASE,
+)
+_NO_STEP: Final = re.compile(r"(?:none|nothing|n/?a|no\b|-+\W*$)", re.IGNORECASE)
 #: Announcements that depend on the user, or on nothing to do.
 _CONDITIONAL: Final = re.compile(
     r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
@@ -173,6 +180,9 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
 
 def announced(text: str) -> str:
     """The action that the end of an answer announces, in its words; empty when it announces none."""
+    labelled = _LABELLED.search(text[-_TAIL:].rstrip())
+    if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
+        return asked.cut(labelled["step"].strip(" *_"), MAX_NEXT)
     sentences = _last_sentences(text)
     for sentence in reversed(sentences[-2:]):
         if _ENDINGS.match(sentence) or _CONDITIONAL.search(sentence) or _QUESTION.search(sentence):

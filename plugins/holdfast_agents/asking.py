@@ -10,6 +10,7 @@ import json
 import os
 import stat
 
+from holdfast import private, safeopen
 from holdfast.journal import file_stem
 
 TYPE_CHECKING = False
@@ -44,8 +45,8 @@ def sentence(event: Event, root: str, state: str) -> str:
         share = used / (own_window or window)
         if not at or share < at:
             return ""
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        private.make(state, os.path.basename(os.path.dirname(path)))
+        os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     except Exception:  # noqa: BLE001 - a prompt must not fail for this
         return ""
     return (

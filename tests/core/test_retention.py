@@ -57,7 +57,7 @@ def test_retention__defaults__nothing_that_somebody_wrote_ever_goes(opened, payl
     assert [(c.kind, c.name) for c in report.removed if c.kind != "log lines"] == [
         ("journals", ".holdfast/state/sessions/s.jsonl")
     ]
-    assert (memory.store.names(), memory.facts.count()) == (names, 1)
+    assert (memory.store.names(), memory.facts.count()) == (names, 2)
 
 
 @pytest.mark.req("R244")

@@ -81,7 +81,8 @@ def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, p
     assert set(report.counts) == {"journals", "documents", "facts", "markers", "private files"}
     assert report.files > 5
     again = opened(storage=storage(backend), plugins=OFF)
-    assert {f.id: (f.content, f.source) for f in again.facts.list()} == {
+    stored = {f.id: (f.content, f.source) for f in again.facts.list() if not f.source.startswith("flush_")}
+    assert stored == {
         "fact_00000001": ("the key [REDACTED:key:0001] works", "said: [REDACTED:key:0001]"),
         "fact_00000002": ("harmless", "[REDACTED:key:0001]"),
     }

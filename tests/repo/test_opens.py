@@ -28,6 +28,7 @@ ELSEWHERE = {
     "plugins/holdfast_agents/opencode_files.py": "a client's settings",
     "plugins/holdfast_agents/placing.py": "a client's settings",
     "plugins/holdfast_agents/program.py": "metadata of this distribution",
+    "plugins/holdfast_agents/asking.py": "a client's recording",
     "plugins/holdfast_agents/recorded.py": "a client's recording",
     "plugins/holdfast_agents/subagents.py": "a client's recording",
     "plugins/holdfast_agents/summaries.py": "a client's recording",

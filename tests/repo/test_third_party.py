@@ -150,7 +150,7 @@ def test_acme__chosen_as_the_backend__keeps_everything_in_its_file(installed: En
     assert flush(installed, project, facts=["The login needs a token"]).returncode == 0
     assert installed.run("holdfast", "remember", "prefers tabs", cwd=project).returncode == 0
     kept = json.loads((project / ".holdfast" / "acme.json").read_text(encoding="utf-8"))
-    assert [fact["content"] for fact in kept["facts"]] == ["prefers tabs"]
+    assert [fact["content"] for fact in kept["facts"]] == ["The login needs a token", "prefers tabs"]
     (note,) = (text for name, text in kept["documents"].items() if name.startswith("memory/"))
     assert "The login needs a token" in note
     assert "prefers tabs" in installed.run("holdfast", "prompt", cwd=project).stdout
