@@ -420,3 +420,17 @@ def _with_context(token: Token, before: Token) -> Token:
 def is_content(token: Token) -> bool:
     """Whether a word says something of its own."""
     return token.kind == "word" and token.text.lower().removesuffix("'s") not in STOP and len(token.root) > 1
+
+
+def value_of(token: Token) -> float | None:
+    """The number that a token stands for; None when it is not a plain number."""
+    for key in token.wants:
+        text = key.rpartition(":")[2].lstrip("#=")
+        if token.kind == "number" and re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", text):
+            return float(text)
+    return None
+
+
+def digits(value: float) -> int:
+    """How many significant digits a number is written with."""
+    return len(f"{value:g}".replace(".", "").rstrip("0"))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast import asked, ending, paths
-from holdfast.errors import FlushRefused
+from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 
 if TYPE_CHECKING:
@@ -91,6 +91,15 @@ def refusal(names: Sequence[str]) -> FlushRefused:
         f"The flush payload lacks {', '.join(f'`{n}`' for n in names)}; context is kept.",
         next_step=hints.get(first, f"Give `{first}`; an empty list or `none` is an answer where there is nothing."),
         missing=tuple(names),
+        target="payload",
+    )
+
+
+def nothing(session_id: str) -> NothingToFlush:
+    """The error for an empty session without a payload."""
+    return NothingToFlush(
+        f"There is nothing to flush: session {session_id!r} is empty.",
+        next_step="Say something in it first, or state a payload with every field.",
         target="payload",
     )
 

@@ -140,7 +140,7 @@ class _Flush:
             last = session.last_receipt
             if last is None:
                 safety.clear(services.state, session.id)
-                raise _nothing(session.id)
+                raise contract.nothing(session.id)
             try:
                 services.dispatch.require_all()
                 self.documents.proof = proof.check(services, last, session.last_flush)
@@ -347,7 +347,7 @@ class _Flush:
         session.unwritten.clear()
         safety.clear(services.state, session.id, self.settled)
         if session.last_receipt is None:
-            raise _nothing(session.id)
+            raise contract.nothing(session.id)
         return self._repeat(session.last_receipt)
 
     def _extract(self) -> tuple[list[Extraction], str]:
@@ -493,11 +493,3 @@ class _Flush:
         over = () if pending else self._notes(receipt.evidence)  # what waited then has been published since
         warnings = [w for w in receipt.warnings if w not in over]
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings)
-
-
-def _nothing(session_id: str) -> NothingToFlush:
-    return NothingToFlush(
-        f"There is nothing to flush: session {session_id!r} is empty.",
-        next_step="Say something in it first, or state a payload with every field.",
-        target="payload",
-    )

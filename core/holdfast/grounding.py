@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.claims import MAX_CHARS, Reader, Token, is_content, plain, words_of
+from holdfast.claims import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
 from holdfast.doubts import doubts
 from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
 from holdfast.wording import (
@@ -221,13 +221,13 @@ class _Line:
         """``about 1,500`` where a supporting line says 1,487."""
         if not _ABOUT.search(self.body[max(0, token.at - 20) : token.at]):
             return False
-        value = _value(token)
+        value = value_of(token)
         if not value:
             return False
         for match in self.matches[:_SUPPORTS]:
             for other in match.unit.tokens:
-                near = _value(other) if other.group == token.group else None
-                if near and abs(near - value) <= 0.07 * abs(near) and _digits(value) < _digits(near):
+                near = value_of(other) if other.group == token.group else None
+                if near and abs(near - value) <= 0.07 * abs(near) and digits(value) < digits(near):
                     return True
         return False
 
@@ -494,15 +494,3 @@ def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
             if not set(after) - GENERIC:  # "tuning is not allowed"
                 scope.update(before[-3:])
     return scope, any(t.text.lower() in TURNING for t in tokens)
-
-
-def _value(token: Token) -> float | None:
-    for key in token.wants:
-        text = key.rpartition(":")[2].lstrip("#=")
-        if token.kind == "number" and re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", text):
-            return float(text)
-    return None
-
-
-def _digits(value: float) -> int:
-    return len(f"{value:g}".replace(".", "").rstrip("0"))
