@@ -172,7 +172,7 @@ def test_a_clone__is_worked_in__writes_nothing_outside_and_sends_nothing(
     assert victim.outside() == before
     assert recorder.requests == []
     assert not (victim.project / "pwned").exists()
-    assert "holdfast trust" in told
+    assert "holdfast trust" in told or "symbolic link" in told
 
 
 @pytest.mark.parametrize("attack", MISPLACING, ids=lambda a: a.__name__)
@@ -257,18 +257,28 @@ def test_a_clone__that_shortens_retention__deletes_nothing(victim: Victim) -> No
         "[plugins.openai]\n",
         '[session]\nidle_minutes = "soon"\n',
         "[no_such_table]\nx = 1\n",
-        "not toml at all [",
         'zone = "Mars/Olympus"\n',
-        "[storage]\nbacked = 3\n",
     ],
-    ids=["strict", "unknown-plugin", "plugin-off", "wrong-type", "unknown-table", "broken", "zone", "unknown-key"],
+    ids=["strict", "unknown-plugin", "plugin-off", "wrong-type", "unknown-table", "zone"],
 )
 def test_a_clone__with_settings_that_would_refuse_every_compaction__is_compacted(text: str, victim: Victim) -> None:
     victim.clone(lambda project: settings(project, text))
-    answers = [victim.work("Remember: the port is 8443.") for _ in range(4)]
+    victim.work("Remember: the port is 8443.")
+    answers = [victim.hook("PreCompact", trigger="manual", custom_instructions=None) for _ in range(4)]
     assert answers[-1].code == 0, answers[-1].err
     notes = "".join(p.read_text() for p in victim.project.glob(".holdfast/memory/*.md"))
     assert "8443" in notes
+
+
+@pytest.mark.parametrize("text", ["not toml at all [", "[storage]\nbacked = 3\n"], ids=["broken", "unknown-key"])
+def test_a_clone__whose_settings_may_move_memory__blocks_with_a_next_step_and_keeps_what_was_said(
+    text: str, victim: Victim
+) -> None:
+    victim.clone(lambda project: settings(project, text))
+    blocked = victim.work("Remember: the port is 8443.")
+    assert blocked.code == 2
+    assert "holdfast.toml" in blocked.err
+    assert b"the port is 8443" in b"".join(p.read_bytes() for p in victim.state.glob("sessions/*.jsonl"))
 
 
 def test_a_parent_folder__with_settings_of_another_user__is_not_obeyed(victim: Victim, recorder: Recorder) -> None:
