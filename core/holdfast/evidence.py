@@ -216,6 +216,9 @@ class Evidence:
             body = normal(line)
             if body:
                 self._places.setdefault(body, []).append((name, number))
+                said = body.removeprefix("fact: ").removeprefix("decision: ")  # the labels of a daily note
+                if said and said != body:
+                    self._places.setdefault(said, []).append((name, number))
 
     def _heads_of(
         self, title: frozenset[str], stack: Sequence[tuple[int, frozenset[str]]], noted: date | None

@@ -259,3 +259,18 @@ def test_ground__two_lines_that_differ_in_a_number__each_cites_its_own() -> None
     lines = ["Use clock 1", "Use clock 2", "Clock 1 and clock 2 are kept"]
     cited = [[support.line for support in judged.supports] for judged in ground(lines, [note])]
     assert cited == [[2], [1], [1, 2]]
+
+
+def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
+    note = (
+        "memory/2026-11-21.md",
+        """- Fact: Cause: check-then-act, made visible by the 8 s wait of #201
+- Decision: the backfill marks the others with duplicate_of; it deletes nothing
+""",
+    )
+    for line in (
+        "- Cause: check-then-act, made visible by the 8 s wait of #201",
+        "- the backfill marks the others with duplicate_of; it deletes nothing",
+    ):
+        (judged,) = ground([line], [note])
+        assert (judged.answer, judged.supports[0].score) == ("supported", 1.0)
