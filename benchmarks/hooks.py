@@ -152,6 +152,10 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, f
     program = os.path.join(sysconfig.get_path("scripts"), "holdfast")
     hook = [program, "hook", "claude-code"]
     times: dict[str, list[tuple[float, float]]] = {"python -c pass": [], **{name: [] for name in AIMS}}
+    key = folder / "key"  # copies of a project are other folders; a shared key makes their private state ours
+    key.write_text(os.urandom(32).hex())
+    key.chmod(0o600)
+    os.environ["HOLDFAST_KEY_FILE"] = str(key)
     prepared = {}
     for name, journalled, compacted in (("with", True, True), ("long", True, False), ("without", False, False)):
         payloads = prepare(folder / name, size, journalled=journalled, compacted=compacted)
