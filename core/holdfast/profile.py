@@ -14,6 +14,7 @@ import attrs
 
 from holdfast.errors import BadValue
 from holdfast.facts import duplicate_key
+from holdfast.gate import clean
 from holdfast.layout import Surface
 from holdfast.markdown import BOM
 from holdfast.models import Profile
@@ -73,8 +74,9 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
     if unknown:
         raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
     _check(changes)
-    clean = {name: "\n".join(_joined("", text)) for name, text in changes.items()}
-    return _change(services, lambda old: attrs.evolve(old, **clean))
+    # Cleaned first: two lines can be one once their control characters are replaced.
+    lines = {name: "\n".join(_joined("", clean(text))) for name, text in changes.items()}
+    return _change(services, lambda old: attrs.evolve(old, **lines))
 
 
 def learn(services: Services, new: Profile) -> Profile:
