@@ -265,7 +265,7 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
                 answer = call.answered(_Quiet(), 20.0)
             assert answer.code in (0, 2)
             assert "unforeseen" not in answer.stderr + answer.stdout, answer
-            if answer.stdout:
+            if answer.stdout and client != "opencode":  # whose plugin takes plain text
                 json.loads(answer.stdout)
             assert made.elsewhere() == outside
         finally:
