@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import os
 import signal
 import sys
@@ -22,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.mutations import deep, mutated
 
-from holdfast import journal
+from holdfast import journal, records
 from holdfast.cli import main
 from holdfast_agents import hook
 from holdfast_agents.watchdog import Watchdog
@@ -87,12 +88,14 @@ class Project:
             contextlib.redirect_stderr(nowhere),
             _alarm(),
         ):
+            logging.disable()  # pytest keeps every record
             tracemalloc.start()
             try:
                 main(["--root", str(self.root), *words])
                 return tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
+                logging.disable(logging.NOTSET)
 
     def put_back(self) -> None:
         for name, data in self._files().items():
@@ -185,8 +188,8 @@ SEEDS = {
     "facts log": (b'\n{"at": "2026-11-21T00:00:00Z", "event": "evicted", "id": "fact_1", "why": "full", "by": "x"}\n',),
     "memory": (b"# Memory\n\n- The port is 8443.\n\n## Decisions\n\n- Use a lock.\n",),
     "profile": (b"# Profile\n\n## Work\n\nWrites Go.\n",),
-    "outbox": (journal.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "b"}),),
-    "queue": (journal.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "attempts": 1}),),
+    "outbox": (records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "b"}),),
+    "queue": (records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "attempts": 1}),),
     "heartbeat": (b'{"client": "claude-code", "event": "Stop", "session": "s", "at": "2026-11-21T00:00:00+00:00"}',),
     "memo": (b'{"client": "claude-code", "session": "s", "transcript": "t", "offset": 3, "guards": []}',),
 }
@@ -288,6 +291,11 @@ def test_comments__damaged_in_any_way__fold_to_something_or_are_corrupt(bodies: 
         assert framed is None or isinstance(framed.intact, bool)
 
 
+#: Records as long as real ones are: of a record of a few words, the object in memory is most.
+LONG = {
+    "outbox": records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "word " * 200}),
+    "queue": records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "source": "word " * 200, "attempts": 1}),
+}
 #: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
 _FACTOR = 20
 _BASE = 8 << 20
@@ -299,7 +307,7 @@ def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_
 ) -> None:
     name, commands = TARGETS[target]
     path = made.path(name)
-    seed: Any = path.read_bytes() if path.is_file() else SEEDS[target][0]
+    seed: Any = path.read_bytes() if path.is_file() else LONG.get(target) or SEEDS[target][0]
     data = (seed * (2 * (1 << 20) // max(1, len(seed)) + 1))[: 2 << 20]
     path.parent.mkdir(parents=True, exist_ok=True)
     for words in commands:
