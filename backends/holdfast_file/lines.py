@@ -120,7 +120,7 @@ def _plain(lines: Sequence[bytes]) -> list[Operation] | None:
         # A line break stands in no JSON text, so no line can reach into the next one.
         records = untrusted.from_json("[" + b",\n".join(lines).decode("utf-8") + "]")
         return [_operation(record) for record in records] if len(records) == len(lines) else None
-    except (ValueError, RecursionError, OverflowError):
+    except (ValueError, OverflowError):
         return None
 
 
@@ -134,8 +134,6 @@ def decode(line: bytes) -> Operation:
         record = untrusted.from_json(line)
     except UnicodeDecodeError as error:
         raise ValueError("it is not UTF-8 text") from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
     except ValueError as error:
         raise ValueError(f"it is not JSON ({error})") from error
     if crc is None and isinstance(record, dict) and "crc" in record:

@@ -147,7 +147,7 @@ def operations_in(text: str, url: str) -> list[Operation]:
     """The operations of a record. Raises: Corrupt, naming the comment."""
     try:
         return [_operation(untrusted.from_json(line)) for line in text.split("\n") if line]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(url) from error
 
 
@@ -155,7 +155,7 @@ def facts_in(text: str, url: str) -> list[Fact]:
     """The facts of a snapshot. Raises: Corrupt, naming the comment."""
     try:
         return [_fact(untrusted.from_json(line)) for line in text.split("\n") if line]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise _unreadable(url) from error
 
 

@@ -182,7 +182,7 @@ class Index:
             at, whole_at = (datetime.fromisoformat(data[key]).astimezone(UTC) for key in ("at", "whole_at"))
         except FileNotFoundError:
             return
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             logger.warning("the index of issues is of no use and is made anew (%s)", type(error).__name__)
             return
         self._entries = {entry.number: entry for entry in entries}

@@ -203,7 +203,7 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
         return None, False
     try:
         return untrusted.from_json(body), True
-    except (ValueError, RecursionError):
+    except ValueError:
         return None, False
 
 

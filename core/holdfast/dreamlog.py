@@ -199,7 +199,7 @@ def _rows(path: str) -> Iterable[Any]:
             for line in file:
                 try:
                     yield untrusted.from_json(line)
-                except (ValueError, RecursionError):
+                except ValueError:
                     continue
     except FileNotFoundError:
         return

@@ -218,17 +218,10 @@ def _holds(text: str, block_id: str) -> bool:
 
 def rebuilt(receipt: Receipt) -> str:
     """The block of the daily note as it was written, from the receipt; without an operator's override."""
-    from datetime import UTC
-
-    from holdfast.serde import stamp
-
-    session, reason = notes.comment(receipt.session_id), notes.comment(receipt.reason)
-    lines = [
-        "",
-        notes.title(receipt.reason, receipt.at),
-        block_marker(receipt.flush_id),
-        f"<!-- at={stamp(receipt.at.astimezone(UTC))} session={session} reason={reason} -->",
-        "",
+    return notes.framed(
         receipt.summary,
-    ]
-    return "\n".join(lines) + "\n"
+        block_id=receipt.flush_id,
+        session=receipt.session_id,
+        reason=receipt.reason,
+        at=receipt.at,
+    )

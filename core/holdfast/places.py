@@ -303,7 +303,7 @@ class Walk:
         if self.dry_run:
             self._edit_file(path)
             return
-        lock = os.path.splitext(path)[0] + ".lock"
+        lock = private.lock_path(path)
         appended = path.endswith((".jsonl", ".log"))  # by other processes, perhaps for the first time just now
         if lock != self.held and (appended or os.path.exists(lock)):
             with private.lock(path, timeout_s=_WAIT_S):
@@ -422,7 +422,7 @@ def last_said(one: Journal) -> datetime | None:
 def _object(data: bytes) -> dict[str, Any] | None:
     try:
         value = untrusted.from_json(data)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -46,7 +46,12 @@ def lock(path: str, *, timeout_s: float = 10.0) -> durable.Lock:
     Whoever changes a file that other processes append to holds it, and so does the sweep of a purge, which rewrites
     whole files: an append in between would be lost. Raises: as :func:`holdfast.durable.lock`.
     """
-    return durable.lock(os.path.splitext(path)[0] + ".lock", timeout_s=timeout_s)
+    return durable.lock(lock_path(path), timeout_s=timeout_s)
+
+
+def lock_path(path: str) -> str:
+    """The name of the lock of :func:`lock`."""
+    return os.path.splitext(path)[0] + ".lock"
 
 
 def check(state: str) -> None:
@@ -122,13 +127,7 @@ def _is_marked(state: str) -> bool:
     before = _identity(state)
     if not statemark.is_valid(state) or before is None:
         return False
-    folder, name = os.path.split(os.path.abspath(state))
-    try:
-        with Folder(folder) as parent:
-            if S_IMODE(parent.stat(name).st_mode) != 0o700:
-                parent.chmod(name, 0o700)
-    except OSError as error:
-        raise durable.unavailable(error, state, "close to others") from error
+    _close_to_others(os.path.abspath(state))
     if not ignores_itself(state):
         ignore(state)
     _checked[state] = before
@@ -257,11 +256,15 @@ def _folder_in(state: str, parts: tuple[str, ...]) -> str:
     except OSError:
         pass
     durable.make_private_dir(folder)
-    above, name = os.path.split(folder)
+    _close_to_others(folder)
+    return folder
+
+
+def _close_to_others(path: str) -> None:
+    above, name = os.path.split(path)
     try:
         with Folder(above) as parent:
             if S_IMODE(parent.stat(name).st_mode) != 0o700:
                 parent.chmod(name, 0o700)
     except OSError as error:
-        raise durable.unavailable(error, folder, "close to others") from error
-    return folder
+        raise durable.unavailable(error, path, "close to others") from error

@@ -188,7 +188,7 @@ class Queue:
         for line in self._logged():
             try:
                 found.append(structure(untrusted.from_json(line), GivenUp, what="A line of the log", error=Corrupt))
-            except (ValueError, RecursionError, Corrupt):
+            except (ValueError, Corrupt):
                 logger.warning("a line of state/%s cannot be read and is passed over", _LOG)
         return found
 

@@ -27,7 +27,7 @@ def decode(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         record = untrusted.from_json(line.decode("utf-8"))  # given bytes it looks for other encodings first
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     if not isinstance(record, dict):
         return None

@@ -188,7 +188,7 @@ def _stored(name: str) -> dict[str, str]:
 
     try:
         data = untrusted.from_json(_read(_entry(name)) or "{}")
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}
     keys = data.get("keys") if isinstance(data, Mapping) else None
     if not isinstance(keys, Mapping):

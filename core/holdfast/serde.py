@@ -243,7 +243,7 @@ def payload_from_json(text: str, source: str = "The payload") -> Payload:
     """A payload from JSON text. Raises: ConfigError with line and column when it is not JSON."""
     try:
         data = untrusted.from_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigError(f"{source} is not valid JSON: {error}.", next_step="Correct it and try again.") from error
     return payload_from(data, source)
 

@@ -302,9 +302,8 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
 
     try:
         return untrusted.from_toml(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ConfigError(f"{name} is not valid TOML: {reason}.", next_step="Correct that line.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name} is not valid TOML: {error}.", next_step="Correct that line.") from error
 
 
 def _put(data: dict[str, Any], path: str, text: str) -> None:

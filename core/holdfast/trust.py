@@ -203,7 +203,7 @@ def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
 
     try:
         table = untrusted.from_json(raw)
-    except (ValueError, RecursionError):
+    except ValueError:
         table = None
     projects = table.get("projects") if isinstance(table, dict) else None
     if not isinstance(table, dict) or table.get("v") != _VERSION or not isinstance(projects, dict):

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_TOO_DEEP = "is nested too deeply"
+_TOO_DEEP = "nested too deeply"
 
 
 def from_json(data: str | bytes) -> Any:

@@ -6,11 +6,10 @@ the last :data:`TAIL_BYTES` are read, and the settings only when the context is 
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 
-from holdfast import private, safeopen
+from holdfast import private, safeopen, untrusted
 from holdfast.journal import file_stem
 
 TYPE_CHECKING = False
@@ -133,8 +132,8 @@ def _newest(path: str) -> Iterator[dict[str, object]]:
             for line in reversed(lines[1:] if begin else lines):
                 if any(found in line for found in _MARKS):
                     try:
-                        row = json.loads(line)
-                    except (ValueError, RecursionError):
+                        row = untrusted.from_json(line)
+                    except ValueError:
                         continue
                     if isinstance(row, dict):
                         yield row

@@ -53,7 +53,7 @@ def _settings(path: str) -> dict[str, object] | None:
             settings = untrusted.from_json(file.read())
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return None
     return settings if isinstance(settings, dict) else None
 

@@ -177,7 +177,7 @@ def _json(path: str) -> dict[str, object]:
     """The object in a file; empty for anything else."""
     try:
         value = untrusted.from_json(_bytes(path).decode("utf-8-sig"))
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 

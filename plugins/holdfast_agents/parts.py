@@ -169,7 +169,7 @@ class Values(_Merged):
         """The members that are somebody else's, so that :meth:`put` and :meth:`take` leave them: ``a.b``."""
         try:
             settings = untrusted.from_json(text) if text.strip() else {}
-        except (ValueError, RecursionError):
+        except ValueError:
             return ()
         return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
 

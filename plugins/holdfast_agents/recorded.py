@@ -77,7 +77,7 @@ def _folders(path: str) -> list[str]:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = [file.readline(1_000_000) for _ in range(_FIRST)]
         rows = [untrusted.from_json(line) for line in lines if line]
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return []
     named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in _tables(row)]
     return [name for name in named if isinstance(name, str)]

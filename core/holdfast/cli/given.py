@@ -147,7 +147,7 @@ def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
 def _parse(text: str, source: str) -> Any:
     try:
         return untrusted.from_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UsageError(
             f"{source} is not valid JSON: {error}.", next_step='It should begin like {"objective": "..."}.'
         ) from error

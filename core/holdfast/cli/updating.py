@@ -114,7 +114,7 @@ def _json(source: str) -> Any:
         raise UsageError(
             f"{what} cannot be read: {error.strerror}.", next_step="Give the path of a JSON file, or `-` for stdin."
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UsageError(
             f"{what} is not valid JSON: {error}.", next_step='Begin it with {"decisions": ["..."]}.'
         ) from error

@@ -100,7 +100,7 @@ def parsed(given: object) -> object:
     if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
         try:
             return untrusted.from_json(given)
-        except (ValueError, RecursionError):
+        except ValueError:
             return given
     return given
 

@@ -60,7 +60,7 @@ def _arguments(given: object) -> object:
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:
             return untrusted.from_json(given)
-        except (ValueError, RecursionError):
+        except ValueError:
             return given
     return given
 
