@@ -10,7 +10,7 @@ _TOO_DEEP = "nested too deeply"
 #: Tables within tables that TOML may have.
 _TABLES = 100
 #: A dotted key of that many parts. The parser's memory grows with the square of its length: 40 GB for 100,000 parts.
-_LONG_KEY = r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % _TABLES
+_LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
 
 
 def from_json(data: str | bytes) -> Any:
