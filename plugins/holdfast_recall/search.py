@@ -1,0 +1,120 @@
+"""A question to hits: ``memory.search()``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast import journal
+from holdfast.errors import BadValue
+from holdfast_recall import dates, index, rank, texts, words
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from holdfast import Holdfast
+
+#: Characters of a question that are read. The rest of a pasted page adds nothing.
+_QUESTION: Final = 2_000
+_EXCERPT: Final = 240
+
+
+@frozen(kw_only=True)
+class SearchHit:
+    """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the
+    document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` says both for people.
+    ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt`` the part that
+    matched."""
+
+    kind: str
+    name: str
+    place: str
+    where: str
+    at: datetime | None
+    role: str
+    score: float
+    excerpt: str
+    text: str
+
+
+def search(
+    memory: Holdfast,
+    question: str,
+    *,
+    limit: int = 10,
+    kinds: Iterable[str] = (),
+    session: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[SearchHit]:
+    """What may answer ``question``, best first: words or a sentence, in any language.
+
+    ``kinds`` are turn, note, decision, memory, fact, document (none: all). ``since`` and ``until`` (without it) are
+    aware times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
+    Raises: BadValue for arguments that cannot be used; Unavailable; Corrupt when something stored cannot be read.
+    """
+    chosen = _checked(question, limit, kinds)
+    conditions: list[tuple[str, tuple[object, ...]]] = []
+    if chosen:
+        conditions.append((f"text.kind IN ({','.join('?' * len(chosen))})", chosen))
+    if session:
+        conditions.append(("text.source IN (SELECT id FROM source WHERE kind = ? AND name = ?)",
+                           (texts.TURN, f"{journal.file_stem(session)}.jsonl")))  # fmt: skip
+    for at, compared in ((since, ">="), (until, "<")):
+        if at is not None:
+            conditions.append((f"text.at > 0 AND text.at {compared} ?", (at.timestamp(),)))
+    where = " AND ".join(condition for condition, _ in conditions)
+    given = tuple(value for _, values in conditions for value in values)
+    asked = question[:_QUESTION]
+    with index.opened(memory, progress) as db:
+        span = dates.of(asked, memory.services.now())
+        found = rank.rank(db, asked, where=where, given=given, span=span)[:limit]
+        return [_hit(memory, db, one, asked) for one in found]
+
+
+def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]:
+    if not isinstance(question, str) or not words.asked(question):
+        raise BadValue("question", "holds no word to look for")
+    if limit < 1:
+        raise BadValue("limit", f"must be at least 1, not {limit}")
+    chosen = tuple(kinds)
+    for kind in chosen:
+        if kind not in texts.KINDS:
+            raise BadValue("kinds", f"{kind!r} is not one of {', '.join(texts.KINDS)}")
+    return chosen
+
+
+def _hit(memory: Holdfast, db: sqlite3.Connection, one: rank.Ranked, question: str) -> SearchHit:
+    kind, place, at, role, body, name = db.execute(
+        "SELECT t.kind, t.place, t.at, t.role, t.body, s.name FROM text t JOIN source s ON s.id = t.source WHERE t.id = ?",
+        (one.id,),
+    ).fetchone()
+    if kind == texts.TURN:
+        path = os.path.join(memory.services.state, "sessions", name)
+        name = journal.session_id_of(path) or name
+        where = f"session {name}, turn {place}"
+    else:
+        where = f"{name}:{place}" if name else place
+    text = memory.services.gate.outgoing(body, surface="journal" if kind == texts.TURN else "daily")
+    return SearchHit(
+        kind=kind, name=name, place=place, where=where, role=role, score=round(one.score, 4), text=text,
+        at=datetime.fromtimestamp(at, memory.config.tz) if at else None, excerpt=_excerpt(text, question),
+    )  # fmt: skip
+
+
+def _excerpt(text: str, question: str) -> str:
+    """The part of ``text`` with most of the question's stems, on one line."""
+    line = " ".join(text.split())
+    if len(line) <= _EXCERPT:
+        return line
+    asked = words.stems(question)
+    starts = range(0, len(line) - _EXCERPT + 60, 60)
+    best = max(starts, key=lambda start: (len(asked & words.stems(line[start : start + _EXCERPT])), -start))
+    begin = line.rfind(" ", 0, best) + 1 if best else 0
+    part = line[begin : begin + _EXCERPT].rsplit(" ", 1)[0]
+    return ("… " if begin else "") + part + (" …" if begin + len(part) < len(line) else "")

@@ -1,0 +1,180 @@
+"""What is searched: every turn of every journal, every line of notes and documents, every fact.
+
+A :class:`Source` has a stamp that changes when it does, so that what is unchanged is not read. Texts are stored redacted
+and are redacted again when they are read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast import journal, provenance
+from holdfast.journal import Journal
+from holdfast.layout import Surface
+from holdfast.serde import moment
+from holdfast.storage import Capability
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
+#: Characters of one text. A longer turn is several texts of the same place.
+PIECE: Final = 4_000
+#: Of the output of a tool only the beginning is searched: the rest is files and logs.
+TOOL_PIECES: Final = 2
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+#: Lines that every note has, and empty ones.
+_FRAME: Final = re.compile(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
+_DECISION: Final = "- Decision: "
+#: Seconds for which what a server holds is taken for unchanged.
+_REMOTE_S: Final = 60
+_COMMENT: Final = re.compile(r"<!--.*?-->")
+
+
+_KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY}
+
+
+class Source(NamedTuple):
+    """A journal (``name`` is the session), a document, or the facts (no name). ``stamp`` changes with the content;
+    with the same ``origin`` it has only grown."""
+
+    kind: str
+    name: str
+    stamp: str
+    origin: str = ""
+
+
+class Text(NamedTuple):
+    """One text. ``place`` is a turn's number, a line's number or a fact's id; ``at`` a time stamp, 0 when unknown;
+    ``after`` where to read on in a journal, in bytes."""
+
+    kind: str
+    place: str
+    at: float
+    role: str
+    body: str
+    after: int = 0
+
+
+def sources(memory: Holdfast) -> Iterator[Source]:
+    """All of them, with their stamps. Raises: Unavailable."""
+    yield from _journals(memory.services.state)
+    yield from _documents(memory)
+    yield _facts(memory)
+
+
+def _journals(state: str) -> Iterator[Source]:
+    for path in journal.session_files(state):
+        try:
+            found = os.stat(path)
+        except OSError:
+            continue  # gone meanwhile
+        origin = str(found.st_ino)
+        yield Source(TURN, os.path.basename(path), f"{origin} {found.st_size} {found.st_mtime_ns}", origin)
+
+
+def _documents(memory: Holdfast) -> Iterator[Source]:
+    services = memory.services
+    local = Capability.LOCAL_FILES in services.store.backend.capabilities
+    folder, whole = _folder(memory), "" if local else _store_stamp(memory)
+    for name in services.store.names():
+        stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
+        yield Source(DOCUMENT, name, f"{stamp} {services.store.is_withheld(name)}")
+
+
+def _facts(memory: Holdfast) -> Source:
+    store, config = memory.services.store, memory.services.config.storage
+    local = Capability.LOCAL_FILES in store.backend.capabilities
+    stamp = _stamp(os.path.join(_folder(memory), config.facts)) if local else _store_stamp(memory)
+    return Source(FACT, "", f"{stamp} {store.is_withheld(provenance.FACTS)}")
+
+
+def _folder(memory: Holdfast) -> str:
+    return os.path.normpath(os.path.join(memory.services.root, memory.services.config.storage.path))
+
+
+def _store_stamp(memory: Holdfast) -> str:
+    """Of a store that is not files: its databases, or the minute when it is on a server."""
+    if Capability.REMOTE in memory.services.store.backend.capabilities:
+        return str(int(memory.services.clock().timestamp()) // _REMOTE_S)
+    folder = _folder(memory)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return ""
+    return " ".join(_stamp(os.path.join(folder, name)) for name in names if name.endswith((".db", ".db-wal")))
+
+
+def _stamp(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
+    """The messages of a session from a journal's offset on, in order. Raises: Corrupt after the last whole one."""
+    services = memory.services
+    for entry in Journal(services.state, session).entries(start):
+        record = entry.record
+        if record["kind"] != "message":
+            yield Text(TURN, "", 0, "", "", entry.end)
+            continue
+        role = record["role"]
+        pieces = _pieces(record["text"], TOOL_PIECES if role == "tool" else 0)
+        at = moment(record["at"]).timestamp()
+        for piece in pieces:
+            yield Text(TURN, record["id"], at, role, piece, entry.end)
+
+
+def _pieces(text: str, most: int = 0) -> list[str]:
+    """``text`` in pieces of :data:`PIECE` characters that end at a line or a word where one ends."""
+    pieces = []
+    while len(text) > PIECE:
+        end = max(text.rfind("\n", PIECE // 2, PIECE), text.rfind(" ", PIECE // 2, PIECE)) + 1 or PIECE
+        pieces.append(text[:end])
+        text = text[end:]
+        if most and len(pieces) == most:
+            return pieces
+    return [*pieces, text] if text.strip() else pieces
+
+
+def document(memory: Holdfast, name: str) -> list[Text]:
+    """The lines of a document that say something. Empty when it is withheld. Raises: Corrupt, Unavailable."""
+    found = memory.services.recalled(name)
+    if found is None:
+        return []
+    surface = memory.services.layout.surface_of(name)
+    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
+        return []  # they repeat what is said elsewhere
+    kind = _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
+    day = _DAY.search(name)
+    at = datetime.fromisoformat(day[0]).timestamp() if day else 0.0
+    return [
+        Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
+        for number, line in enumerate(found.text.split("\n"), 1)
+        if (body := _COMMENT.sub("", line).strip()) and not (kind == NOTE and _FRAME.search(body))
+    ]
+
+
+def facts(memory: Holdfast) -> Iterator[Text]:
+    """Every stored fact; none when they are withheld. Raises: Corrupt, Unavailable."""
+    if memory.services.store.is_withheld(provenance.FACTS):
+        return
+    for fact in memory.facts.list():
+        yield Text(FACT, fact.id, fact.created_at.timestamp(), fact.category, fact.content)
+
+
+def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
+    """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none. Raises: Corrupt,
+    Unavailable."""
+    if source.kind == TURN:
+        path = os.path.join(memory.services.state, "sessions", source.name)
+        session = journal.session_id_of(path)
+        return turns(memory, session, start) if session else iter(())
+    return iter(document(memory, source.name)) if source.kind == DOCUMENT else facts(memory)

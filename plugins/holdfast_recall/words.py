@@ -1,0 +1,79 @@
+"""Words of texts and questions, as the index has them: stop words, stems, and pairs of characters where words have no
+spaces between them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
+_WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_WIDE_RUN: Final = re.compile(f"[{_WIDE}]+")
+_WORD: Final = re.compile(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
+#: Letters of a word that are compared where the whole word is not: a cheap stem for any language with an alphabet.
+STEM: Final = 5
+
+STOP: Final = frozenset(
+    """a about after again all also am an and any are aren't as at be because been before being both but by can can't
+    could did didn't do does doesn't doing don't down during each few for from further had has have having he her here hers
+    him his how i i'm if in into is isn't it it's its itself just let's me more most my myself no nor not now of off on
+    once only or other our ours out over own same she should so some such than that that's the their theirs them then
+    there these they this those through to too under until up us very was wasn't we were weren't what what's when where
+    which while who whom whose why will with won't would you you're your yours tell remember know say said does anyone
+    ever please kind many much
+    der die das den dem des ein eine einen einem einer und oder aber nicht ist sind war waren wird werden wurde wurden
+    ich du er sie es wir ihr mich mir dich dir uns euch was wer wie wo wann warum welche welcher welches mit von zu zum
+    zur im am auf für bei nach aus hat haben hatte
+    le la les un une des du de et ou mais est sont était que qui quoi où quand comment pourquoi dans sur pour avec
+    el los las una unos unas y o pero es son era qué quién dónde cuándo cómo por para con en
+    """.split()
+)
+_NAME_ASKED: Final = re.compile(r"\b(?:who|whom|whose|where|which|what(?:'s| is| was)? (?:\w+ )?name)\b", re.IGNORECASE)
+_CAPITAL: Final = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+")
+#: Who speaks, where a text itself begins with it: ``Caroline: I went``.
+SPEAKER: Final = re.compile(r"([A-Z][\w.-]{1,30}): ")
+_FIRST_PERSON: Final = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|our)\b")
+
+
+def spread(text: str) -> str:
+    """``text`` as it goes into the index: runs of wide characters as overlapping pairs, apart from other words."""
+    return _WIDE_RUN.sub(lambda match: f" {' '.join(_pairs(match[0]))} ", text)
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def asked(question: str) -> list[str]:
+    """The words to look for, in order and once each, in lower case: stop words out, unless nothing else is there."""
+    found = [word.lower() for word in _WORD.findall(question)]
+    found += [pair for run in _WIDE_RUN.findall(question) for pair in _pairs(run)]
+    kept = [word for word in found if word not in STOP and word.removesuffix("'s").removesuffix("’s") not in STOP]
+    return list(dict.fromkeys(kept or found))
+
+
+def stems(text: str) -> set[str]:
+    """The first letters of each word that is no stop word, and the pairs of wide characters."""
+    low = text.lower()
+    found = {word[:STEM] for word in _WORD.findall(low) if word not in STOP}
+    if not text.isascii():
+        found.update(pair for run in _WIDE_RUN.findall(low) for pair in _pairs(run))
+    return found
+
+
+def wants_name(question: str) -> bool:
+    """Whether a name answers the question: of a person, a place or a thing."""
+    return _NAME_ASKED.search(question) is not None
+
+
+def has_name(text: str) -> bool:
+    """Whether a capital letter stands where no sentence begins."""
+    return _CAPITAL.search(text) is not None
+
+
+def is_question(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
+
+
+def speaks_of_self(text: str) -> bool:
+    return _FIRST_PERSON.search(text) is not None
