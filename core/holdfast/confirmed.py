@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 
 from holdfast import durable, private, safeopen, untrusted
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.serde import structure, unstructure
 
 NAME: Final = "dream.confirmed.json"

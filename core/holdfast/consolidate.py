@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast import confirmed, notes
 from holdfast.confirmed import Confirmation
 from holdfast.dreamtext import Item
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.restating import Known, Relation, read
 
 if TYPE_CHECKING:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import PluginLoadFailed, PluginNotFound
+
+if TYPE_CHECKING:
+    from holdfast.errors import NotTrusted, PluginError, StorageError
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
@@ -124,6 +127,32 @@ def choose(found: Iterable[Found], group: str, name: str) -> Found:
         owners = " and ".join(f.distribution for f in matches)
         raise PluginLoadFailed(f"The {kind} name {name!r} is offered by {owners}.", next_step="Uninstall one of them.")
     return matches[0]
+
+
+def statuses(
+    loaded: Iterable[Status],
+    found: Sequence[Found],
+    backend: str,
+    *,
+    error: NotTrusted | PluginError | StorageError | None = None,
+) -> list[Status]:
+    """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
+    that is configured, ``error`` why it cannot be used."""
+    rows = list(loaded)
+    enabled = {s.name for s in rows}
+    for one in found:
+        if one.group == PLUGINS and one.name not in enabled:
+            rows.append(Status(one.name, PLUGINS, one.distribution, one.version, "off", "not enabled"))
+        elif one.group == BACKENDS and one.name != backend:
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, "off", "not the configured backend"))
+        elif one.group == BACKENDS:
+            status, reason = ("failed", error.message) if error else ("loaded", "")
+            hooks = () if error else ("storage_backend",)
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, status, reason, hooks))
+    if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
+        status = "missing" if isinstance(error, PluginNotFound) else "failed"
+        rows.append(Status(backend, BACKENDS, "", "", status, error.message))
+    return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
 
 
 def import_object(found: Found) -> object:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import discovery, durable, handoff, journal, private, provenance, safety, settings
+from holdfast import discovery, durable, handoff, inforce, journal, private, provenance, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.layout import Surface
 from holdfast.status import owner
@@ -62,7 +62,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         return checks
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
-    state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
+    state = os.path.join(root, *settings.STATE_FOLDERS[inforce.load(root).layout.preset].split("/"))
     checks += _guard("private state", lambda: _private_state(state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
@@ -116,14 +116,13 @@ def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
 
 def _config(root: str) -> Check:
     try:
-        settings.load(root)
+        inforce.load(root)
         return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
     except HoldfastError as error:
         return _bad("settings", error)
 
 
 def _trust(root: str) -> list[Check]:
-    from holdfast import inforce
 
     lines = inforce.notices(inforce.resolve(root))
     return [_warn("trust", message, next_step) for message, next_step in lines]
@@ -165,7 +164,7 @@ def _folders(root: str, state: str) -> Iterator[Check]:
         yield from _probe("folders", folder, f"{_shown(root, state)} is not there yet; it can be made")
     else:
         yield from _probe("folders", state, f"{_shown(root, state)} can be written")
-    store = os.path.join(root, settings.load(root).storage.path)
+    store = os.path.join(root, inforce.load(root).storage.path)
     if os.path.isdir(store):
         yield from _probe("folders", store, f"{_shown(root, store)} can be written")
 

@@ -25,7 +25,7 @@ from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Support
 from holdfast.dreamnotes import Note, content, digest_of, window
 from holdfast.dreamwrite import apply, diff, lock, new_id, told, told_all
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import DreamSources
 from holdfast.restating import Relation

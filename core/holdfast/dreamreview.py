@@ -10,7 +10,7 @@ from holdfast import dreamlog, dreamtext
 from holdfast.dreamlog import DreamResult, Mark, Proposal, Status, Supported
 from holdfast.dreamwrite import apply, diff, lock
 from holdfast.errors import Refused
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 
 if TYPE_CHECKING:

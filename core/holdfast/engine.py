@@ -466,9 +466,7 @@ class Holdfast:
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""
-        from holdfast.inventory import statuses
-
-        return statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
+        return discovery.statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
 
     # leaving
 

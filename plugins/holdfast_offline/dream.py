@@ -12,7 +12,7 @@ from typing import Final
 
 from holdfast import dreamtext, notes
 from holdfast.dreamtext import Item, Memory
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.restating import Known, Relation, read
 

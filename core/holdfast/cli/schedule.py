@@ -26,11 +26,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import schedule, settings
+    from holdfast import inforce, schedule, settings
 
     root = settings.find_root(args.root)
     kind = schedule.Kind(args.kind) if args.kind else schedule.detect()
-    at = settings.load(root).dream.at
+    at = inforce.load(root).dream.at
     made = schedule.plan(kind, root, at=at)
     out = Term()
     if args.only_print:
