@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import PluginLoadFailed, PluginNotFound
 
@@ -24,7 +24,21 @@ BACKENDS = "holdfast.backends"
 COMMANDS = "holdfast.commands"
 #: A function that ``holdfast doctor`` asks; see :mod:`holdfast.doctor`.
 CHECKS = "holdfast.checks"
-_KINDS: Mapping[str, str] = {PLUGINS: "plugin", BACKENDS: "backend", COMMANDS: "command", CHECKS: "check"}
+#: A method of :class:`holdfast.Holdfast`; see :mod:`holdfast.features`.
+METHODS = "holdfast.methods"
+#: Plugins that are on without a table in the settings. Only the entries of :data:`OWN` count, because installed is not
+#: enabled.
+DEFAULTS = "holdfast.defaults"
+_KINDS: Mapping[str, str] = {
+    PLUGINS: "plugin",
+    BACKENDS: "backend",
+    COMMANDS: "command",
+    CHECKS: "check",
+    METHODS: "method",
+    DEFAULTS: "default",
+}
+#: The distribution that this module is part of.
+OWN = "holdfast"
 
 #: Optional distributions behind first-party plugins: what to install when an import inside one fails.
 EXTRAS: Mapping[str, str] = {}
@@ -62,7 +76,7 @@ class PluginContext(NamedTuple):
 
 
 def scan(path: Iterable[str] | None = None) -> list[Found]:
-    """Every installed plugin, backend, command and check, by group, name and distribution. Imports none of them.
+    """Every installed entry point in holdfast's groups, by group, name and distribution. Imports none of them.
 
     Within a process a folder is read again only after something was installed into it or removed from it.
     """
@@ -110,6 +124,28 @@ def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
         elif "=" in line and not line.startswith(("#", ";")) and group in _KINDS:
             name, _, value = line.partition("=")
             yield Found(group, name.strip(), value.partition("[")[0].strip(), distribution, version)
+
+
+def defaults() -> tuple[str, ...]:
+    """Names of the plugins that are on without a table in the settings, sorted."""
+    return tuple(f.name for f in scan() if f.group == DEFAULTS and f.distribution == OWN)
+
+
+def method(name: str) -> Callable[..., Any]:
+    """The function behind a method that a package adds to :class:`holdfast.Holdfast`.
+
+    A method of holdfast's own distribution cannot be replaced by another one. Raises: PluginNotFound, PluginLoadFailed.
+    """
+    found = scan()
+    own = [f for f in found if f.distribution == OWN]
+    offered = own if any(f.group == METHODS and f.name == name for f in own) else found
+    entry = choose(offered, METHODS, name)
+    function = import_object(entry)
+    if not callable(function):
+        raise PluginLoadFailed(
+            f"The method {name!r} ({entry.distribution}) is not a function.", next_step=f"Repair {entry.distribution}."
+        )
+    return function
 
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:

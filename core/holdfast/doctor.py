@@ -21,6 +21,7 @@ from attrs import frozen
 
 from holdfast import discovery, durable, handoff, inforce, journal, private, provenance, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.forge import Forge
 from holdfast.layout import Surface
 from holdfast.status import owner
 
@@ -331,7 +332,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
     """What waits to be published. Silent where no plugin publishes anything."""
     items = memory.outbox.items()
     if not items:
-        if memory.services.dispatch.forges():
+        if memory.services.dispatch.offering(Forge):
             yield _good("outbox", "nothing waits to be published")
         return
     for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
@@ -342,7 +343,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
 
 def _forges(memory: Holdfast) -> Iterator[Check]:
     """Whether forges can be used. One that cannot keeps nobody from working, so it is never more than a warning."""
-    for forge in memory.services.dispatch.forges().values():
+    for forge in memory.services.dispatch.offering(Forge).values():
         try:
             told = forge.check()
         except HoldfastError as error:

@@ -49,7 +49,7 @@ def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
     table["storage"].update(table["storage"].pop("options"))
     table["plugins"] = {
         name: {"enabled": p.enabled, **({"deadline_s": p.deadline_s} if p.deadline_s is not None else {}), **p.settings}
-        for name in sorted({*config.plugins, *settings.DEFAULT_PLUGINS})
+        for name in sorted({*config.plugins, *discovery.defaults()})
         for p in (config.plugin(name),)
     }
     made = []

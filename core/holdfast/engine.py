@@ -14,6 +14,7 @@ from holdfast import discovery, inforce, journal, options, private, safety, sett
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import BadValue, HoldfastError
+from holdfast.features import Features
 from holdfast.gate import Gate, clean
 from holdfast.provenance import Provenance
 from holdfast.services import Services
@@ -52,7 +53,7 @@ def _system_clock() -> datetime:
     return datetime.now().astimezone()
 
 
-class Holdfast:
+class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config``, ``layout`` and ``store`` are there to be read. Sessions that are still open when the process exits are

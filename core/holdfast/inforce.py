@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from holdfast import harmless, settings, trust
+from holdfast import discovery, harmless, settings, trust
 from holdfast.errors import HoldfastError, NotTrusted
 
 TYPE_CHECKING = False
@@ -291,7 +291,7 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                 if not isinstance(one, dict):
                     yield (section, name), one
                     continue
-                if "enabled" not in one and name not in settings.DEFAULT_PLUGINS:
+                if "enabled" not in one and name not in discovery.defaults():
                     yield (section, name, "enabled"), True  # its table says so
                 for key, value in one.items():
                     yield (section, name, key), value
@@ -305,15 +305,13 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
     in force without the project."""
     table = outside.get(name) if isinstance(outside, dict) else None
     own = table if isinstance(table, dict) else {}
-    on = own.get("enabled", True) is True and (table is not None or name in settings.DEFAULT_PLUGINS)
+    on = own.get("enabled", True) is True and (table is not None or name in discovery.defaults())
     if not on and said.get("enabled") is False:
         return True  # off with and without it
     if key == "enabled":
-        return said.get("enabled", True) is True and (on or name in settings.DEFAULT_PLUGINS)
+        return said.get("enabled", True) is True and (on or name in discovery.defaults())
     if not on or key == "deadline_s":
         return False
-    from holdfast import discovery
-
     try:
         plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
     except HoldfastError:

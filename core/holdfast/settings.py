@@ -12,9 +12,6 @@ from holdfast.errors import ConfigError
 
 #: Where settings may stand, in the order in which they are looked for; the first that exists wins.
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
-#: Plugins of this distribution that are on unless switched off. Others are off until a ``[plugins.NAME]`` table
-#: names them: installed is not enabled.
-DEFAULT_PLUGINS = ("anchors", "curated", "grounding", "offline", "redaction")
 #: The private folder of each layout preset, under the project.
 STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
 #: Where new settings of a layout are written; nothing of ``opencode`` may lie outside of its folder (R230).

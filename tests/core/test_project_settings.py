@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, harmless, inforce, settings, trust, userdir
+from holdfast import Holdfast, discovery, harmless, inforce, settings, trust, userdir
 from holdfast.capture import hot_dispatch
 from holdfast.config import Config
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
@@ -166,7 +166,7 @@ def test_clone__sets_what_is_the_users__memory_works_with_the_defaults_and_the_b
                 session.flush()
         assert not session.unsafe
         brief = str(memory.load())
-        evolved = {name: memory.config.plugin(name).enabled for name in settings.DEFAULT_PLUGINS}
+        evolved = {name: memory.config.plugin(name).enabled for name in discovery.defaults()}
 
     assert all(evolved.values())
     assert "not in force" in brief

@@ -15,7 +15,7 @@ import pytest
 from tests.support.trusting import trusted
 
 import holdfast
-from holdfast.settings import DEFAULT_PLUGINS
+from holdfast import discovery
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
@@ -75,7 +75,7 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: P
 
 
 SCRIPT = """
-from holdfast import Holdfast
+from holdfast import Holdfast, discovery
 with Holdfast.open() as memory:
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
@@ -93,7 +93,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     (project / "holdfast.toml").touch()
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split() == sorted(["file", *DEFAULT_PLUGINS])
+    assert done.stdout.split() == sorted(["file", *discovery.defaults()])
 
 
 def test_core__with_no_plugin_installed__opens_flushes_and_loads(
@@ -106,7 +106,7 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     info = made.site / "holdfast-0.dist-info"
     info.mkdir()
     (info / "entry_points.txt").write_text("[holdfast.backends]\nfile = holdfast_file\n", encoding="utf-8")
-    settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in DEFAULT_PLUGINS)
+    settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
     (project / "holdfast.toml").write_text(settings, encoding="utf-8")
     trusted(project)
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
@@ -126,6 +126,7 @@ opened = []
 # site has already imported what it wants; from here on every opened file is ours.
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 import holdfast
+from holdfast import discovery
 print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
 print(*sorted({path for path in opened if "holdfast" not in path}))
 print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
