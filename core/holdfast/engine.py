@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
@@ -30,11 +30,8 @@ if TYPE_CHECKING:
     from holdfast.facts import Facts
     from holdfast.models import Profile
     from holdfast.morning import Morning
-    from holdfast.purge import PurgeReport
     from holdfast.report import Report
-    from holdfast.retention import RetentionReport
     from holdfast.safety import Marker
-    from holdfast.scrub import ScrubReport
     from holdfast.sightings import Captured
     from holdfast.three import MemoryUpdate
     from holdfast.transcripts import Transcript
@@ -367,57 +364,8 @@ class Holdfast(Features):
 
         return morning(self.services)
 
-    # forgetting
-
-    def purge(
-        self,
-        *,
-        subject: str | None = None,
-        session: str | None = None,
-        before: date | None = None,
-        everything: bool = False,
-        dry_run: bool = False,
-    ) -> PurgeReport:
-        """Forget exactly one of: whatever holds the text ``subject``; what a session left; what is older than the day
-        ``before``; everything. Looks afterwards whether it is gone; the same call again completes an interrupted one.
-
-        ``dry_run`` tells what would go and writes nothing. What could not be removed is told in the report.
-        Raises: BadValue; Unavailable.
-        """
-        from holdfast.purge import What, purge
-
-        if session is not None and session not in self.sessions():
-            session = self.services.gate.identifier(session)
-        what = What(subject=subject, session=session, before=before, everything=everything)
-        try:
-            return purge(self.services, what, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def scrub(self, *, dry_run: bool = False) -> ScrubReport:
-        """Let the validators judge everything that is stored, and mask in place what they want masked. Looks
-        afterwards whether it is gone; ``dry_run`` only tells.
-
-        Raises: PluginError when a validator is broken; Unavailable.
-        """
-        from holdfast.scrub import scrub
-
-        try:
-            return scrub(self.services, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def retention(self, *, dry_run: bool = False) -> RetentionReport:
-        """Remove what is older than ``[retention]`` keeps it; ``dry_run`` only tells. See docs/retention.md."""
-        from holdfast.retention import retention
-
-        try:
-            return retention(self.services, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def _read_anew(self) -> None:
-        """What was taken out of the journals must not stay in memory."""
+    def reread(self) -> None:
+        """Read the open sessions again after their journals were changed: removed text must not stay in memory."""
         for one in self._sessions.values():
             try:
                 one.catch_up()

@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING, Any
 from holdfast import discovery
 from holdfast.errors import PluginNotFound
 
+if TYPE_CHECKING:
+    from datetime import date
+
+    from holdfast_privacy.purge import PurgeReport
+    from holdfast_privacy.retention import RetentionReport
+    from holdfast_privacy.scrub import ScrubReport
+
 
 class Features:
     """The base class of :class:`holdfast.Holdfast`. Every method raises PluginNotFound when no installed distribution
@@ -34,3 +41,39 @@ class Features:
 
     def _call(self, name: str, *args: object, **options: object) -> Any:
         return discovery.method(name)(self, *args, **options)
+
+    # forgetting
+
+    def purge(
+        self,
+        *,
+        subject: str | None = None,
+        session: str | None = None,
+        before: date | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> PurgeReport:
+        """Forget exactly one of: all that contains the string ``subject``; a session; everything older than the day
+        ``before``; everything. The result is checked afterwards. The same call completes an interrupted one.
+
+        ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
+        Raises: BadValue; Unavailable.
+        """
+        made: PurgeReport = self._call(
+            "purge", subject=subject, session=session, before=before, everything=everything, dry_run=dry_run
+        )
+        return made
+
+    def scrub(self, *, dry_run: bool = False) -> ScrubReport:
+        """Check everything stored with the validators, and mask in place what they want masked. The result is checked
+        afterwards; ``dry_run`` writes nothing.
+
+        Raises: PluginError when a validator is broken; Unavailable.
+        """
+        made: ScrubReport = self._call("scrub", dry_run=dry_run)
+        return made
+
+    def retention(self, *, dry_run: bool = False) -> RetentionReport:
+        """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
+        made: RetentionReport = self._call("retention", dry_run=dry_run)
+        return made

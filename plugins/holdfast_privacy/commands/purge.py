@@ -6,17 +6,17 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import places
 from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.ask import add_yes, confirmed, require_person
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
+from holdfast_privacy.commands import shown
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from holdfast.purge import PurgeReport
+    from holdfast_privacy.purge import PurgeReport
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
             report = memory.purge(**what, dry_run=True)
             if args.dry_run:
                 return _tell(out, report, as_json=args.json)
-            places.say_changed(Term(sys.stderr), report.changed, would=True)
+            shown.say_changed(Term(sys.stderr), report.changed, would=True)
             if not confirmed(f"Forget {count(sum(report.counts.values()), 'thing')} for good?"):
                 raise UsageError("Nothing was removed.", next_step="Answer `y`, or give --yes.")
         return _tell(out, memory.purge(**what), as_json=args.json)
@@ -76,9 +76,9 @@ def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
 
         out.json({"ok": code == 0, "clean": report.clean, "counts": report.counts, **unstructure(report)})
         return code
-    places.say_changed(out, report.changed, would=report.dry_run)
-    places.say_left(out, report.left)
-    places.say_elsewhere(out, report.elsewhere)
+    shown.say_changed(out, report.changed, would=report.dry_run)
+    shown.say_left(out, report.left)
+    shown.say_elsewhere(out, report.elsewhere)
     for other in report.unfinished:
         out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run that command again")
     total = count(sum(report.counts.values()), "thing")
@@ -86,7 +86,7 @@ def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
         out.say(f"{out.mark('dot')} {total} would go; nothing was written")
     elif report.clean:
         out.say(
-            f"{out.mark('ok')} {total} forgotten; {places.searched(report.files, report.size)} searched, nothing left"
+            f"{out.mark('ok')} {total} forgotten; {shown.searched(report.files, report.size)} searched, nothing left"
         )
     else:
         out.say(f"{out.mark('fail')} {total} forgotten, and {count(len(report.left), 'place')} left: run it again")

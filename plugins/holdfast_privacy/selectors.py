@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve, fields
 
 from holdfast import handoff, notes
-from holdfast.edits import Edit, edit_bytes, is_temporary, map_texts
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.journal import Journal
 from holdfast.layout import Layout, Surface
 from holdfast.serde import moment
 from holdfast.storage import block_marker
-from holdfast.traces import Needle, fold
+from holdfast_privacy.text_search import Needle, fold
+from holdfast_privacy.transforms import Edit, edit_bytes, is_temporary, map_texts
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

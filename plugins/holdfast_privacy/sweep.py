@@ -1,6 +1,6 @@
 """Every place that can hold what was said, and the one way through all of them.
 
-A purge and a scrub differ only in what they make of a text; they say it as an :class:`~holdfast.edits.Edit`.
+A purge and a scrub differ only in how they change a string, given as an :class:`~holdfast_privacy.transforms.Edit`.
 :class:`Walk` takes it through facts, documents, journals, UNSAFE markers and whatever else lies in the private and the
 store's folder, so that a new part of holdfast that keeps a file there is covered without being named here. Doing it
 again completes what an interruption left undone.
@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces, untrusted
-from holdfast.edits import Changed, Edit, Left, is_temporary
+from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, untrusted
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
 from holdfast.losses import FORGOTTEN, note_forgotten
 from holdfast.serde import moment
 from holdfast.storage import Capability
+from holdfast_privacy import text_search
+from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -269,7 +270,7 @@ class Walk:
             safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
         }
         hints = {path.removesuffix(".jsonl") + ".hint" for path in journals}
-        for path in traces.files(self.services.state):
+        for path in text_search.files(self.services.state):
             name = os.path.basename(path)
             own = name in _OWN and os.path.dirname(path) == self.services.state
             if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
@@ -287,11 +288,11 @@ class Walk:
         folder = self.store_folder
         elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
         if self.services.layout.prefixes() == [""]:
-            yield from (p for p in traces.files(folder) if not p.startswith(elsewhere))
+            yield from (p for p in text_search.files(folder) if not p.startswith(elsewhere))
             return
-        yield from (p for p in traces.files(folder, deep=False))
+        yield from (p for p in text_search.files(folder, deep=False))
         for prefix in self.services.layout.prefixes():
-            yield from (p for p in traces.files(os.path.join(folder, prefix)) if not p.startswith(elsewhere))
+            yield from (p for p in text_search.files(os.path.join(folder, prefix)) if not p.startswith(elsewhere))
 
     @property
     def store_folder(self) -> str:
@@ -379,12 +380,12 @@ class Walk:
             except OSError:
                 continue  # it is gone meanwhile
             shown = self._shown(path)
-            if any(needle.in_text(shown) for needle in needles) or traces.in_file(path, needles):
+            if any(needle.in_text(shown) for needle in needles) or text_search.in_file(path, needles):
                 found.append(shown)
         return found, files, size
 
     def _all_files(self) -> Iterator[str]:
-        yield from traces.files(self.services.state)
+        yield from text_search.files(self.services.state)
         yield from self._store_files()
         config = settings.config_file(self.services.root)
         if config is not None and os.path.dirname(config) != self.store_folder:

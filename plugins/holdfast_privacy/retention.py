@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from holdfast import durable, handoff, journal, private, traces
-from holdfast.edits import Changed, Edit, Left, is_temporary
+from holdfast import durable, handoff, journal, private
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.forgetting import day_of
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
 from holdfast.losses import note_forgotten
-from holdfast.places import Walk, last_said
 from holdfast.safety import State
 from holdfast.serde import moment
 from holdfast.session import Session
+from holdfast_privacy import text_search
+from holdfast_privacy.selectors import day_of
+from holdfast_privacy.sweep import Walk, last_said
+from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -87,7 +88,7 @@ class _Job:
                 surface = self.services.layout.surface_of(name)
                 if surface in DATED and (days := getattr(rules, surface)):
                     self._guarded(name, self._document, surface, name, days)
-        for path in traces.files(self.services.state):
+        for path in text_search.files(self.services.state):
             self._guarded(path, self._private, path)
         for path in self._temporary():
             if self._is_old(path, TEMPORARY_DAYS):
@@ -198,7 +199,7 @@ class _Job:
         folders = [self.services.state]
         prefixes = self.services.layout.prefixes()
         folders += [folder] if prefixes == [""] else [os.path.join(folder, prefix) for prefix in prefixes]
-        yield from dict.fromkeys(path for one in folders for path in traces.files(one) if is_temporary(path))
+        yield from dict.fromkeys(path for one in folders for path in text_search.files(one) if is_temporary(path))
 
     def _is_old(self, path: str, days: int) -> bool:
         try:

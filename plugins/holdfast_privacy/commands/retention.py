@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from holdfast.cli import places
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
+from holdfast_privacy.commands import shown
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -34,10 +34,10 @@ def run(args: Namespace) -> int:
 
         out.json({"ok": code == 0, **unstructure(report)})
         return code
-    places.say_changed(out, report.removed, would=report.dry_run)
+    shown.say_changed(out, report.removed, would=report.dry_run)
     for one in report.kept:
         out.say(out.wrapped(f"{one.name} stays: {one.why}", first=f"{out.mark('dot')} ", rest="  "))
-    places.say_left(out, report.failed)
+    shown.say_left(out, report.failed)
     total = count(sum(one.count for one in report.removed), "thing")
     said = f"{total} would go; nothing was written" if report.dry_run else f"{total} removed"
     out.say(f"{out.mark('ok' if not code else 'fail')} {said}")

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from holdfast import durable, private
-from holdfast.edits import Changed, Edit, Left, counted, edit_bytes, is_temporary, map_texts
 from holdfast.gate import mask
 from holdfast.layout import Surface
-from holdfast.places import Walk, carry_out
-from holdfast.purge import bury
 from holdfast.subject import Subject
-from holdfast.traces import Needle
+from holdfast_privacy.purge import bury
+from holdfast_privacy.sweep import Walk, carry_out
+from holdfast_privacy.text_search import Needle
+from holdfast_privacy.transforms import Changed, Edit, Left, counted, edit_bytes, is_temporary, map_texts
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Finding

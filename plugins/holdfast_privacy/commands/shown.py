@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.cli.term import Term
-    from holdfast.edits import Changed, Left
+    from holdfast_privacy.transforms import Changed, Left
 
 _SHOWN = 12
 

@@ -1,4 +1,4 @@
-"""What becomes of what is stored: a purge and a scrub are edits, and :mod:`holdfast.places` carries them out."""
+"""What becomes of what is stored: a purge and a scrub are edits, and :mod:`holdfast_privacy.sweep` carries them out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attrs import frozen
 
 from holdfast import durable
 from holdfast.layout import Surface
-from holdfast.traces import Needle
+from holdfast_privacy.text_search import Needle
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast import durable, filetext, private
+from holdfast import durable, private
 from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.storage import ABSENT, check_name
+from holdfast_memorytool import filetext
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast

@@ -6,15 +6,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import places
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.ask import add_yes, confirmed, require_person
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
+from holdfast_privacy.commands import shown
 
 if TYPE_CHECKING:
-    from holdfast.scrub import ScrubReport
+    from holdfast_privacy.scrub import ScrubReport
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
             report = memory.scrub(dry_run=True)
             if args.dry_run:
                 return _tell(out, report, as_json=args.json)
-            places.say_changed(Term(sys.stderr), report.changed, would=True)
+            shown.say_changed(Term(sys.stderr), report.changed, would=True)
             if not confirmed(f"Mask {count(report.secrets, 'different secret')} for good?"):
                 raise UsageError("Nothing was masked.", next_step="Answer `y`, or give --yes.")
         return _tell(out, memory.scrub(), as_json=args.json)
@@ -53,9 +53,9 @@ def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:
         return code
     if report.rules:
         out.say(out.table([(rule, f"{number:,}") for rule, number in report.rules.items()], head=("rule", "found")))
-    places.say_changed(out, report.changed, would=report.dry_run)
-    places.say_left(out, report.left)
-    places.say_elsewhere(out, report.elsewhere)
+    shown.say_changed(out, report.changed, would=report.dry_run)
+    shown.say_left(out, report.left)
+    shown.say_elsewhere(out, report.elsewhere)
     for name in report.allowed:
         out.say(f"{out.mark('dot')} one of them stands in {out.plain(name)}, where the policy allows it")
     out.say(out.wrapped(f"judged by {', '.join(report.judges) or 'nobody: no enabled plugin validates'}", first="  "))
@@ -63,7 +63,7 @@ def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:
     if report.dry_run:
         out.say(f"{out.mark('dot')} {total} would be masked; nothing was written")
     else:
-        looked = f"{places.searched(report.files, report.size)} searched"
+        looked = f"{shown.searched(report.files, report.size)} searched"
         done = f"{total} masked; {looked}, {'nothing' if report.clean else count(len(report.left), 'place')} left"
         out.say(f"{out.mark('ok' if report.clean else 'fail')} {done}")
     return code

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field, frozen
 
 from holdfast import durable, journal, private, safeopen, untrusted
-from holdfast.edits import Changed, Edit, Left, counted
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.forgetting import Before, BySession, BySubject, Everything
-from holdfast.places import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, carry_out
 from holdfast.serde import stamp
-from holdfast.traces import fold
+from holdfast_privacy.selectors import Before, BySession, BySubject, Everything
+from holdfast_privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, carry_out
+from holdfast_privacy.text_search import fold
+from holdfast_privacy.transforms import Changed, Edit, Left, counted
 
 if TYPE_CHECKING:
     from holdfast.services import Services
