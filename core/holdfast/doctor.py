@@ -77,7 +77,6 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
-            checks += _guard("dreams", lambda: _dreams(memory))
             checks += _guard("outbox", lambda: _outbox(memory))
             checks += _guard("forges", lambda: _forges(memory))
             checks += _of_plugins(memory)
@@ -283,21 +282,6 @@ def _clock(memory: Holdfast) -> Iterator[Check]:
         return
     zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
     yield _good("clock", f"{now:%Y-%m-%d %H:%M} ({zone})")
-
-
-def _dreams(memory: Holdfast) -> Iterator[Check]:
-    """How the last dream ended that had something to do: nobody watches the nightly ones."""
-    from holdfast.dreamlog import Status
-
-    runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
-    if not runs:
-        return
-    last = runs[-1]
-    if last.ok:
-        yield _good("dreams", f"the last dream, of {last.at:%Y-%m-%d %H:%M}, ended well")
-    else:
-        step = last.next_step or "`holdfast dream --log` tells more."
-        yield _warn("dreams", f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}", step)
 
 
 def _of_plugins(memory: Holdfast) -> list[Check]:

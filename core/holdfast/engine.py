@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import EllipsisType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
@@ -25,7 +25,6 @@ from holdfast.store import Store
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
     from holdfast.delivery import Deliveries
-    from holdfast.dreamlog import DreamResult
     from holdfast.extract import ExtractResult, Said
     from holdfast.facts import Facts
     from holdfast.models import Profile
@@ -371,47 +370,6 @@ class Holdfast(Features):
                 one.catch_up()
             except HoldfastError as error:
                 logger.warning("an open session could not be read anew: %s", type(error).__name__)
-
-    # the dream
-
-    def deep_dream(
-        self,
-        lookback_days: int | EllipsisType = ...,
-        *,
-        dry_run: bool = False,
-        force: bool = False,
-        if_due: bool = False,
-    ) -> DreamResult:
-        """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
-
-        By default as many days as ``[dream] lookback_days`` says. Skipped when the notes hold nothing new; ``force``
-        dreams all the same, and lets it drop more than the loss guard does. ``if_due`` skips before ``[dream]
-        every_hours`` are over. ``dry_run`` writes nothing but its record. What went wrong is in the result
-        (``status``, ``reason``), and MEMORY.md is then as it was.
-        Raises: ValueError for a negative number or anything but a whole one; Unavailable when not even the record of
-        the run can be written.
-        """
-        from holdfast.dream import deep_dream
-
-        return deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
-
-    def undo_dream(self, *, force: bool = False) -> DreamResult:
-        """Put back MEMORY.md as it was before the last dream or undo; see :func:`holdfast.dreamwrite.undo`."""
-        from holdfast.dreamwrite import undo
-
-        return undo(self.services, force=force)
-
-    def dream_due(self) -> bool:
-        """Whether ``deep_dream(if_due=True)`` would do something now. Raises: Corrupt, Unavailable."""
-        from holdfast.dream import is_due
-
-        return is_due(self.services)
-
-    def dreams(self) -> list[DreamResult]:
-        """Every run, oldest first, skipped, failed and interrupted ones too. Raises: Unavailable."""
-        from holdfast.dreamlog import entries
-
-        return entries(self.services.state)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""

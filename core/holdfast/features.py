@@ -17,7 +17,9 @@ from holdfast.errors import PluginNotFound
 
 if TYPE_CHECKING:
     from datetime import date
+    from types import EllipsisType
 
+    from holdfast.dreamlog import DreamResult
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
@@ -77,3 +79,40 @@ class Features:
         """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
         made: RetentionReport = self._call("retention", dry_run=dry_run)
         return made
+
+    # the dream
+
+    def deep_dream(
+        self,
+        lookback_days: int | EllipsisType = ...,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        if_due: bool = False,
+    ) -> DreamResult:
+        """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
+
+        The default is ``[dream] lookback_days``. Skipped when the notes hold nothing new; ``force`` dreams anyway, and
+        lets the dream drop more than the loss guard does. ``if_due`` skips before ``[dream] every_hours`` are over.
+        ``dry_run`` writes only the record of the run. A failure is in the result (``status``, ``reason``), and
+        MEMORY.md is then unchanged.
+        Raises: ValueError unless ``lookback_days`` is a whole number from 0 up; Unavailable when even the record of the
+        run cannot be written.
+        """
+        made: DreamResult = self._call("deep_dream", lookback_days, dry_run=dry_run, force=force, if_due=if_due)
+        return made
+
+    def undo_dream(self, *, force: bool = False) -> DreamResult:
+        """Restore MEMORY.md to its text before the last dream or undo; see :func:`holdfast_dream.write.undo`."""
+        made: DreamResult = self._call("undo_dream", force=force)
+        return made
+
+    def dream_due(self) -> bool:
+        """Whether ``deep_dream(if_due=True)`` would run now. Raises: Corrupt, Unavailable."""
+        due: bool = self._call("dream_due")
+        return due
+
+    def dreams(self) -> list[DreamResult]:
+        """Every run, oldest first, with skipped, failed and interrupted ones. Raises: Unavailable."""
+        runs: list[DreamResult] = self._call("dreams")
+        return runs

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import confirmed, consolidate, dreamlog, dreamtext, paths, provenance
+from holdfast import confirmed, dreamlog, dreamtext, paths, provenance
 from holdfast.confirmed import Confirmation
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
-from holdfast.dreamnotes import Note, content, digest_of, window
-from holdfast.dreamwrite import apply, diff, lock, new_id, told, told_all
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import DreamSources
-from holdfast.restating import Relation
 from holdfast.storage import ABSENT
+from holdfast_dream import consolidate
+from holdfast_dream.notes import Note, content, digest_of, window
+from holdfast_dream.restating import Relation
+from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -46,7 +47,7 @@ WAIT_S: Final = 2.0
 RETRY_AFTER: Final = timedelta(hours=1)
 #: An edit that the last dream did not see was made after it.
 _AFTER: Final = timedelta(seconds=1)
-#: From this score of :func:`holdfast.grounding.ground` on, an old item counts as merged into the new one.
+#: From this score of :func:`holdfast_dream.grounding.ground` on, an old item counts as merged into the new one.
 _SAYS_THE_SAME = 0.5
 
 
@@ -357,7 +358,7 @@ class _Run:
 
     def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
         """Tell what became of every line, with the evidence for it."""
-        from holdfast.grounding import ground
+        from holdfast_dream.grounding import ground
 
         before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
         known = {duplicate_key(item.text) for item in before.items}

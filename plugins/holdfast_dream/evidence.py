@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from holdfast import quantities
-from holdfast.claims import Reader, Token, is_content, plain, words_of
-from holdfast.wording import GENERIC, STOP, canonical, is_ordinary
+from holdfast_dream import quantities
+from holdfast_dream.lexicon import GENERIC, STOP, canonical, is_ordinary
+from holdfast_dream.tokens import Reader, Token, is_content, plain, words_of
 
 _ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*\Z")

@@ -21,8 +21,7 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast.claims import Reader, Token, plain
-from holdfast.wording import (
+from holdfast_dream.lexicon import (
     GIVEN_NAMES,
     NEGATORS,
     STOP,
@@ -33,6 +32,7 @@ from holdfast.wording import (
     is_ordinary,
     words,
 )
+from holdfast_dream.tokens import Reader, Token, plain
 
 #: Statements with one word in common that are compared; older ones are left alone, so that time stays linear.
 _COMPARED: Final = 24

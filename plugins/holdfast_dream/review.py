@@ -8,10 +8,10 @@ from attrs import evolve
 
 from holdfast import dreamlog, dreamtext
 from holdfast.dreamlog import DreamResult, Mark, Proposal, Status, Supported
-from holdfast.dreamwrite import apply, diff, lock
 from holdfast.errors import Refused
 from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
+from holdfast_dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -62,7 +62,7 @@ def edit(services: Services, text: str) -> Proposal:
 
     Raises: Refused for a text without items, with prose, or that a validator refuses; PluginError; Corrupt.
     """
-    from holdfast.grounding import ground
+    from holdfast_dream.grounding import ground
 
     with lock(services):
         found = waiting(services)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from holdfast import quantities
-from holdfast.quantities import Moment
-from holdfast.wording import STOP, USUAL_ACRONYMS, canonical, words
+from holdfast_dream import quantities
+from holdfast_dream.lexicon import STOP, USUAL_ACRONYMS, canonical, words
+from holdfast_dream.quantities import Moment
 
 #: Characters of a line or sentence that are read.
 MAX_CHARS: Final = 20_000

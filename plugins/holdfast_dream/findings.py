@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.grounding import Grounded, ground
 from holdfast.models import Finding
+from holdfast_dream.grounding import Grounded, ground
 
 if TYPE_CHECKING:
     from holdfast.subject import Subject

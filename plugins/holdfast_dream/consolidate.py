@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from attrs import evolve
+
 from holdfast import confirmed, notes
 from holdfast.confirmed import Confirmation
 from holdfast.dreamtext import Item
 from holdfast.factrules import duplicate_key
-from holdfast.restating import Known, Relation, read
+from holdfast_dream.restating import Known, Relation, read
 
 if TYPE_CHECKING:
     from holdfast.config import Config
-    from holdfast.dreamnotes import Note
+    from holdfast_dream.notes import Note
 
 #: Labels of the lines in a note that say what lasts.
 _LABELS: Final = ("Decision", "Fact")
@@ -116,3 +118,47 @@ def warning(count: int, most: int) -> str:
         f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
         "oldest items to the archive, which search still finds."
     )
+
+
+def updated(
+    record: Mapping[str, Confirmation],
+    items: Iterable[str],
+    said: Sequence[tuple[str, datetime, str]],
+    heirs: Mapping[str, str],
+    now: datetime,
+) -> dict[str, Confirmation]:
+    """The record for ``items``, with the statements ``said`` (text, time, document), oldest first.
+
+    ``heirs`` maps items that are gone to the item that says the same now, which takes their confirmations over.
+    """
+    known = Known()
+    found: dict[str, Confirmation] = {}
+    texts: dict[str, str] = {}
+    for text in items:
+        key = confirmed.key_of(text)
+        texts[key] = text
+        if key in record:
+            found[key] = record[key]
+        known.add(key, read(text))
+    for old, new in heirs.items():
+        before, key = record.get(confirmed.key_of(old)), confirmed.key_of(new)
+        if before is not None and key in texts:
+            mine = found.get(key, before)
+            found[key] = evolve(
+                mine,
+                first=min(mine.first, before.first),
+                last=max(mine.last, before.last),
+                count=max(mine.count, before.count),
+            )
+    for text, at, document in said:
+        exact = confirmed.key_of(text)
+        keys = [exact] if exact in texts else list(known.same(read(text)))
+        for key in keys:
+            heard = found.get(key)
+            if heard is None:
+                found[key] = Confirmation(first=at, last=at, by=document)
+            elif at > heard.last:
+                another = at.date() > heard.last.date()
+                found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
+    since = now if record else now - confirmed.WORTH  # items from before the record are older than what notes say now
+    return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}

@@ -26,7 +26,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import inforce, schedule, settings
+    from holdfast import inforce, settings
+    from holdfast_dream import schedule
 
     root = settings.find_root(args.root)
     kind = schedule.Kind(args.kind) if args.kind else schedule.detect()

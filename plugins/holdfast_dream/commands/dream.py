@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import dreaming
 from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
+from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:
     from holdfast.dreamlog import Proposal
@@ -69,9 +69,9 @@ def run(args: Namespace) -> int:
         if args.log:
             runs = memory.dreams()
             if args.json:
-                out.json({"ok": True, "runs": [dreaming.as_table(r) for r in runs]})
+                out.json({"ok": True, "runs": [shown.as_table(r) for r in runs]})
             else:
-                dreaming.show_log(out, runs, memory.services.now())
+                shown.show_log(out, runs, memory.services.now())
             return 0
         if args.undo:
             result = memory.undo_dream(force=args.force)
@@ -83,11 +83,11 @@ def run(args: Namespace) -> int:
             if args.if_due and not args.dry_run:
                 _report(memory)
     if args.json:
-        out.json(dreaming.as_table(result))
+        out.json(shown.as_table(result))
     else:
-        dreaming.show(out, result)
+        shown.show(out, result)
         if args.dry_run or args.undo:
-            dreaming.show_diff(out, result.diff)
+            shown.show_diff(out, result.diff)
     return 0 if result.ok else 1
 
 
@@ -113,24 +113,24 @@ def _days(text: str) -> int:
 
 
 def _review(memory: Holdfast, what: str, args: Namespace, out: Term) -> int:
-    from holdfast import dreamreview
+    from holdfast_dream import review
 
     services = memory.services
     if what in ("accept", "reject"):
-        result = dreamreview.accept(services) if what == "accept" else dreamreview.reject(services)
+        result = review.accept(services) if what == "accept" else review.reject(services)
         if args.json:
-            out.json(dreaming.as_table(result))
+            out.json(shown.as_table(result))
         else:
-            dreaming.show(out, result)
+            shown.show(out, result)
         return 0
-    found = dreamreview.waiting(services)
+    found = review.waiting(services)
     if what == "edit":
-        found = dreamreview.edit(services, _edited(found, args.file))
+        found = review.edit(services, _edited(found, args.file))
     if args.json:
-        out.json(dreaming.as_table(found.result))
+        out.json(shown.as_table(found.result))
         return 0
-    dreaming.show(out, found.result)
-    dreaming.show_diff(out, found.result.diff)
+    shown.show(out, found.result)
+    shown.show_diff(out, found.result.diff)
     out.say(f"  {out.dim('next:')} holdfast dream review accept, reject or edit")
     return 0
 

@@ -15,10 +15,9 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.claims import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
-from holdfast.doubts import doubts
-from holdfast.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
-from holdfast.wording import (
+from holdfast_dream.doubts import doubts
+from holdfast_dream.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
+from holdfast_dream.lexicon import (
     GENERIC,
     GIVEN_NAMES,
     NEGATORS,
@@ -32,6 +31,7 @@ from holdfast.wording import (
     is_german,
     is_ordinary,
 )
+from holdfast_dream.tokens import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
 
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
@@ -75,7 +75,7 @@ class Grounded:
     supports: tuple[Support, ...] = ()
     inventions: tuple[Invention, ...] = ()
     coverage: float = 1.0
-    #: What words cannot prove (:mod:`holdfast.doubts`); ``kind`` is hedge, always, roles, cause, opposite or clause.
+    #: What words cannot prove (:mod:`holdfast_dream.doubts`): hedge, always, roles, cause, opposite or clause.
     doubts: tuple[Invention, ...] = ()
 
     @property

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast import discovery, inforce, trust
-from holdfast.cli.stage import Stage
 from holdfast.errors import PluginLoadFailed
 from holdfast.forge import Forge
 from holdfast.layout import Surface
 from holdfast.models import CuratedDecision, MutationKind, StateMutation
+from holdfast_demo.stage import Stage
 
 if TYPE_CHECKING:
     from pathlib import Path

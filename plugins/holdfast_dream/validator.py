@@ -3,7 +3,7 @@
 It looks at the surfaces ``memory``, ``user`` and ``profile``, and only at texts that come with the sources they were
 made from (a dream's): what a person decides to write needs no source. Setting, in ``[plugins.grounding]``: ``strict``
 (false; true refuses also lines of which less than half of the words are in their sources). The rules are in
-:mod:`holdfast.grounding`.
+:mod:`holdfast_dream.grounding`.
 
 This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
 there is something to check.
@@ -45,7 +45,7 @@ class Grounding:
         """One finding for each line with an invention, in order of line; nothing for a text without sources."""
         if not subject.sources or subject.surface not in _SURFACES:
             return ()
-        from holdfast_grounding.check import check
+        from holdfast_dream.findings import check
 
         return check(subject, strict=self.strict)
 

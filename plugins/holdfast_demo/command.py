@@ -12,13 +12,13 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.cli import dreaming
 from holdfast.cli.args import examples, file_name
-from holdfast.cli.stage import KEEP, Stage
 from holdfast.cli.term import Term
 from holdfast.dreamlog import Status
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.layout import Surface
+from holdfast_demo.stage import KEEP, Stage
+from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
 
     out = Term()
     folder = _folder(args.dir)
-    data = resources.files("holdfast") / "demo"
+    data = resources.files("holdfast_demo")
     with resources.as_file(data / "session.jsonl") as path:
         messages = read(path).messages
     payload = payload_from_json((data / "payload.json").read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a project of its own: {folder}")
     if args.gitea:
-        from holdfast.cli.demotrail import play
+        from holdfast_demo.trail import play
 
         return play(out, folder, SESSION, (messages[:first], messages[first:]), payload)
     with Holdfast.open(folder) as memory:
@@ -132,7 +132,7 @@ class _Acts(Stage):
         """Consolidate the notes of both acts, without a model. True when that went well."""
         self.title("3", "A dream: the notes become memory, checked line by line")
         result = self.memory.deep_dream()
-        self.step(f"Nobody was asked but the notes: {dreaming.counts(result) or result.reason}. The diary tells it:")
+        self.step(f"Nobody was asked but the notes: {shown.counts(result) or result.reason}. The diary tells it:")
         if result.diary:
             self.quote(self.another_process("show", result.diary))
         self.step("MEMORY.md was backed up before: `holdfast dream --undo` puts it back.")

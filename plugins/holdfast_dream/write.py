@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import diary, dreamlog, dreamtext, durable, paths, private
+from holdfast import dreamlog, dreamtext, durable, paths, private
 from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.layout import Surface
 from holdfast.storage import ABSENT, block_marker, sha256
+from holdfast_dream import diary
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -95,13 +96,13 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record by which statements the items of the new memory were confirmed."""
     from holdfast import confirmed
-    from holdfast.consolidate import replaced
-    from holdfast.restating import Relation
+    from holdfast_dream.consolidate import replaced, updated
+    from holdfast_dream.restating import Relation
 
     gone = [one.text for one in proposal.result.merged]
     items = [item.text for item in dreamtext.read(proposal.text).items]
     heirs = {old: new for old, (new, what) in replaced(gone, items).items() if what is Relation.SAME}
-    record = confirmed.updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
+    record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
     confirmed.save(services.state, record)
 
 

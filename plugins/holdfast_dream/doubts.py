@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from holdfast.claims import Reader, Token, is_content
-from holdfast.evidence import Match
-from holdfast.wording import GENERIC, NEGATORS, TURNING, canonical, words
+from holdfast_dream.evidence import Match
+from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, words
+from holdfast_dream.tokens import Reader, Token, is_content
 
 _HEDGES: Final = words(
     """
