@@ -16,13 +16,15 @@ from holdfast import discovery
 from holdfast.errors import PluginNotFound
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Callable, Iterable
+    from datetime import date, datetime
     from types import EllipsisType
 
     from holdfast.dreamlog import DreamResult
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
+    from holdfast_recall.methods import SearchHit
 
 
 class Features:
@@ -79,6 +81,30 @@ class Features:
         """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
         made: RetentionReport = self._call("retention", dry_run=dry_run)
         return made
+
+    # search
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        kinds: Iterable[str] = (),
+        session: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[SearchHit]:
+        """What may answer ``question`` among turns, notes, memory and facts, best first; see docs/search.md.
+
+        ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
+        times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
+        Raises: BadValue; Unavailable; Corrupt when something stored cannot be read.
+        """
+        hits: list[SearchHit] = self._call(
+            "search", question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
+        )
+        return hits
 
     # the dream
 

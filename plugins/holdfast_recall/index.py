@@ -40,7 +40,7 @@ CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {TOKENS});
 CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 """
 #: Bits of ``marks``.
-QUESTION, NAME, SELF = 1, 2, 4
+QUESTION, SELF, TIME = 1, 2, 4
 _WAIT_S: Final = 60.0
 #: Texts that are inserted with one call.
 _BATCH: Final = 5_000
@@ -197,8 +197,8 @@ def _add(
         role = spoken[1] if spoken else text.role
         marks = (
             QUESTION * words.is_question(text.body)
-            + NAME * words.has_name(text.body)
             + SELF * words.speaks_of_self(text.body)
+            + TIME * words.speaks_of_time(text.body)
         )
         stems = f" {' '.join(words.stems(text.body[spoken.end() if spoken else 0 :]))} "
         pending.append(

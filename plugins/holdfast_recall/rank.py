@@ -7,48 +7,49 @@ features of neighbours and speakers come from, so other kinds of text have weigh
 from __future__ import annotations
 
 import math
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
 from holdfast_recall.dates import Span
-from holdfast_recall.index import NAME, QUESTION, SELF, TOKENS
+from holdfast_recall.index import QUESTION, SELF, TIME, TOKENS
 
 #: Texts whose BM25 score is known, and how many of them are looked at together with their neighbours.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
-#: Among so many texts or more, words in more than this share of them are left out as long as the others find enough.
-_FEW: Final = 2_000
-_COMMON: Final = 0.1
-_ENOUGH: Final = 200
+#: Among so many texts or more, words that many texts have are left out.
+_MANY: Final = 5_000
+#: A word tells something when fewer than a tenth of the texts have it; of the others two are looked for.
+_TELLING: Final = math.log(10)
+_KEPT: Final = 2
 #: BM25 weights of the two columns: the words, and the date in words.
 _BODY, _DATED = 1.0, 0.6
 
 
 class Features(NamedTuple):
-    """What is known of one text for one question. All between 0 and about 1, ``speaker`` between -1 and 1."""
+    """What is known of one text for one question, between 0 and about 1; ``speaker`` between -1 and 1."""
 
     own: float = 0.0  # BM25, relative to the best text
-    before: float = 0.0  # of the turn before: all of it when that one asks something, else 0.4 of it
-    around: float = 0.0  # mean of two before, one and two after
-    source: float = 0.0  # best of the session or document
+    before: float = 0.0  # BM25 of the turn before: all of it when that one asks something, else 0.4 of it
+    around: float = 0.0  # mean BM25 of two before, one and two after
+    source: float = 0.0  # best BM25 of the session or document
+    words: float = 0.0  # share of the question's words in the text, the rare ones counting more
+    near: float = 0.0  # the same, in the text and those next to it
     first: float = 0.0  # begins its session
     speaker: float = 0.0  # the question names who speaks, or somebody else
     length: float = 0.0  # logarithm of the length
-    name: float = 0.0  # the question asks for a name, and there is one
     question: float = 0.0  # is a question itself
-    stems: float = 0.0  # share of the question's stems
     self: float = 0.0  # first person
+    time: float = 0.0  # the question asks when, and the text speaks of a time
     dated: float = 0.0  # in the span of days that the question names
 
 
 _TURN: Final = Features(
-    own=2.9, before=3.0, around=1.7, source=3.4, first=1.1, speaker=0.4, length=3.0, name=1.35, question=-0.6, stems=2.5,
-    self=0.6, dated=1.0,
+    own=1.9, before=2.7, around=2.3, source=3.2, words=1.6, near=2.0, first=0.9, speaker=0.5, length=2.1, question=-0.8,
+    self=0.5, time=1.6, dated=2.3,
 )  # fmt: skip
-_LINE: Final = Features(own=5.0, around=0.5, source=1.0, length=0.5, name=0.5, stems=4.0, dated=1.5)
-_FACT: Final = Features(own=5.0, length=0.5, name=0.5, stems=4.0, dated=0.5)
+_LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
+_FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5)
 WEIGHTS: Final[Mapping[str, Features]] = {
     texts.TURN: _TURN, texts.NOTE: _LINE, texts.DECISION: _LINE, texts.MEMORY: _LINE, texts.DOCUMENT: _LINE,
     texts.FACT: _FACT,
@@ -79,11 +80,12 @@ def rank(
 ) -> list[Ranked]:
     """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values ``given``."""
     asked = words.asked(question)
-    scores = _scores(db, asked, where, given) if asked else []
+    weights = _idf(db, asked)
+    scores = _scores(db, asked, weights, where, given)
     if not scores:
         return []
     rows = _with_neighbours(db, [one for one, _ in scores[:_CANDIDATES]], where, given)
-    found = _features(db, question, rows, dict(scores), span)
+    found = _features(db, question, rows, dict(scores), weights, span)
     ranked = [Ranked(row.id, _score(WEIGHTS[row.kind], features)) for row, features in found]
     return sorted(ranked, key=lambda one: (-one.score, one.id))
 
@@ -92,10 +94,36 @@ def _score(weights: Features, features: Features) -> float:
     return sum(w * f for w, f in zip(weights, features, strict=True)) / sum(w for w in weights if w > 0)
 
 
-def _scores(db: sqlite3.Connection, asked: list[str], where: str, given: tuple[object, ...]) -> list[tuple[int, float]]:
+def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
+    """How much each word tells: the logarithm of how few texts have it. Only the index's own tokeniser knows the tokens
+    of a word."""
+    db.executescript(
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
+        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
+        DELETE FROM temp.asked;"""
+    )
+    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
+    counts = dict(
+        db.execute(
+            "SELECT a.doc, min(coalesce(t.doc, 0)) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term "
+            "GROUP BY a.doc"
+        )
+    )
+    total = _size(db)
+    return {word: math.log((total + 1) / (counts.get(number, 0) + 0.5)) for number, word in enumerate(asked)}
+
+
+def _size(db: sqlite3.Connection) -> int:
+    size: int = db.execute("SELECT coalesce(max(id), 0) FROM text").fetchone()[0]
+    return size
+
+
+def _scores(
+    db: sqlite3.Connection, asked: list[str], weights: dict[str, float], where: str, given: tuple[object, ...]
+) -> list[tuple[int, float]]:
     """The best texts by BM25 and their scores, best first."""
     table = f"found JOIN text ON text.id = found.rowid AND ({where})" if where else "found"
-    query = " OR ".join(f'"{word}"' for word in _telling(db, asked))
+    query = " OR ".join(f'"{word}"' for word in (_telling(asked, weights) if _size(db) >= _MANY else asked))
     found: list[tuple[int, float]] = db.execute(
         f"SELECT found.rowid, -bm25(found, {_BODY}, {_DATED}) FROM {table} "  # noqa: S608 - conditions of ours
         "WHERE found MATCH ? ORDER BY 2 DESC LIMIT ?",
@@ -104,36 +132,10 @@ def _scores(db: sqlite3.Connection, asked: list[str], where: str, given: tuple[o
     return found
 
 
-def _telling(db: sqlite3.Connection, asked: list[str]) -> list[str]:
-    """``asked`` without words that many texts have: they cost most of the time and say least."""
-    total = db.execute("SELECT coalesce(max(id), 0) FROM text").fetchone()[0]
-    if total < _FEW or len(asked) == 1:
-        return asked
-    counts = _occurrences(db, asked)
-    kept: list[str] = []
-    reached = 0
-    for count, word in sorted(zip(counts, asked, strict=True)):
-        if reached >= _ENOUGH and count > _COMMON * total:
-            break
-        kept.append(word)
-        reached += count
-    return kept
-
-
-def _occurrences(db: sqlite3.Connection, asked: list[str]) -> list[int]:
-    """In how many texts each word occurs. Only the index's own tokeniser knows by which token."""
-    db.executescript(
-        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
-        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);"""
-    )
-    db.execute("DELETE FROM temp.asked")
-    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
-    counts = dict(
-        db.execute(
-            "SELECT a.doc, min(coalesce(t.doc, 0)) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term GROUP BY a.doc"
-        )
-    )
-    return [counts.get(number, 0) for number in range(len(asked))]
+def _telling(asked: list[str], weights: dict[str, float]) -> list[str]:
+    """``asked`` without words that many texts have: they cost most of the time and say least. Two are always kept."""
+    by_weight = sorted(asked, key=lambda word: -weights[word])
+    return [word for number, word in enumerate(by_weight) if number < _KEPT or weights[word] > _TELLING]
 
 
 def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: tuple[object, ...]) -> list[_Row]:
@@ -150,39 +152,41 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
 
 
 def _features(
-    db: sqlite3.Connection, question: str, rows: list[_Row], scores: dict[int, float], span: Span | None
+    db: sqlite3.Connection,
+    question: str,
+    rows: list[_Row],
+    scores: dict[int, float],
+    weights: dict[str, float],
+    span: Span | None,
 ) -> Iterator[tuple[_Row, Features]]:
     top = max(scores.values())
     relative = {one: score / top for one, score in scores.items()}
     places = {(row.source, row.number): row for row in rows}
     best = _best_of_sources(db, relative)
-    asked = words.stems(question)
-    wants_name = words.wants_name(question)
-    named = {row.role for row in rows if row.role and re.search(rf"\b{re.escape(row.role)}\b", question, re.IGNORECASE)}
-
-    def score(row: _Row, offset: int) -> float:
-        other = places.get((row.source, row.number + offset))
-        return relative.get(other.id, 0.0) if other else 0.0
+    stems = {f" {words.stem(word)}": weight for word, weight in weights.items() if weight > 0}
+    total = sum(stems.values()) or 1.0
+    named = {row.role for row in rows if words.names(question, row.role)}
+    when = TIME * words.asks_when(question)
 
     for row in rows:
-        before = places.get((row.source, row.number - 1))
-        asks = before is not None and before.marks & QUESTION
-        yield (
-            row,
-            Features(
-                own=relative.get(row.id, 0.0),
-                before=score(row, -1) * (1.0 if asks else 0.4),
-                around=(score(row, -2) + score(row, 1) + score(row, 2)) / 3,
-                source=best.get(row.source, 0.0),
-                first=float(row.number == 0),
-                speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
-                length=math.log1p(row.length) / 5,
-                name=float(wants_name and bool(row.marks & NAME)),
-                question=float(bool(row.marks & QUESTION)),
-                stems=sum(f" {stem} " in row.stems for stem in asked) / max(1, len(asked)),
-                self=float(bool(row.marks & SELF)),
-                dated=float(span is not None and span.start.timestamp() <= row.at < span.end.timestamp()),
-            ),
+        around = [places.get((row.source, row.number + offset)) for offset in (-2, -1, 1, 2)]
+        two_before, before, after, two_after = (relative.get(one.id, 0.0) if one else 0.0 for one in around)
+        asks = around[1] is not None and around[1].marks & QUESTION
+        near = row.stems + "".join(one.stems for one in around[1:3] if one)
+        yield row, Features(
+            own=relative.get(row.id, 0.0),
+            before=before if asks else 0.4 * before,
+            around=(two_before + after + two_after) / 3,
+            source=best.get(row.source, 0.0),
+            words=sum(weight for stem, weight in stems.items() if stem in row.stems) / total,
+            near=sum(weight for stem, weight in stems.items() if stem in near) / total,
+            first=float(row.number == 0),
+            speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
+            length=math.log1p(row.length) / 5,
+            question=float(bool(row.marks & QUESTION)),
+            self=float(bool(row.marks & SELF)),
+            time=float(bool(row.marks & when)),
+            dated=float(span is not None and span.start.timestamp() <= row.at < span.end.timestamp()),
         )
 
 

@@ -28,8 +28,13 @@ STOP: Final = frozenset(
     el los las una unos unas y o pero es son era qué quién dónde cuándo cómo por para con en
     """.split()
 )
-_NAME_ASKED: Final = re.compile(r"\b(?:who|whom|whose|where|which|what(?:'s| is| was)? (?:\w+ )?name)\b", re.IGNORECASE)
-_CAPITAL: Final = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+")
+_WHEN: Final = re.compile(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
+_TIME: Final = re.compile(
+    r"\b(?:yesterday|today|tonight|last|next|ago|weeks?|weekend|months?|years?|since|recently|\d+"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
+    r"|november|december)\b",
+    re.IGNORECASE,
+)
 #: Who speaks, where a text itself begins with it: ``Caroline: I went``.
 SPEAKER: Final = re.compile(r"([A-Z][\w.-]{1,30}): ")
 _FIRST_PERSON: Final = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|our)\b")
@@ -61,14 +66,22 @@ def stems(text: str) -> set[str]:
     return found
 
 
-def wants_name(question: str) -> bool:
-    """Whether a name answers the question: of a person, a place or a thing."""
-    return _NAME_ASKED.search(question) is not None
+def stem(word: str) -> str:
+    """The first letters of a word, by which :func:`stems` has it."""
+    return word[:STEM]
 
 
-def has_name(text: str) -> bool:
-    """Whether a capital letter stands where no sentence begins."""
-    return _CAPITAL.search(text) is not None
+def names(question: str, speaker: str) -> bool:
+    """Whether the question holds a speaker's name as a word."""
+    return bool(speaker) and re.search(rf"\b{re.escape(speaker)}\b", question, re.IGNORECASE) is not None
+
+
+def asks_when(question: str) -> bool:
+    return _WHEN.search(question) is not None
+
+
+def speaks_of_time(text: str) -> bool:
+    return _TIME.search(text) is not None
 
 
 def is_question(text: str) -> bool:
