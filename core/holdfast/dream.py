@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import confirmed, consolidate, dreamlog, dreamtext, paths, provenance
+from holdfast import confirmed, consolidate, dreamlog, dreamtext, hostile, paths, provenance, witness
 from holdfast.confirmed import Confirmation
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
 from holdfast.dreamnotes import Note, content, digest_of, window
@@ -127,6 +127,7 @@ class _Run:
     force: bool
     if_due: bool
     result: DreamResult = field(init=False)
+    heard: witness.Witness = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.result = DreamResult(
@@ -215,6 +216,7 @@ class _Run:
                 next_step=provenance.NEXT_STEP,
             )
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
+        self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
         items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
         record = self._record(items)
@@ -284,6 +286,7 @@ class _Run:
             if room < 0:
                 left.insert(0, note)
             else:
+                text = hostile.withheld(text, self.heard.is_own)  # no dreamer reads it, and no item comes of it
                 taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
         if not taken:
             raise NotApplied(
@@ -316,6 +319,8 @@ class _Run:
             seen.add(key)
             if key not in known and len(item.text.split()) < 2 and item.text.isascii():
                 refused.append(Gone(text=item.text, reason="one word says nothing"))
+            elif key not in known and self.heard.is_hostile(item.text):
+                refused.append(Gone(text=item.text, reason=witness.REASON))
             else:
                 items.append(item)
         text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)

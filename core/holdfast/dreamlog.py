@@ -146,6 +146,8 @@ class Proposal:
     digest: str
     diary: str = ""
     said: tuple[tuple[str, datetime, str], ...] = ()
+    #: Whether a person put a text of their own in its place.
+    edited: bool = False
 
 
 # --- the log ---------------------------------------------------------------------------------------------------
