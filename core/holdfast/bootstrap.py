@@ -135,7 +135,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
-        text=_fit(sections, max_chars, Witness(services).is_own, newest_last={name for name, _ in days}),
+        text=_fit(sections, max_chars, newest_last={name for name, _ in days}, is_own=Witness(services).is_own),
         files=files,
         withheld=withheld,
         lost=lost,
@@ -290,9 +290,9 @@ def _line(text: str) -> str:
 def _fit(
     sections: list[tuple[str, str]],
     max_chars: int | None,
-    is_own: Callable[[str], bool],
     *,
     newest_last: Collection[str] = (),
+    is_own: Callable[[str], bool] = lambda _: False,
 ) -> str:
     """The sections in order of importance, fenced as data. Lines that instruct an agent are marked, except for the
     user's own words. Each is cut to what is left, so the resume point comes whole

@@ -23,7 +23,11 @@ _HEDGES: Final = words(
     """
 )
 _NOT_SURE: Final = re.compile(r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b", re.IGNORECASE)
-_LIMIT: Final = re.compile(r"\b(?:at most|up to|no more than|only)\b", re.IGNORECASE)
+_LIMIT: Final = re.compile(
+    r"\bmay(?: not)?(?:\s+[\w'-]+){0,4}?\s+(?:at most|up to|no more than|only|exceed)\b"
+    r"|\b(?:only|nobody but)\s+(?:[\w'-]+\s+){1,4}may\b",
+    re.IGNORECASE,
+)
 _ALL: Final = words("always all everyone everybody everything entirely completely invariably")
 _SOME: Final = words("always all every each everyone everybody everything entirely completely never only any")
 _CAUSE: Final = frozenset(map(canonical, ("cause", "caused", "causes", "causing")))
@@ -60,7 +64,7 @@ def doubts(
 
 def _lower(tokens: Sequence[Token]) -> set[str]:
     """The words in lower case, without the month of May."""
-    return {token.text.lower() for token in tokens if token.kind == "word"}
+    return {token.text.lower() for token in tokens if token.kind == "word" and token.text != "May"}
 
 
 def _is_hedged(text: str, low: set[str]) -> bool:

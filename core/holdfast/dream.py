@@ -34,6 +34,7 @@ from holdfast.storage import ABSENT
 if TYPE_CHECKING:
     from types import EllipsisType
 
+    from holdfast.models import Finding
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
@@ -306,7 +307,6 @@ class _Run:
         newest: datetime | None,
     ) -> str:
         """The draft as it may be stored. Raises: NotApplied, Refused, PluginError."""
-        services = self.services
         before = dreamtext.read(old, prose_is_item=True)
         known = {duplicate_key(item.text) for item in before.items}
         wanted = dreamtext.read(draft)
@@ -336,7 +336,7 @@ class _Run:
         text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
         # What a person wrote by hand and the dreamer kept stays, whatever a validator says of it.
         previous = before.render() if before.items else None
-        text, gone = services.gate.sift(text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous)
+        text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
         left = dreamtext.read(text)
@@ -345,6 +345,32 @@ class _Run:
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
             raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
         return left.render(before.title or dreamtext.TITLE)
+
+    def _sifted(
+        self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
+    ) -> tuple[str, list[tuple[str, Finding]]]:
+        """The text through the gate; lines that words cannot prove get in when the configured judge finds them."""
+
+        def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
+            return self.services.gate.sift(
+                text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous, entailed=entailed
+            )
+
+        left, gone = sift(())
+        unproven = [line for line, finding in gone if finding.rule == "grounding/unproven"]
+        if not unproven or not (plugin := self.services.config.dream.judge):
+            return left, gone
+        from holdfast import judging
+
+        opinion = judging.consult(self.services, plugin, unproven, sources)
+        if opinion.problem:
+            self.note(warnings=(*self.result.warnings, told(self.services, opinion.problem)))
+        if opinion.said:
+            left, gone = sift(tuple(opinion.said))
+        kept = set(left.splitlines())
+        said = ((line, f"{plugin}: {words!r}") for line, words in opinion.said.items() if line in kept)
+        self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in said]))
+        return left, gone
 
     def _within(
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
