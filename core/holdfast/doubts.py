@@ -62,7 +62,7 @@ def _opposites() -> dict[str, frozenset[str]]:
 _PAIRS: Final = """
     like likes liked love loves / dislike dislikes disliked hate hates | join joins joined / leave leaves left
     | small smaller / large larger big bigger | allow allows allowed / forbid forbids forbidden ban banned
-    | accept accepts accepted approve approves approved / reject rejects rejected refuse refuses refused objects objected
+    | accept accepts accepted approve approves approved / reject rejects rejected refuse refuses refused objects
     | enable enables enabled / disable disables disabled | open opens opened / close closes closed
     | start starts started begin begins began / stop stops stopped end ends ended | done finished / postponed unfinished
     | add adds added / remove removes removed | more / fewer less | first / last | before / after | above / below

@@ -26,26 +26,36 @@ _NO_NAME: Final = re.compile(r"[^\w.:/-]+")
 #: This share of a sentence's words in a text that instructs makes that text its source.
 _ALIKE: Final = 0.8
 
+_VARIABLES: Final = (
+    r"\$\{?\w*(?:key|token|secret|passw(?:or)?d|credentials?)\w*|(?<!\w)\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws\b"
+)
+#: Where an ordinary call has its key.
+_LOGIN: Final = r"authorization|bearer|-(?:api-)?key:|-token:|\s-u\s|--user\b"
 _KEYS: Final = (
-    r"\$\{?\w*(?:key|token|secret|passw(?:or)?d|credentials?)\w*|(?<!\w)\.env\b|\.ssh\b|id_rsa|id_ed25519"
+    rf"{_VARIABLES}"
     r"|\b(?:api[ _-]?keys?|access tokens?|passwords?|credentials|private keys?|secrets|environment variables)\b"
 )
 _FORMS: Final = (
     # put the instructions aside
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}"
-    r"\b(?:previous|prior|earlier|above|preceding|all|any|your|system|safety)\b.{0,30}"
-    r"\b(?:instructions?|prompts?|rules|guidelines|directives|constraints|messages)\b"
+    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
+    r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
+    r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
+    r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
+    r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
+    r"|\bignorier\w*\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b|\bignor(?:a|e|ad|en|ez|are)\b.{0,40}"
+    r"\b(?:instrucciones|instruções|instructions|istruzioni|consignes)\b"
     # let a key in
-    r"|\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b.{0,160}authorized_keys"
+    r"|\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b(?! your (?:own )?(?:public |ssh )*key).{0,160}"
+    r"authorized_keys"
     r"|authorized_keys.{0,40}\b(?:append|write|add)\b"
     # hand a secret out
-    rf"|\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b.{{0,200}}(?:{_KEYS})"
+    rf"|\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
     rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
     rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
     r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)"
     # keep it from the user
     r"|\b(?:do not|don['’]?t|never|without)\s+"
-    r"(?:tell|inform|mention|notify|alert|ask)\w*\b.{0,30}\b(?:users?|operators?|humans?|owner)\b"
+    r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b"
     # be somebody else
     r"|\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
     r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b"
@@ -64,7 +74,7 @@ _HINTS: Final = (
     "webrequest", "iwr", "scp", "rsync", "send", "post", "upload", "exfiltrate", "forward", "mail", "transmit", "leak",
     "reveal", "print", "paste", "tell", "inform", "mention", "notify", "alert", "ask", "you are now", "act as",
     "pretend", "roleplay", "instruction", "prompt", "directive", "important", "attention", "note", "message", "ai ",
-    "llm ", "system", "inst",
+    "llm ", "system", "inst", "ignor",
 )  # fmt: skip
 _TARGETED: Final = 4_000
 
