@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast import hostile
 from holdfast.answers import AnswerUnusable, last_object
-from holdfast_dream.tokens import words_of
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.layout import Surface
 from holdfast_dream.evidence import normal
 from holdfast_dream.grounding import Grounded, ground
-from holdfast.layout import Surface
+from holdfast_dream.tokens import words_of
 
 if TYPE_CHECKING:
     from holdfast.services import Services
