@@ -31,12 +31,8 @@ if TYPE_CHECKING:
     from holdfast.morning import Morning
     from holdfast.report import Report
     from holdfast.safety import Marker
-    from holdfast.sightings import Captured
-    from holdfast.three import MemoryUpdate
     from holdfast.transcripts import Transcript
-    from holdfast.update import Updated
     from holdfast.validation import Validation
-    from holdfast.workflow import Workflow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -312,35 +308,6 @@ class Holdfast(Features):
         from holdfast.bootstrap import load
 
         return load(self.services, max_chars=max_chars)
-
-    def workflow(self, name: str) -> Workflow:
-        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
-        discovery, architecture, build, debug or review. Raises: ValueError for another."""
-        from holdfast.workflow import Workflow
-
-        return Workflow(self.services, name)
-
-    def update(self, given: MemoryUpdate) -> Updated:
-        """Update the three-file memory on demand, outside of any workflow, with what waits to be written (FR-5).
-
-        Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
-        """
-        from holdfast import sightings, update
-
-        done = update.update(self.services, given)
-        sightings.write_due(self.services)
-        return done
-
-    def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
-        """Count an ``issue`` or ``pattern`` noticed in the middle of work; see :func:`holdfast.sightings.capture`.
-
-        ``workflow`` is by default the one that is open, if only one is.
-        """
-        from holdfast.sightings import capture
-        from holdfast.workflow import current
-
-        workflow = workflow or current(self.services)
-        return capture(self.services, kind, text, workflow=workflow, critical=critical)
 
     def validate(self, names: Iterable[str] = ()) -> Validation:
         """What the validators say of the stored documents (of ``names``, by default all). Changes nothing.
