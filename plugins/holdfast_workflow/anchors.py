@@ -1,8 +1,9 @@
 """Keeps the structure of documents: required anchors, each once, none empty. An ``on_validate`` plugin.
 
 By default it checks the three files of document 004 (:data:`holdfast_workflow.three.ANCHORS`).
-``[plugins.anchors.required]`` gives any other document anchors of its own, by name: ``"MEMORY.md" = ["## Tools", "## Rules"]``; an empty list frees
-one of the three files from its anchors. What is found is told in :mod:`holdfast_workflow.anchor_check`.
+``[plugins.anchors.required]`` gives any other document anchors of its own, by name:
+``"MEMORY.md" = ["## Tools", "## Rules"]``; an empty list frees one of the three files from its anchors.
+The findings are listed in :mod:`holdfast_workflow.anchor_check`.
 
 This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
 there is something to check. Besides the framework it uses the standard library only (R232).
