@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from holdfast.extract import ExtractResult, Said
     from holdfast.facts import Facts
     from holdfast.models import Profile
-    from holdfast.morning import Morning
-    from holdfast.report import Report
     from holdfast.safety import Marker
     from holdfast.transcripts import Transcript
     from holdfast.validation import Validation
@@ -318,25 +316,13 @@ class Holdfast(Features):
 
         return validate(self.services, names)
 
-    def report(self, *, days: int = 1) -> Report:
-        """The operator's report on the last ``days`` calendar days, derived from files only."""
-        from holdfast.report import report
-
-        return report(self.services, days=days)
-
-    def morning(self) -> Morning:
-        """The report on yesterday and the night, from files and from the forges that are enabled."""
-        from holdfast.morning import morning
-
-        return morning(self.services)
-
     def reread(self) -> None:
         """Read the open sessions again after their journals were changed: removed text must not stay in memory."""
         for one in self._sessions.values():
             try:
                 one.catch_up()
             except HoldfastError as error:
-                logger.warning("an open session could not be read anew: %s", type(error).__name__)
+                logger.warning("an open session could not be read again: %s", type(error).__name__)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""

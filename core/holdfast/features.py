@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from holdfast.dreamlog import DreamResult
+    from holdfast.models import Written
     from holdfast.validation import Repair
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
+    from holdfast_report.morning import Morning
+    from holdfast_report.report import Report
     from holdfast_workflow.observations import Captured
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated
@@ -161,3 +164,23 @@ class Features:
     def apply_repair(self, repair: Repair) -> None:
         """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
         self._call("apply_repair", repair)
+
+    # reports
+
+    def report(self, *, days: int = 1) -> Report:
+        """The operator's report on the last ``days`` calendar days, derived from files only."""
+        made: Report = self._call("report", days=days)
+        return made
+
+    def morning(self) -> Morning:
+        """The report on yesterday and the night, from files and from the enabled forges."""
+        made: Morning = self._call("morning")
+        return made
+
+    def store_report(self) -> Written | None:
+        """Store the report on yesterday, once. None when it exists already, or when there is nothing to report.
+
+        Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
+        """
+        made: Written | None = self._call("store_report")
+        return made
