@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.facts import Facts
     from holdfast.models import Profile
     from holdfast.safety import Marker
-    from holdfast.transcripts import Transcript
+    from holdfast.transcripts.reading import Transcript
     from holdfast.validation import Validation
 
 P = ParamSpec("P")

@@ -16,12 +16,14 @@ from holdfast import discovery
 from holdfast.errors import PluginNotFound
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
     from datetime import date
     from types import EllipsisType
 
     from holdfast.dreamlog import DreamResult
     from holdfast.models import Written
+    from holdfast.transcripts.reading import Transcript
     from holdfast.validation import Repair
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
@@ -183,4 +185,15 @@ class Features:
         Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
         """
         made: Written | None = self._call("store_report")
+        return made
+
+    # transcripts
+
+    def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
+        """The conversation that an agent's client recorded in the file at ``path``, from byte ``offset`` on.
+
+        ``agent`` reads the sub-agent of that id instead. Raises: ConfigError for an unusable path; Corrupt for a file
+        that is empty or of no known format.
+        """
+        made: Transcript = self._call("read_transcript", path, offset=offset, agent=agent)
         return made
