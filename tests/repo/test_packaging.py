@@ -76,7 +76,7 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: P
 
 
 SCRIPT = """
-from holdfast import Holdfast, discovery
+from holdfast import Holdfast
 with Holdfast.open() as memory:
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
