@@ -15,7 +15,7 @@ import pytest
 from holdfast.errors import ConfigError
 from holdfast.layout import SURFACES, Surface
 from holdfast.subject import Subject
-from holdfast_workflow.anchors import Anchors
+from holdfast_workflow import Anchors
 from holdfast_workflow.sections import complete
 from holdfast_workflow.three import ANCHORS, FILES, TITLES
 
@@ -173,7 +173,7 @@ def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
 
     folder = Path(str(holdfast_workflow.__file__)).parent
     tops: set[str] = set()
-    for path in (folder / "anchors.py", folder / "anchor_check.py"):
+    for path in (folder / "__init__.py", folder / "anchor_check.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 tops |= {alias.name.split(".")[0] for alias in node.names}
@@ -184,7 +184,7 @@ def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
 
 def test_plugin__text_of_the_journal__loads_nothing() -> None:
     code = (
-        "import sys; from holdfast_workflow.anchors import Anchors; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_workflow import Anchors; from holdfast.subject import Subject\n"
         "class C: settings = {}\n"
         "Anchors(context=C()).on_validate(Subject('journal', 'j', 'x'))\n"
         "heavy = ('holdfast_workflow.anchor_check', 'holdfast.markdown', 'holdfast_workflow.three')\n"
