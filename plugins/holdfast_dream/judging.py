@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import random
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -86,11 +85,10 @@ class Opinion(NamedTuple):
 
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Opinion:
     """Ask ``plugin`` about the ``lines`` that words cannot prove, a portion at a time. The first failure ends it and is
-    recorded. Lines with a secret are not asked about. Never raises HoldfastError."""
+    told in the result. Lines with a secret are not asked about. Never raises HoldfastError."""
     said: dict[str, str] = {}
     asked = 0
     problem = ""
-    start = time.monotonic()
     try:
         if plugin not in services.dispatch.judges():
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
@@ -100,14 +98,11 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
         cases = [case for line in unproven if (case := _case(line, sources)) is not None][:MAX_LINES]
         for at in range(0, len(cases), PORTION):
             portion = cases[at : at + PORTION]
-            start = time.monotonic()
             said |= ask(services, plugin, portion)
             asked += len(portion)
     except HoldfastError as error:
         logger.warning("a judge failed: %s", type(error).__name__)
         problem = f"The judge could not be used: {error.message}"
-        if isinstance(error, AnswerUnusable):
-            _record(services, plugin, error, time.monotonic() - start)
     if asked < len(lines):
         problem = f"{problem} {len(lines) - asked} lines were not judged and stay unproven.".strip()
     return Opinion(said, asked, problem)
@@ -195,9 +190,3 @@ def _control() -> str:
     """A statement that no source makes."""
     number, other = (secrets.randbelow(800) + 100 for _ in range(2))
     return secrets.choice(_CONTROLS).format(name=secrets.choice(_NAMES), number=number, other=other)
-
-
-def _record(services: Services, plugin: str, error: HoldfastError, took_s: float) -> None:
-    from holdfast import modelcalls
-
-    modelcalls.record_failure(services.state, plugin=plugin, model="", error=error, took_s=took_s)
