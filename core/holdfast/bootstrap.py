@@ -7,6 +7,7 @@ and must not become the source of what they were derived from.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Collection, Iterable
@@ -286,6 +287,11 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _source(place: str, is_own: Callable[[str], bool], line: str) -> str:
+    """Where a line that instructs an agent was read; empty for the user's own words."""
+    return "" if is_own(line) else place
+
+
 def _fit(
     sections: list[tuple[str, str]],
     max_chars: int | None,
@@ -301,8 +307,7 @@ def _fit(
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
     for name, text in sections:
-        place = name or "the handoff"
-        body = recall.defuse(hostile.marked(text.strip(), lambda line, place=place: "" if is_own(line) else place))
+        body = recall.defuse(hostile.marked(text.strip(), functools.partial(_source, name or "the handoff", is_own)))
         if not body:
             continue
         head = recall.heading(name) if name else ""
