@@ -317,7 +317,7 @@ class _Call:
         return SILENCE
 
     def _beat(self, event: Event) -> None:
-        from holdfast import heartbeat
+        from holdfast_agents import heartbeat
 
         try:
             heartbeat.beat(self.state, event.client, event.name, event.session)
