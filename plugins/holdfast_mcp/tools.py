@@ -17,8 +17,8 @@ from holdfast_mcp import notice, schemas, sessions
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.heartbeat import Beat
     from holdfast.models import AddResult, Fact, Receipt
+    from holdfast_agents.heartbeat import Beat
 
 Arguments = Mapping[str, Any]
 

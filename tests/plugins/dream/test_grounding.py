@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast_dream.grounding import Grounded, ground
 
-DATA = Path(__file__).parents[1] / "data" / "grounding"
+DATA = Path(__file__).parents[2] / "data" / "grounding"
 WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
 NOTE = (
     "memory/2026-11-20.md",
