@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     from holdfast.models import Message, Payload
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Begin"
+SUMMARY = "see the promise kept, in a few seconds, in a folder of its own"
+
 SESSION = "webhook-fix"
 #: How much of the session is said before compaction is first asked for.
 FIRST_ACT = 0.8
@@ -44,7 +48,7 @@ def run(args: Namespace) -> int:
     """Play all acts; 0 when the promise held in each."""
     from holdfast import Holdfast
     from holdfast.serde import payload_from_json
-    from holdfast.transcripts import read
+    from holdfast_transcripts import read
 
     out = Term()
     folder = _folder(args.dir)

@@ -1,0 +1,123 @@
+"""SIGKILL at every moment of a dream and of an undo: the old memory or the new one, whole, and the next run is sane."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.dreamlog import INTERRUPTED, Status
+
+HERE = Path(__file__).parents[3]
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+
+#: Of the moments to die at, each how many-th is tried. All of them, 1, take ten seconds; they were all seen to pass.
+EVERY = 3
+
+OLD = "# Memory\n\n- The API lives in services/api\n"
+NOTE = """# Daily Memory: {day}
+
+## Session Notes (09:00)
+<!-- holdfast:block id=flush_1 -->
+
+### What changed
+
+- Decision: The queue runs on Postgres 16
+"""
+NEW = f"{OLD}\n## Decisions\n\n- The queue runs on Postgres 16\n"
+
+pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for each child
+
+#: A child for each moment to die at; ``arm(n)`` makes it die just before the n-th call that changes the disk.
+FORKS = """
+import os, shutil, signal, sys
+from holdfast import Holdfast, dreamlog, gate, markdown
+from holdfast_dream import grounding, methods, pipeline, write
+import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.findings
+from tests.support.dying import arm
+
+base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for n in range(1, 300, step):
+    root = os.path.join(base, str(n))
+    shutil.copytree(os.path.join(base, "template"), root)
+    pid = os.fork()
+    if pid == 0:
+        memory = Holdfast.open(root)
+        arm(n)
+        memory.deep_dream() if act == "dream" else memory.undo_dream()
+        os._exit(0)
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0:
+        break
+"""
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    from datetime import UTC, datetime
+
+    folder = tmp_path / "template"
+    day = datetime.now(UTC).date().isoformat()
+    (folder / ".holdfast" / "memory").mkdir(parents=True)
+    (folder / "holdfast.toml").write_text('zone = "UTC"\n')
+    (folder / ".holdfast" / "MEMORY.md").write_text(OLD)
+    (folder / ".holdfast" / "memory" / f"{day}.md").write_text(NOTE.format(day=day))
+    return folder
+
+
+def killed(template: Path, act: str) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Each project whose process died, with its documents."""
+    base = template.parent
+    subprocess.run([sys.executable, "-c", FORKS, str(base), act, str(EVERY)], cwd=HERE, timeout=120, check=True)
+    roots = sorted((p for p in base.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
+    assert len(roots) > 5
+    for root in roots:
+        yield root, texts(root)
+
+
+def texts(root: Path) -> dict[str, str]:
+    store = root / ".holdfast"
+    return {str(p.relative_to(store)): p.read_text() for p in store.rglob("*.md")}
+
+
+@pytest.mark.req("R023", "R025")
+def test_dream__killed_at_any_moment__memory_is_old_or_new_and_the_next_run_completes(template: Path) -> None:
+    note = next((template / ".holdfast" / "memory").glob("*.md"))
+    outcomes = set()
+    for root, documents in killed(template, "dream"):
+        assert documents["MEMORY.md"] in (OLD, NEW)
+        outcomes.add(documents["MEMORY.md"])
+        if documents["MEMORY.md"] == NEW:
+            assert any(name.startswith("memory/dreams/") for name in documents)
+        with Holdfast.open(root) as memory:
+            before = memory.dreams()
+            finished = memory.deep_dream()
+            assert finished.status in (Status.DONE, Status.SKIPPED), finished
+            assert memory.deep_dream().status is Status.SKIPPED
+            after = texts(root)
+            assert after["MEMORY.md"] == NEW
+            assert after[f"memory/{note.name}"] == note.read_text()
+            assert all(r.reason == INTERRUPTED for r in before if r.status is Status.FAILED)
+            if documents["MEMORY.md"] == NEW or any(r.backup for r in memory.dreams()):
+                assert memory.undo_dream().status is Status.UNDONE
+                assert texts(root)["MEMORY.md"] == OLD
+    assert outcomes == {OLD, NEW}
+
+
+def test_undo__killed_at_any_moment__memory_is_old_or_new_and_the_next_undo_works(template: Path) -> None:
+    with Holdfast.open(template) as memory:
+        assert memory.deep_dream().status is Status.DONE
+    outcomes = set()
+    for root, documents in killed(template, "undo"):
+        there = documents["MEMORY.md"]
+        outcomes.add(there)
+        assert there in (OLD, NEW)
+        with Holdfast.open(root) as memory:
+            memory.undo_dream()
+        assert texts(root)["MEMORY.md"] == (OLD if there == NEW else NEW)
+    assert outcomes == {OLD, NEW}

@@ -1,0 +1,302 @@
+"""Grounding: the labelled set bounds what escapes and what is dropped; laws hold for any text; time is linear."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast_dream.grounding import Grounded, ground
+
+DATA = Path(__file__).parents[2] / "data" / "grounding"
+WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
+NOTE = (
+    "memory/2026-11-20.md",
+    """# 2026-11-20
+
+## Infrastructure
+- Staging runs Postgres 15.4 on port 5433.
+- Production runs Postgres 16.2; the pool has 40 connections.
+- The gateway timeout is 500 ms, with three retries.
+- Ana Ruiz approved the budget of $1,200. Ben Otto reviewed the migration.
+- Backups do not include the media bucket.
+- The runbook is at https://wiki.acme.example/ops/runbook and the limits are in src/limits.py.
+- Demo tomorrow at 14:30.
+""",
+)
+LINES = [line for line in NOTE[1].splitlines() if line.strip()]
+
+
+def sources(world: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(source["name"], source["text"]) for source in world["sources"]]
+
+
+def one(line: str, *notes: tuple[str, str]) -> Grounded:
+    return ground([line], notes or [NOTE])[0]
+
+
+def kinds(line: str, *notes: tuple[str, str]) -> list[str]:
+    return [kind for kind, _ in one(line, *notes).inventions]
+
+
+# --- pairs of a note and a line -------------------------------------------------------------------------------
+
+PAIRS = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["pairs"]
+    for path in sorted((DATA.parent / "grounding_pairs").glob("*.toml"))
+}
+
+
+def supported(said: str, line: str) -> bool:
+    return (
+        one(f"- {line}", ("memory/2026-11-21.md", f"# Daily Memory: 2026-11-21\n\n- Fact: {said}\n")).answer
+        == "supported"
+    )
+
+
+def test_pairs__size__is_what_the_figures_claim() -> None:
+    assert sum(map(len, PAIRS.values())) >= 120
+
+
+@pytest.mark.parametrize(("label", "most"), [("true", 0.02), ("false", 0.05)])
+def test_ground__pairs_developed_against__few_are_wrong(label: str, most: float) -> None:
+    rows = [row for row in PAIRS["development"] if row[0] == label]
+    wrong = [row for row in rows if supported(row[2], row[3]) != (label == "true")]
+    assert len(wrong) <= most * len(rows), wrong
+
+
+# --- the labelled set -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R028", "R029")
+def test_labelled_set__size__is_what_the_figures_claim() -> None:
+    assert sum(len(world["grounded"]) for world in WORLDS.values()) >= 250
+    assert sum(len(world["hard"]) + len(world["sly"]) for world in WORLDS.values()) >= 250
+    assert {world["half"] for world in WORLDS.values()} == {"development", "seen", "held-out"}
+
+
+@pytest.mark.req("R028", "R029")
+def test_ground__labelled_paraphrases__less_than_two_percent_dropped() -> None:
+    lines = [line for world in WORLDS.values() for line in ground(world["grounded"], sources(world))]
+    dropped = [(line.text, line.inventions, line.doubts) for line in lines if line.answer != "supported"]
+    assert len(dropped) < 0.02 * len(lines), dropped
+
+
+@pytest.mark.req("R028", "R029")
+def test_ground__labelled_hard_inventions__less_than_one_percent_escapes() -> None:
+    lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["hard"]], sources(world))]
+    escaped = [line.text for line in lines if line.ok]
+    assert len(escaped) < 0.01 * len(lines), escaped
+
+
+@pytest.mark.req("R029")
+def test_ground__labelled_sly_fabrications__half_of_them_found() -> None:
+    lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["sly"]], sources(world))]
+    assert sum(line.answer != "supported" for line in lines) >= 0.6 * len(lines)
+
+
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("Omar leaves in May", "hedge"),
+        ("Drivers always start at 07:30", "always"),
+        ("Jonas reviews what Elif writes", "roles"),
+        ("The timeouts were caused by the route planner", "cause"),
+        ("The planner runs on Sundays", "opposite"),
+        ("The depot in Porto has 12 docks and a canteen", "clause"),
+    ],
+)
+def test_ground__known_words_that_say_something_else__are_unproven(line: str, kind: str) -> None:
+    (judged,) = ground([line], sources(WORLDS["courier"]))
+    assert (judged.answer, [doubt.kind for doubt in judged.doubts]) == ("unproven", [kind])
+
+
+# --- kinds ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("- The pool has 45 connections", "number"),
+        ("- The gateway timeout is 500 s", "unit"),
+        ("- Staging runs Postgres 15.5", "version"),
+        ("- The migration was reviewed on 18 October 2026", "date"),
+        ("- Demo at 15:30", "time"),
+        ("- The runbook is at https://wiki.acme.example/ops/other", "url"),
+        ("- Ask ana@acme.example", "email"),
+        ("- The limits are in src/bounds.py", "path"),
+        ("- Set GATEWAY_RETRIES for the gateway", "identifier"),
+        ("- The budget was approved by Carla", "name"),
+        ('- Ana said "spend it all"', "quote"),
+        ("- Staging runs Postgres 16.2", "misattributed"),
+        ("- Ben Otto approved the budget", "misattributed"),
+        ("- Backups include the media bucket", "negation"),
+        ("- The pool has 40 connections because licence fees were halved", "rationale"),
+    ],
+)
+def test_ground__an_invention__is_named_by_kind(line: str, kind: str) -> None:
+    found = kinds(line)
+    assert kind in found or (kind == "version" and found == ["number"])
+
+
+@pytest.mark.req("R029")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- Gateway: timeout 0.5 s, 3 retries",
+        "- **Staging**: Postgres 15 (port 5433)",
+        "- In production the pool is limited to forty connections",
+        "- A budget of 1200 USD was approved by Ana",
+        "- Media bucket isn't part of the backups",
+        "- The limits live in limits.py; runbook: wiki.acme.example/ops/runbook",
+        "- Demo on 21 November 2026, 2:30 pm",
+        "- Demo on Saturday",
+    ],
+)
+def test_ground__a_paraphrase__is_grounded_with_its_line(line: str) -> None:
+    judged = one(line)
+    assert judged.ok, judged.inventions
+    assert judged.supports[0].document == NOTE[0]
+    assert 0 < judged.supports[0].score <= 1
+
+
+def test_ground__supports__best_first_and_at_most_three() -> None:
+    judged = one("- Production runs Postgres 16.2")
+    assert judged.supports[0].line == 5
+    scores = [support.score for support in judged.supports]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) <= 3
+
+
+def test_ground__a_newer_note__overrules_the_older_value() -> None:
+    old = ("MEMORY.md", "- Staging runs Postgres 14\n")
+    new = ("memory/2026-11-20.md", "- Upgraded staging to Postgres 15 in the night.\n")
+    assert one("- Staging runs Postgres 15", old, new).ok
+
+
+def test_ground__words_without_a_source__lower_the_coverage_only() -> None:
+    judged = one("- People enjoy long walks near water")
+    assert judged.ok
+    assert judged.coverage < 0.5
+
+
+@pytest.mark.req("R028")
+def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it() -> None:
+    line = "- " + "production " * 2000 + "900"
+    assert kinds(line) == ["length"]
+    assert one(line, ("MEMORY.md", line)).ok
+
+
+# --- laws -----------------------------------------------------------------------------------------------------
+
+HARD_TEXT = st.text(max_size=200) | st.sampled_from(
+    ["1" * 5000, "`" * 500, "\"" * 501, "-" * 3000, "1,1" * 800, "a/" * 900, "٣٫١٤", "２０２６年１３月４５日",
+     "99/99/9999",
+     "31 February", "0000-00-00", "9999-12-31", "\x00\x1b\u202e", "v" + "1." * 300, "#" * 100, "| | |", "<!-- " * 50,
+     "1e999", "½ ² ③", "$" * 99, "a@b" * 300, "--", "'" * 77]
+)  # fmt: skip
+
+
+@pytest.mark.req("R028")
+@settings(max_examples=60, deadline=None)
+@given(lines=st.lists(HARD_TEXT, max_size=4), notes=st.lists(st.tuples(st.text(max_size=20), HARD_TEXT), max_size=3))
+def test_ground__any_text__never_raises(lines: list[str], notes: list[tuple[str, str]]) -> None:
+    assert [g.text for g in ground(lines, notes)] == lines
+
+
+@pytest.mark.req("R028")
+@settings(max_examples=60, deadline=None)
+@given(text=st.lists(HARD_TEXT, max_size=5).map("\n".join))
+def test_ground__every_line_of_a_source__is_grounded(text: str) -> None:
+    assert all(line.ok for line in ground(text.splitlines(), [("MEMORY.md", text)]))
+
+
+@pytest.mark.req("R028")
+def test_ground__every_line_of_the_labelled_sources__is_grounded_with_full_score() -> None:
+    for world in WORLDS.values():
+        for name, text in sources(world):
+            for line in ground(text.splitlines(), sources(world)):
+                assert line.ok, (name, line)
+                assert not line.text.strip() or line.supports[0].score == 1
+
+
+FRESH = st.one_of(
+    st.integers(10_000, 10**9).map(str),
+    st.integers(10**4, 10**6).map(lambda n: f"{n} ms"),
+    st.integers(10, 10**6).map(lambda n: f"https://fresh{n}.example/x"),
+    st.integers(10, 10**6).map(lambda n: f"FRESH_NAME_{n}"),
+    st.integers(10, 10**6).map(lambda n: f"src/fresh{n}.py"),
+    st.integers(10, 10**6).map(lambda n: f"fresh{n}@acme.example"),
+    st.integers(20, 90).map(lambda n: f"v{n}.7.1"),
+)
+
+
+@pytest.mark.req("R029")
+@settings(max_examples=80, deadline=None)
+@given(line=st.sampled_from(LINES), token=FRESH, before=st.booleans())
+def test_ground__a_fresh_token_in_a_grounded_line__is_always_found(line: str, token: str, before: bool) -> None:
+    body = line.lstrip("-# ")
+    changed = f"- {token}: {body}" if before else f"- {body} ({token})"
+    assert not one(changed).ok, changed
+
+
+@pytest.mark.req("R029")
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_ground__one_digit_changed__is_found(data: st.DataObject) -> None:
+    line = data.draw(st.sampled_from([text for text in LINES[2:] if any(c.isdigit() for c in text)]))
+    at = data.draw(st.sampled_from([i for i, c in enumerate(line) if c.isdigit()]))
+    digit = data.draw(st.sampled_from([d for d in "123456789" if d != line[at]]))
+    changed = line[:at] + digit + line[at + 1 :]
+    assert not one(changed).ok, changed
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_ground__order_of_sources__does_not_matter(data: st.DataObject) -> None:
+    world = WORLDS[data.draw(st.sampled_from(sorted(WORLDS)))]
+    lines = [*world["grounded"][:8], *(text for _, text in world["hard"][:8]), *(text for _, text in world["sly"])]
+    mixed = data.draw(st.permutations(sources(world)))
+    assert ground(lines, mixed) == ground(lines, sources(world))
+
+
+def test_ground__twice_the_text__takes_about_twice_as_long() -> None:
+    def seconds(count: int) -> float:
+        items = (f"- Service {n % 97} in zone {n % 13} has a timeout of {n % 500} ms." for n in range(count))
+        text = "\n".join(items)
+        lines = [f"- Service {n % 97} has a timeout of {n} ms" for n in range(count // 20)]
+        started = time.process_time()
+        ground(lines, [("memory/2026-11-20.md", text)])
+        return time.process_time() - started
+
+    seconds(100)
+    assert seconds(2000) < 4 * seconds(1000) + 0.2
+
+
+def test_ground__two_lines_that_differ_in_a_number__each_cites_its_own() -> None:
+    note = ("memory/2026-11-21.md", "- Decision: use clock 2\n- Decision: we keep clock 1 for tests\n")
+    lines = ["Use clock 1", "Use clock 2", "Clock 1 and clock 2 are kept"]
+    cited = [[support.line for support in judged.supports] for judged in ground(lines, [note])]
+    assert cited == [[2], [1], [1, 2]]
+
+
+def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
+    note = (
+        "memory/2026-11-21.md",
+        """- Fact: Cause: check-then-act, made visible by the 8 s wait of #201
+- Decision: the backfill marks the others with duplicate_of; it deletes nothing
+""",
+    )
+    for line in (
+        "- Cause: check-then-act, made visible by the 8 s wait of #201",
+        "- the backfill marks the others with duplicate_of; it deletes nothing",
+    ):
+        (judged,) = ground([line], [note])
+        assert (judged.answer, judged.supports[0].score) == ("supported", 1.0)

@@ -1,0 +1,87 @@
+"""The plugin: what it looks at, what it says, and what it does not import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+from attrs import field, frozen
+
+from holdfast.errors import ConfigError
+from holdfast.models import Finding, Severity
+from holdfast.subject import Subject
+from holdfast_dream import Grounding
+
+SOURCES = (("memory/2026-11-20.md", "# 2026-11-20\n\n- The cache of the gateway holds 300 entries.\n"),)
+
+
+@frozen
+class Context:
+    settings: Mapping[str, object] = field(factory=dict)
+
+
+def check(
+    text: str, *, surface: str = "memory", sources: tuple[tuple[str, str], ...] = SOURCES, **settings: object
+) -> list[Finding]:
+    plugin = Grounding(context=Context(settings))
+    return list(plugin.on_validate(Subject(surface, "MEMORY.md", text, sources)))
+
+
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize("surface", ["memory", "user", "profile"])
+def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_source(surface: str) -> None:
+    (finding,) = check(
+        "# Memory\n\n- Gateway cache: 300 entries\n- The gateway cache holds 900 entries\n", surface=surface
+    )
+    assert finding.rule == "grounding/number"
+    assert finding.severity is Severity.ERROR
+    assert finding.line == 4
+    assert "`900`" in finding.message
+    assert "memory/2026-11-20.md line 3" in finding.message
+    assert finding.replacement is None
+
+
+@pytest.mark.req("R029")
+def test_on_validate__a_paraphrase__no_finding() -> None:
+    assert check("- The gateway caches 300 entries\n") == []
+
+
+@pytest.mark.req("R029")
+def test_on_validate__several_inventions_in_a_line__one_finding() -> None:
+    (finding,) = check("- The gateway cache holds 900 entries in src/cache.py\n")
+    assert "`src/cache.py`" in finding.message
+
+
+@pytest.mark.req("R028")
+@pytest.mark.parametrize(("surface", "sources"), [("memory", ()), ("daily", SOURCES), ("diary", SOURCES)])
+def test_on_validate__no_sources_or_another_surface__says_nothing(
+    surface: str, sources: tuple[tuple[str, str], ...]
+) -> None:
+    assert check("- 900 entries at https://nowhere.example\n", surface=surface, sources=sources) == []
+
+
+@pytest.mark.req("R029")
+def test_on_validate__strict__refuses_lines_of_unknown_words() -> None:
+    text = "- Colleagues enjoy quiet mornings\n- The gateway caches 300 entries\n"
+    assert check(text) == []
+    (finding,) = check(text, strict=True)
+    assert (finding.rule, finding.line) == ("grounding/unsupported", 1)
+
+
+@pytest.mark.parametrize("settings", [{"strict": "yes"}, {"level": 3}])
+def test_plugin__a_setting_it_does_not_know__is_an_error(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"plugins\.grounding\."):
+        Grounding(context=Context(settings))
+
+
+def test_plugin__no_sources__imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from holdfast_dream import Grounding; from holdfast.subject import Subject\n"
+        "class Context: settings = {}\n"
+        "assert Grounding(context=Context()).on_validate(Subject('memory', 'MEMORY.md', '- a')) == ()\n"
+        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_dream.grounding') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,396 @@
+"""Anthropic's memory tool over a store: each command, each documented text, and nothing outside of /memories."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.forget import BACKENDS, storage
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast.hooks import hookimpl
+from holdfast.models import Finding
+from holdfast_memorytool import MAX_CHARS, TOOL, Answer, MemoryTool, MemoryToolError
+
+Do = Callable[..., str]
+
+
+@pytest.fixture(params=BACKENDS)
+def tool(opened: Callable[..., Any], request: pytest.FixtureRequest) -> MemoryTool:
+    return MemoryTool(opened(storage=storage(request.param)))
+
+
+@pytest.fixture
+def do(tool: MemoryTool) -> Do:
+    """``do("view", path=...)`` returns the text; an error must be an error."""
+    return lambda command, **given: tool.run({"command": command, **given})
+
+
+@pytest.fixture
+def refused(tool: MemoryTool) -> Do:
+    """The text of a command that must fail."""
+
+    def run(command: str, **given: Any) -> str:
+        answer = tool.answer({"command": command, **given})
+        assert answer.failed, answer.text
+        return answer.text
+
+    return run
+
+
+def numbered(*lines: str, first: int = 1) -> str:
+    return "\n".join(f"{n:6}\t{line}" for n, line in enumerate(lines, first))
+
+
+# view
+
+
+def test_view__an_empty_memory__is_a_directory_that_is_there(do: Do) -> None:
+    assert do("view", path="/memories") == (
+        "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n"
+        "0B\t/memories"
+    )
+
+
+def test_view__a_directory__lists_two_levels_with_sizes_and_nothing_hidden(do: Do) -> None:
+    for path, size in (
+        ("a.md", 10),
+        ("work/b.md", 1024),
+        ("work/deep/c.md", 512),
+        ("work/deep/deeper/d.md", 5),
+        ("node_modules/f.md", 7),
+    ):
+        do("create", path=f"/memories/{path}", file_text="x" * size)
+    listed = do("view", path="/memories").splitlines()
+    assert listed[1:] == [
+        "1.5K\t/memories",
+        "10B\t/memories/a.md",
+        "1.5K\t/memories/work/",
+        "1K\t/memories/work/b.md",
+        "517B\t/memories/work/deep/",
+    ]
+    assert do("view", path="/memories/work/").splitlines()[2:] == [
+        "1K\t/memories/work/b.md",
+        "517B\t/memories/work/deep/",
+        "512B\t/memories/work/deep/c.md",
+        "5B\t/memories/work/deep/deeper/",
+    ]
+
+
+def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
+    do("create", path="/memories/a.md", file_text="one\ntwo\nthree\n")
+    head = "Here's the content of /memories/a.md with line numbers:\n"
+    assert do("view", path="/memories/a.md") == head + numbered("one", "two", "three")
+    assert do("view", path="/memories/a.md", view_range=[2, 3]) == head + numbered("two", "three", first=2)
+    assert do("view", path="/memories/a.md", view_range=[3, -1]) == head + numbered("three", first=3)
+    assert do("view", path="/memories/a.md", view_range=[2, 99]) == head + numbered("two", "three", first=2)
+    for bad in ([0, 1], [4, 5], [2, 1], [1], "1-2", [True, 2], [1.0, 2]):
+        assert "Invalid `view_range` parameter" in refused("view", path="/memories/a.md", view_range=bad)
+
+
+def test_view__what_does_not_exist__says_so(refused: Do) -> None:
+    assert refused("view", path="/memories/none") == (
+        "The path /memories/none does not exist. Please provide a valid path."
+    )
+
+
+# create
+
+
+def test_create__a_file__is_there_once(do: Do, refused: Do) -> None:
+    assert do("create", path="/memories/a.md", file_text="one") == "File created successfully at: /memories/a.md"
+    assert refused("create", path="/memories/a.md", file_text="two") == "Error: File /memories/a.md already exists"
+    assert do("view", path="/memories/a.md").endswith("\tone")
+
+
+def test_create__where_a_directory_or_a_file_is_in_the_way__is_refused(do: Do, refused: Do) -> None:
+    do("create", path="/memories/a/b.md", file_text="x")
+    assert refused("create", path="/memories/a", file_text="x") == "Error: The path /memories/a is a directory"
+    assert refused("create", path="/memories", file_text="x") == "Error: The path /memories is a directory"
+    assert "is a file, so" in refused("create", path="/memories/a/b.md/c.md", file_text="x")
+
+
+def test_create__by_many_at_once__succeeds_for_one(tool: MemoryTool) -> None:
+    answers: list[Answer] = []
+
+    def create(n: int) -> None:
+        answers.append(tool.answer({"command": "create", "path": "/memories/a.md", "file_text": f"from {n}"}))
+
+    threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [a.failed for a in answers].count(False) == 1
+
+
+# str_replace
+
+
+def test_str_replace__once_in_the_file__is_done_and_shown(do: Do) -> None:
+    do("create", path="/memories/a.md", file_text="one\ntwo\nthree\nfour\nfive\n")
+    shown = do("str_replace", path="/memories/a.md", old_str="three", new_str="3\n3½")
+    assert shown == "The memory file has been edited.\n" + numbered("one", "two", "3", "3½", "four", "five")
+    do("str_replace", path="/memories/a.md", old_str="3\n3½\n")
+    assert do("view", path="/memories/a.md").endswith(numbered("one", "two", "four", "five"))
+
+
+def test_str_replace__not_there_or_more_than_once__changes_nothing(do: Do, refused: Do) -> None:
+    do("create", path="/memories/a.md", file_text="aXa\nb\naXa\n")
+    before = do("view", path="/memories/a.md")
+    assert refused("str_replace", path="/memories/a.md", old_str="nope", new_str="") == (
+        "No replacement was performed, old_str `nope` did not appear verbatim in /memories/a.md."
+    )
+    assert refused("str_replace", path="/memories/a.md", old_str="aXa", new_str="") == (
+        "No replacement was performed. Multiple occurrences of old_str `aXa` in lines: 1, 3. Please ensure it is unique"
+    )
+    assert "did not appear" in refused("str_replace", path="/memories/a.md", old_str="", new_str="x")
+    assert refused("str_replace", path="/memories/b.md", old_str="a", new_str="b") == (
+        "Error: The path /memories/b.md does not exist. Please provide a valid path."
+    )
+    assert "does not exist" in refused("str_replace", path="/memories", old_str="a", new_str="b")
+    assert do("view", path="/memories/a.md") == before
+
+
+def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
+    tool.run({"command": "create", "path": "/memories/a.md", "file_text": "".join(f"<{n}>\n" for n in range(8))})
+
+    def edit(n: int) -> None:
+        tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": f"<{n}>", "new_str": f"done {n}"})
+
+    threads = [threading.Thread(target=edit, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shown = tool.run({"command": "view", "path": "/memories/a.md"})
+    assert shown.count("done") == 8
+
+
+# insert
+
+
+@pytest.mark.parametrize(("at", "expected"), [(0, "x y a b"), (1, "a x y b"), (2, "a b x y")])
+def test_insert__after_a_line__is_there(do: Do, at: int, expected: str) -> None:
+    do("create", path="/memories/a.md", file_text="a\nb\n")
+    done = do("insert", path="/memories/a.md", insert_line=at, insert_text="x\ny\n")
+    assert done == "The file /memories/a.md has been edited."
+    assert do("view", path="/memories/a.md").endswith("\n" + numbered(*expected.split()))
+
+
+def test_insert__outside_of_the_file__is_refused(do: Do, refused: Do) -> None:
+    do("create", path="/memories/a.md", file_text="a\nb\n")
+    for bad in (-1, 3, True, "1", None):
+        assert refused("insert", path="/memories/a.md", insert_line=bad, insert_text="x") == (
+            f"Error: Invalid `insert_line` parameter: {bad}. It should be within the range of lines of the file: [0, 2]"
+        )
+    assert refused("insert", path="/memories/b.md", insert_line=0, insert_text="x") == (
+        "Error: The path /memories/b.md does not exist"
+    )
+
+
+def test_insert__into_an_empty_file__is_its_first_line(do: Do) -> None:
+    do("create", path="/memories/a.md", file_text="")
+    do("insert", path="/memories/a.md", insert_line=0, insert_text="x")
+    assert do("view", path="/memories/a.md").endswith(numbered("x"))
+
+
+# delete and rename
+
+
+def test_delete__a_file_or_a_directory__is_gone(do: Do, refused: Do) -> None:
+    for path in ("a.md", "d/b.md", "d/e/c.md", "dd.md"):
+        do("create", path=f"/memories/{path}", file_text="x")
+    assert do("delete", path="/memories/a.md") == "Successfully deleted /memories/a.md"
+    assert do("delete", path="/memories/d") == "Successfully deleted /memories/d"
+    assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/dd.md"]
+    assert refused("delete", path="/memories/d") == "Error: The path /memories/d does not exist"
+    assert "itself cannot be deleted" in refused("delete", path="/memories/")
+
+
+def test_rename__a_file_or_a_directory__has_moved(do: Do, refused: Do) -> None:
+    for path in ("a.md", "d/b.md", "d/e/c.md"):
+        do("create", path=f"/memories/{path}", file_text=f"text of {path}")
+    renamed = do("rename", old_path="/memories/a.md", new_path="/memories/x/y.md")
+    assert renamed == "Successfully renamed /memories/a.md to /memories/x/y.md"
+    do("rename", old_path="/memories/d", new_path="/memories/new")
+    assert do("view", path="/memories/x/y.md").endswith("text of a.md")
+    assert do("view", path="/memories/new/e/c.md").endswith("text of d/e/c.md")
+    assert "does not exist" in refused("view", path="/memories/d")
+    assert refused("rename", old_path="/memories/d", new_path="/memories/z") == (
+        "Error: The path /memories/d does not exist"
+    )
+
+
+def test_rename__onto_what_is_there__changes_nothing(do: Do, refused: Do) -> None:
+    do("create", path="/memories/a.md", file_text="a")
+    do("create", path="/memories/d/b.md", file_text="b")
+    for there in ("/memories/d/b.md", "/memories/d", "/memories", "/memories/a.md"):
+        told = refused("rename", old_path="/memories/a.md", new_path=there)
+        assert told == f"Error: The destination {there} already exists"
+    assert "is inside of" in refused("rename", old_path="/memories/d", new_path="/memories/d/e")
+    assert "is a file" in refused("rename", old_path="/memories/d", new_path="/memories/a.md/d")
+    assert "itself cannot be" in refused("rename", old_path="/memories", new_path="/memories/z")
+    assert do("view", path="/memories/a.md").endswith("\ta")
+
+
+# what comes in is hostile
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/",
+        "memories/a.md",
+        "/memoriesx/a.md",
+        "/etc/passwd",
+        "/memories/../MEMORY.md",
+        "/memories/a/../../MEMORY.md",
+        "/memories/./a.md",
+        "/memories//a.md",
+        "/memories/..\\MEMORY.md",
+        "/memories/a\0b",
+        "/memories/.hidden/a.md",
+        "/memories/a/.env",
+        "/memories/con",
+        "/memories/a.md ",
+        "/memories/" + "a" * 300,
+        "/memories/state.db",
+        "//memories/a.md",
+    ],
+)
+def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
+    do: Do, refused: Do, path: str, tool: MemoryTool
+) -> None:
+    do("create", path="/memories/a.md", file_text="a")
+    for command, given in (
+        ("view", {"path": path}),
+        ("create", {"path": path, "file_text": "x"}),
+        ("str_replace", {"path": path, "old_str": "a", "new_str": "b"}),
+        ("insert", {"path": path, "insert_line": 0, "insert_text": "x"}),
+        ("delete", {"path": path}),
+        ("rename", {"old_path": path, "new_path": "/memories/n"}),
+        ("rename", {"old_path": "/memories/a.md", "new_path": path}),
+    ):
+        assert refused(command, **given).startswith("Error: ")
+    assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/a.md"]
+
+
+def test_path__with_percent_signs__is_taken_as_it_is(do: Do, tool: MemoryTool) -> None:
+    do("create", path="/memories/%2e%2e%2fMEMORY.md", file_text="x")
+    assert "%2e%2e%2fMEMORY.md" in do("view", path="/memories")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {},
+        {"command": None},
+        {"command": ["view"]},
+        {"command": "format"},
+        {"command": "view"},
+        {"command": "view", "path": 7},
+        {"command": "create", "path": "/memories/a"},
+        {"command": "create", "path": "/memories/a", "file_text": None},
+        {"command": "rename", "old_path": "/memories/a"},
+    ],
+)
+def test_command__that_is_none__is_an_answer(tool: MemoryTool, command: dict[str, Any]) -> None:
+    answer = tool.answer(command)
+    assert answer.failed
+    assert answer.text.startswith("Error: ")
+    with pytest.raises(MemoryToolError):
+        tool.run(command)
+
+
+def test_file__too_large__is_refused(do: Do, refused: Do) -> None:
+    assert "the limit is 200,000" in refused("create", path="/memories/a.md", file_text="x" * (MAX_CHARS + 1))
+    do("create", path="/memories/a.md", file_text="x" * MAX_CHARS)
+    assert "the limit is" in refused("insert", path="/memories/a.md", insert_line=1, insert_text="y")
+
+
+# the gate and the store
+
+
+class Gate:
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        if "forbidden" in subject.text:
+            return [Finding(rule="no", message="says what is forbidden")]
+        at = subject.text.find("hunter2")
+        return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[X]")] if at >= 0 else []
+
+
+@pytest.mark.req("R240")
+def test_gate__every_way_in__masks_and_refuses(opened: Callable[..., Any], project: Any) -> None:
+    tool = MemoryTool(opened(Gate()))
+    tool.run({"command": "create", "path": "/memories/a.md", "file_text": "pass hunter2\n"})
+    tool.run({"command": "insert", "path": "/memories/a.md", "insert_line": 1, "insert_text": "again hunter2"})
+    tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": "again", "new_str": "hunter2"})
+    assert (project / ".holdfast" / "memories" / "a.md").read_text() == "pass [X]\n[X] [X]\n"
+    for command in (
+        {"command": "create", "path": "/memories/b.md", "file_text": "forbidden"},
+        {"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": "forbidden"},
+        {"command": "str_replace", "path": "/memories/a.md", "old_str": "pass", "new_str": "forbidden"},
+    ):
+        answer = tool.answer(command)
+        assert answer.failed
+        assert "says what is forbidden" in answer.text
+    assert not (project / ".holdfast" / "memories" / "b.md").exists()
+
+
+def test_gate__what_was_stored_before_a_rule__is_masked_when_viewed(opened: Callable[..., Any], project: Any) -> None:
+    folder = project / ".holdfast" / "memories"
+    folder.mkdir(parents=True)
+    (folder / "a.md").write_text("pass hunter2\n")
+    tool = MemoryTool(opened(Gate()))
+    assert tool.run({"command": "view", "path": "/memories/a.md"}).endswith("pass [X]")
+
+
+def test_store__that_fails__is_an_answer_with_a_next_step(opened: Callable[..., Any], project: Any) -> None:
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast" / "memories").write_text("in the way")
+    answer = MemoryTool(opened()).answer({"command": "create", "path": "/memories/a.md", "file_text": "x"})
+    assert answer.failed
+    assert "A file is where the folder of '.holdfast/memories/a.md' should be. Move it away" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("preset", "where"),
+    [
+        ("default", ".holdfast/memories/a.md"),
+        ("opencode", ".opencode/holdfast/memories/a.md"),
+        ("timmy", "timmy-home/memories/a.md"),
+    ],
+)
+def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, preset: str, where: str) -> None:
+    (project / "holdfast.toml").write_text(f'[layout]\npreset = "{preset}"\n')
+    with Holdfast.open(project) as memory:
+        MemoryTool(memory).run({"command": "create", "path": "/memories/a.md", "file_text": "Zebulon likes tea\n"})
+        assert "Zebulon" in (project / where).read_text()
+        report = memory.purge(subject="Zebulon")
+    assert not report.left
+    assert "Zebulon" not in (project / where).read_text()
+
+
+def test_layout__that_keeps_curated_memory_in_the_same_folder__does_not_give_it_away(project: Path) -> None:
+    (project / "holdfast.toml").write_text('[layout]\npreset = "timmy"\nroots = {curated = "c", home = "c"}\n')
+    trusted(project)
+    with Holdfast.open(project) as memory:
+        tool = MemoryTool(memory)
+        for name in ("MEMORY.md", "USER.md"):
+            answer = tool.answer({"command": "create", "path": f"/memories/{name}", "file_text": "mine now"})
+            assert "not one of this tool's files" in answer.text
+        tool.run({"command": "create", "path": "/memories/a.md", "file_text": "x"})
+        memory.store.change("memory", "c/memories/MEMORY.md", lambda _: "- curated\n")
+        assert tool.run({"command": "view", "path": "/memories"}).splitlines()[2:] == ["1B\t/memories/a.md"]
+        assert tool.answer({"command": "delete", "path": "/memories/MEMORY.md"}).failed
+
+
+def test_tool__as_a_request_lists_it__is_the_documented_type() -> None:
+    assert TOOL == {"type": "memory_20250818", "name": "memory"}

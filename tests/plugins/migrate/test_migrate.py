@@ -1,0 +1,276 @@
+"""Copying stores between backends."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holdfast import Holdfast
+from holdfast.errors import ConfigError, Conflict, PluginNotFound
+from holdfast.factrules import duplicate_key
+from holdfast.models import Fact
+from holdfast.storage import StorageBackend, check_name
+from holdfast.testing import strategies
+from holdfast.testing.base import make_block, make_fact
+from holdfast_file.backend import FileBackend
+from holdfast_migrate import command as cli
+from holdfast_migrate.migrate import BATCH, Migration, migrate, migrate_project
+from holdfast_sqlite.backend import SqliteBackend
+
+pytestmark = pytest.mark.req("R042", "R045", "R050")
+
+DAY = "memory/2026-03-01.md"
+
+
+@contextlib.contextmanager
+def opened(kind: str, folder: Path) -> Iterator[StorageBackend]:
+    folder.mkdir(exist_ok=True)
+    store: StorageBackend = FileBackend(folder) if kind == "file" else SqliteBackend(folder)
+    with contextlib.closing(store):
+        yield store
+
+
+def fill(store: StorageBackend, facts: int = 5) -> None:
+    store.write("MEMORY.md", "\ufeff- caf\u00e9\r\n- no newline")
+    store.write("empty.md", "")
+    store.append(DAY, make_block("one"), "# Day\n", "one")
+    store.append(DAY, make_block("two"), "# Day\n", "two")
+    with store.batch():
+        for number in range(facts):
+            at = datetime(2020, 1, 1 + number % 28, 3, 4, 5, number, tzinfo=UTC)
+            store.add_fact(attrs.evolve(make_fact(number, source="s"), created_at=at), facts)
+
+
+def contents(store: StorageBackend) -> tuple[dict[str, str], list[Fact]]:
+    documents = {}
+    for name in store.names():
+        document = store.read(name)
+        assert document is not None
+        documents[name] = document.text
+    return documents, list(store.facts())
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def copy(a: tuple[str, Path], b: tuple[str, Path], record: Path) -> Migration:
+    with opened(*a) as source, opened(*b) as target:
+        return migrate(source, target, record=str(record))
+
+
+def test_migrate__there_and_back__equal_and_source_untouched(tmp_path: Path) -> None:
+    first, middle, last = ("file", tmp_path / "a"), ("sqlite", tmp_path / "b"), ("file", tmp_path / "c")
+    with opened(*first) as store:
+        fill(store)
+        wanted = contents(store)
+    before = files(first[1])
+    told: list[tuple[int, int]] = []
+    with opened(*first) as source, opened(*middle) as target:
+        there = migrate(source, target, record=str(tmp_path / "r1"), progress=lambda *p: told.append(p))
+        assert contents(target) == wanted
+        assert target.append(DAY, make_block("two"), "", "two") == source.append(DAY, make_block("two"), "", "two")
+    assert files(first[1]) == before
+    assert told[-1] == (8, 8)
+    assert told == sorted(told)
+    back = copy(middle, last, tmp_path / "r2")
+    with opened(*last) as store:
+        assert contents(store) == wanted
+    assert (there.documents, there.facts, there.unchanged) == (back.documents, back.facts, False) == (3, 5, False)
+    assert there.sha256 == back.sha256
+    assert copy(first, middle, tmp_path / "r3") == attrs.evolve(there, unchanged=True), "equal stores need no record"
+
+
+def distinct(facts: list[Fact]) -> list[Fact]:
+    seen: dict[str, Fact] = {}
+    for fact in facts:
+        if fact.id not in {f.id for f in seen.values()}:
+            seen.setdefault(duplicate_key(fact.content), fact)
+    return list(seen.values())
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    texts=st.dictionaries(strategies.names(), strategies.documents(), max_size=4),
+    facts=st.lists(strategies.facts(), max_size=8).map(distinct),
+)
+def test_migrate__hard_text__identity(
+    tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str], facts: list[Fact]
+) -> None:
+    folder = tmp_path_factory.mktemp("migrate")
+    with opened("sqlite", folder / "a") as source, opened("file", folder / "b") as target:
+        for name in [n for n in texts if not any(other.startswith(n + "/") for other in texts)]:
+            source.write(check_name(name), texts[name])
+        for fact in facts:
+            source.add_fact(fact, 100)
+        migrate(source, target, record=str(folder / "record"))
+        assert contents(target) == contents(source)
+
+
+@pytest.mark.parametrize("held", ["document", "fact"])
+def test_migrate__target_holds_something_else__refused_and_unchanged(tmp_path: Path, held: str) -> None:
+    with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
+        fill(source)
+        if held == "document":
+            target.write("MEMORY.md", "somebody's")
+        else:
+            target.add_fact(make_fact(77), 10)
+        before = contents(target)
+        with pytest.raises(Conflict, match="already holds") as caught:
+            migrate(source, target, record=str(tmp_path / "record"))
+        assert caught.value.next_step
+        assert contents(target) == before
+
+
+def test_migrate__source_changed_since__target_brought_up_to_date(tmp_path: Path) -> None:
+    with opened("file", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
+        fill(source)
+        record = str(tmp_path / "record")
+        migrate(source, target, record=record)
+        source.append(DAY, make_block("three"), "", "three")
+        source.delete("MEMORY.md")
+        source.update_fact("fact_00000002", content="changed")
+        source.delete_fact("fact_00000000")
+        source.add_fact(make_fact(9), 100)
+        assert not migrate(source, target, record=record).unchanged
+        assert contents(target) == contents(source)
+        target.write("empty.md", "used since")
+        source.write("empty.md", "too")
+        with pytest.raises(Conflict, match=r"empty\.md"):
+            migrate(source, target, record=record)
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize(("kind", "other"), [("file", "sqlite"), ("sqlite", "file")])
+def test_migrate__interrupted_anywhere_and_source_changed__goes_on(tmp_path: Path, kind: str, other: str) -> None:
+    """Each run stops one call later; in between the source gets another fact."""
+    record = str(tmp_path / "record")
+    with opened(kind, tmp_path / "a") as source:
+        fill(source)
+    for number in range(30):
+        with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
+            left = number
+
+            def stop(done: int, total: int) -> None:
+                nonlocal left
+                left -= 1
+                if left < 0:
+                    raise Interrupted
+
+            try:
+                migrate(source, target, record=record, progress=stop)
+            except Interrupted:
+                source.append(DAY, make_block(f"n{number}"), "", f"n{number}")
+                continue
+            assert contents(target) == contents(source)
+            break
+    else:
+        pytest.fail("it never got to its end")
+
+
+@pytest.mark.parametrize(("kind", "other"), [("file", "sqlite"), ("sqlite", "file")])
+def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kind: str, other: str) -> None:
+    """SIGKILL at the n-th write to the target, with facts that must be cleared first."""
+    record = tmp_path / "record"
+    with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
+        fill(source, 6)
+        migrate(source, target, record=str(record))
+        source.update_fact("fact_00000000", content="changed")
+    code = """
+        import os, signal, sys
+        from pathlib import Path
+        from holdfast_file.backend import FileBackend
+        from holdfast_sqlite.backend import SqliteBackend
+        from holdfast_migrate.migrate import migrate
+        kinds = {"file": FileBackend, "sqlite": SqliteBackend}
+        source, target, left = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4]), int(sys.argv[5])
+        def killing(call):
+            def counted(*a, **k):
+                global left
+                left -= 1
+                if left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return call(*a, **k)
+            return counted
+        for name in ("write", "add_fact", "delete_fact"):
+            setattr(target, name, killing(getattr(target, name)))
+        migrate(source, target, record=sys.argv[6])
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for kill_at in (2, 4, 3, 50):
+        command = [sys.executable, "-c", textwrap.dedent(code), kind, tmp_path / "a", other, tmp_path / "b"]
+        done = subprocess.run([*command, str(kill_at), record], env=environment, check=False)
+        assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
+    with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
+        assert contents(target) == contents(source)
+        assert target.get_fact("fact_00000000").content == "changed"
+
+
+def test_migrate__more_than_a_batch__all_in_order(tmp_path: Path) -> None:
+    with opened("sqlite", tmp_path / "a") as source, opened("sqlite", tmp_path / "b") as target:
+        fill(source, BATCH + 500)
+        told: list[int] = []
+        migrate(source, target, record=str(tmp_path / "record"), progress=lambda done, _: told.append(done))
+        assert list(target.facts()) == list(source.facts())
+        assert told == [1, 2, 3, 3 + BATCH, 503 + BATCH]
+
+
+def test_migrate__source_edited_by_hand_has_twins__first_kept_and_told(tmp_path: Path) -> None:
+    with opened("file", tmp_path / "a") as source:
+        source.add_fact(make_fact(1, "Tea"), 10)
+        path = tmp_path / "a" / ".holdfast" / "facts.jsonl"
+        line = json.loads(path.read_text())
+        del line["crc"]
+        path.write_text(path.read_text() + json.dumps({**line, "id": "fact_00000002", "content": "TEA"}) + "\n")
+    done = copy(("file", tmp_path / "a"), ("sqlite", tmp_path / "b"), tmp_path / "record")
+    assert (done.facts, done.skipped) == (1, ("fact_00000002",))
+
+
+def test_migrate_project__to_sqlite__next_to_the_files_and_usable(project: Path) -> None:
+    with Holdfast.open(project) as memory:
+        fill(memory.store.backend)
+        done = migrate_project(memory.services, "sqlite")
+        assert (done.source, done.target, done.documents, done.facts) == ("file", "sqlite", 3, 5)
+        assert memory.store.names() == ["MEMORY.md", "empty.md", DAY], "the database is no document"
+        assert migrate_project(memory.services, "sqlite").unchanged
+        with pytest.raises(ConfigError):
+            migrate_project(memory.services, "file")
+        with pytest.raises(PluginNotFound):
+            migrate_project(memory.services, "nonsense")
+        before = contents(memory.store.backend)
+    (project / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
+    with Holdfast.open(project) as memory:
+        assert isinstance(memory.store.backend, SqliteBackend)
+        assert contents(memory.store.backend) == before
+
+
+def test_cli__migrate_to_sqlite__says_what_to_do_next(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root")
+    cli.configure(parser)
+    with Holdfast.open(project) as memory:
+        fill(memory.store.backend)
+    assert cli.run(parser.parse_args(["--root", str(project), "--to", "sqlite"])) == 0
+    said = capsys.readouterr().out
+    assert "3 documents and 5 facts copied: file to sqlite" in said
+    assert "holdfast config storage.backend sqlite" in said
+    assert cli.run(parser.parse_args(["--root", str(project), "--to", "sqlite", "--json"])) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["ok"], answer["unchanged"], answer["facts"]) == (True, True, 5)

@@ -1,0 +1,363 @@
+"""Purge: removed from every place, proved by a look at every byte, resumable, and without a trace of what it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from datetime import date, timedelta
+
+import pytest
+from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
+
+from holdfast import durable, private
+from holdfast.errors import BadValue
+from holdfast.hooks import hookimpl
+from holdfast.models import Evidence
+from holdfast.safety import State
+
+WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
+
+
+@pytest.fixture(params=BACKENDS)
+def full(request, opened, payload, project):
+    """The project full of the subject, over each local store."""
+    memory = opened(storage=storage(request.param))
+    fill(memory, payload, project)
+    assert holding(project, SUBJECT)
+    return memory
+
+
+@pytest.mark.req("R245", "R096")
+def test_purge__subject_everywhere__no_byte_of_it_left_and_the_rest_is_there(full, opened, project):
+    report = full.purge(subject=SUBJECT)
+    assert report.clean, report.left
+    full.close()
+    assert holding(project, SUBJECT, *FORMS, *WORDS) == []
+    assert set(report.counts) >= {"journals", "documents", "facts", "markers", "private files"}
+    assert report.files > 10
+    again = opened(storage=full.config.storage)
+    assert [f.content for f in again.facts.list()] == ["The token expires after 60 s", "The CI runs on Debian"]
+    texts = {n: again.store.read(n).text for n in again.store.names()}
+    assert "- about work" in texts["profile.md"]
+    assert texts["MEMORY.md"] == "# Memory\n\n- Python 3.11 is the minimum\n"
+    assert "- Fact: The token expires after 60 s" in texts["memory/2026-11-21.md"]
+    assert "- Promised: Tell Ana" in texts["memory/2026-11-21.md"]
+    assert again.load().memory.count("Python 3.11") == 1
+    status = json.loads((project / ".holdfast/state/status.json").read_text())
+    assert status == {"error": "[purged]", "hash": "abc", "seen": {"tabs": 2}}
+
+
+@pytest.mark.req("R245")
+def test_purge__sessions_opened_afterwards__same_messages_same_state_and_they_go_on(full, opened, payload):
+    before = full.session("talk")
+    ids, unflushed = [m.id for m in before.messages], [m.id for m in before.unflushed]
+    full.purge(subject=SUBJECT)
+    for session in (before, opened(storage=full.config.storage).session("talk")):
+        assert ([m.id for m in session.messages], [m.id for m in session.unflushed]) == (ids, unflushed)
+        assert session.state is State.DIRTY
+        assert "Zoë" not in session.summary + "".join(m.text for m in session.messages)
+    assert before.messages[-1].text == "[purged]"
+    before.add("user", "go on")
+    assert before.compact(0, payload(objective="Go on")) == []
+    assert before.state is State.SAFE
+
+
+@pytest.mark.req("R245")
+def test_purge__a_transcript_that_is_read_again__does_not_bring_it_back(full):
+    full.purge(subject=SUBJECT)
+    full.session("talk").add("user", f"and {FORMS[4]} again", message_id="m3")
+    assert full.purge(subject=SUBJECT, dry_run=True).changed == ()
+
+
+@pytest.mark.req("R245")
+def test_purge__dry_run__tells_the_same_places_and_writes_nothing(full, project):
+    before = snapshot(project)
+    planned = full.purge(subject=SUBJECT, dry_run=True)
+    assert snapshot(project) == before
+    done = full.purge(subject=SUBJECT)
+    assert {(c.kind, c.name, c.removed) for c in planned.changed} == {(c.kind, c.name, c.removed) for c in done.changed}
+    assert planned.counts == done.counts
+
+
+@pytest.mark.req("R245")
+def test_purge__twice__the_second_finds_nothing(full):
+    assert full.purge(subject=SUBJECT).changed
+    report = full.purge(subject=SUBJECT)
+    assert (report.changed, report.clean, report.resumed) == ((), True, False)
+
+
+@pytest.mark.req("R245")
+def test_purge__tombstone__tells_when_what_kind_and_counts_and_no_content(full, project):
+    report = full.purge(subject=SUBJECT)
+    state = project / ".holdfast" / "state"
+    stone = json.loads((state / "tombstones.jsonl").read_text())
+    assert stone["at"] == "2026-11-21T14:30:00Z"
+    assert (stone["kind"], stone["changed"], stone["left"]) == ("subject", report.counts, 0)
+    assert set(stone) == {"at", "kind", "digest", "changed", "files_searched", "bytes_searched", "left"}
+    assert not (state / "purge.pending.json").exists()
+    assert (state / "tombstones.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.req("R245")
+def test_purge__log_and_repr__never_hold_the_subject(full, caplog):
+    caplog.set_level("DEBUG", logger="holdfast")
+    full.purge(subject=SUBJECT)
+    assert "Zo" not in caplog.text.replace("Zone", "")
+
+
+@pytest.mark.req("R245")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.usefixtures("shared_key")
+def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, payload, project, tmp_path, backend):
+    memory = opened(storage=storage(backend))
+    fill(memory, payload, project)
+    memory.close()
+    whole = tmp_path / "whole"
+    shutil.copytree(project, whole)
+    # Of the steps at which something changes these few, since a process costs a third of a second.
+    for step in (2, 5, 9, 14, 19, 23):
+        shutil.rmtree(project)
+        shutil.copytree(whole, project)
+        assert run_killed(project, backend, step) == -9, "there are fewer steps now: choose others"
+        pending = (project / ".holdfast/state/purge.pending.json").read_text()
+        assert not any(word in pending for word in WORDS)
+        report = opened(storage=storage(backend)).purge(subject=SUBJECT)
+        assert (report.clean, report.resumed) == (True, True), report.left
+        assert holding(project, SUBJECT, *FORMS) == []
+
+
+@pytest.mark.req("R245")
+def test_purge__place_that_cannot_be_written__told_as_left_and_completed_later(full, project, monkeypatch):
+    blocked = project / ".holdfast/state/status.json"
+    from holdfast import durable
+
+    real = durable.replace
+
+    def refuse(path, data, **kwargs):
+        if str(path) == str(blocked):
+            raise durable.unavailable(OSError(30, "Read-only file system"), path, "write")
+        real(path, data, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(durable, "replace", refuse)
+        report = full.purge(subject=SUBJECT)
+    assert [left.name for left in report.left] == [".holdfast/state/status.json"]
+    assert holding(project, SUBJECT) == [".holdfast/state/status.json"]
+    other = full.purge(subject="somebody else entirely")
+    assert other.unfinished == ("subject of 2026-11-21T14:30:00Z",)
+    report = full.purge(subject=SUBJECT)
+    assert (report.clean, report.resumed) == (True, True)
+
+
+# by session
+
+
+@pytest.mark.req("R245")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_purge__session__its_journal_blocks_handoff_and_facts_go_others_stay(opened, payload, project, backend):
+    memory = opened(storage=storage(backend))
+    for name in ("one", "two"):
+        session = memory.session(name)
+        session.add("user", f"said in {name}", message_id=f"message-of-{name}")
+        receipt = session.flush(payload(objective=f"goal of {name}"))
+        memory.facts.create(f"learned in {name}", source=f"message-of-{name}")
+    session = memory.session("one")
+    report = memory.purge(session="one")
+    assert report.clean, report.left
+    assert holding(project, "said in one", "goal of one", "learned in one", "message-of-one") == []
+    assert (session.messages, session.last_receipt) == ([], None)
+    assert memory.sessions() == ["two"]
+    assert "goal of two" in memory.store.read("memory/2026-11-21.md").text
+    assert memory.session("two").flush().flush_id == receipt.flush_id
+    assert [w.session for w in memory.load().work] == ["two"]
+    assert not list((project / ".holdfast/state/sessions").glob("one*"))
+
+
+@pytest.mark.req("R245")
+def test_purge__session_whose_flush_was_published__lists_what_lies_on_the_forge(opened, payload, project):
+    class Forge:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            return Evidence(target="forge", pointer="https://forge.test/a/b/1#c2", published="x", read_back="x")
+
+    memory = opened(Forge())
+    memory.session("s").flush(payload(objective=f"for {SUBJECT}"))
+    for what in ({"session": "s"}, {"subject": SUBJECT}, {"everything": True}):
+        assert memory.purge(**what, dry_run=True).elsewhere == ("https://forge.test/a/b/1#c2",)
+    assert memory.purge(session="s").elsewhere == ("https://forge.test/a/b/1#c2",)
+
+
+# by date
+
+
+@pytest.mark.req("R245")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_purge__before_a_day__what_is_older_goes_what_bears_no_date_stays(opened, payload, project, clock, backend):
+    memory = opened(storage=storage(backend))
+    old = memory.session("old")
+    old.add("user", "an old saying")
+    old.flush(payload(objective="an old goal", curated={"memory": ["A standing rule"]}))
+    memory.store.backend.add_fact(fact(1, "an old fact", clock() - timedelta(days=1)), 500)
+    both = memory.session("both")
+    both.add("user", "an old start")
+    clock.tick(days=3)
+    both.add("user", "a new start")
+    new = memory.session("new")
+    new.add("user", "a new saying")
+    new.flush(payload(objective="a new goal"))
+    memory.store.backend.add_fact(fact(2, "a new fact", clock()), 500)
+    report = memory.purge(before=date(2026, 11, 24))
+    assert report.clean, report.left
+    assert holding(project, "an old") == []
+    assert [m.text for m in both.messages] == ["[purged]", "a new start"]
+    assert memory.store.read("memory/2026-11-21.md") is None
+    assert "A standing rule" in memory.store.read("MEMORY.md").text
+    assert [f.content for f in memory.facts.list()] == ["a new fact"]
+    assert memory.sessions() == ["both", "new"]
+
+
+# everything
+
+
+@pytest.mark.req("R245")
+def test_purge__everything__nothing_is_left_and_the_store_can_be_used(full, opened, payload, project):
+    report = full.purge(everything=True)
+    assert report.clean, report.left
+    full.close()
+    kept = {".gitignore", "owner", "tombstones.jsonl", "tombstones.key", "holdfast.db"}
+    lying = [n for n, data in snapshot(project).items() if data and n.rsplit("/", 1)[-1] not in kept]
+    assert lying == []
+    assert holding(project, SUBJECT, "Prefers tabs", "release", "Python 3.11") == []
+    again = opened(storage=full.config.storage)
+    assert (again.sessions(), again.facts.count(), again.store.names()) == ([], 0, [])
+    again.session("fresh").add("user", "hello")
+    again.session("fresh").flush(payload())
+    assert again.facts.create("new").fact is not None
+    assert "Fix the login test" in again.store.read("memory/2026-11-21.md").text
+
+
+@pytest.mark.req("R245")
+def test_purge__folder_shared_with_others__their_files_are_told_of_and_not_touched(opened, payload, project):
+    from holdfast.config import StorageConfig
+    from holdfast.layout import Layout
+
+    config = {"layout": Layout(preset="timmy"), "storage": StorageConfig(path=".", facts="timmy-config/facts.jsonl")}
+    memory = opened(**config)
+    memory.session("s").flush(payload(objective=f"for {SUBJECT}"))
+    for name in ("timmy-home/README.md", "notes.txt"):
+        (project / name).write_text(f"by {SUBJECT}\n", encoding="utf-8")
+    (project / "holdfast.toml").write_text(f"# by {SUBJECT}\n", encoding="utf-8")
+    report = memory.purge(subject=SUBJECT)
+    assert report.clean, report.left
+    assert set(report.elsewhere) == {"timmy-home/README.md", "notes.txt", "holdfast.toml"}
+    assert memory.purge(everything=True).clean
+    assert holding(project, SUBJECT) == ["holdfast.toml", "notes.txt", "timmy-home/README.md"]
+
+
+# hand-made and damaged
+
+
+@pytest.mark.req("R245")
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a\nJane  Doe b\nc\n", "a\nc\n"),
+        ("a\nJane\n  doe b\nc\n", "a\nc\n"),
+        ("Jane\nJane Doe\nDoe\nc\n", "c\n"),
+        ("a\r\nx JANE\u00a0DOE\r\nc\r\n", "a\r\nc\r\n"),
+        ('a\n{"name": "\\u004aane Doe"}\nc', "a\nc"),
+        ("clipped by us: Jane Do…\nJane …\n", "Jane …\n"),
+        ("Jane D.\nDoe, Jane\n", "Jane D.\nDoe, Jane\n"),
+    ],
+)
+def test_purge__lines_written_by_hand__those_that_hold_it_go_and_no_others(opened, text, left):
+    memory = opened()
+    memory.store.backend.write("MEMORY.md", text)
+    assert memory.purge(subject="Jane Doe").clean
+    assert memory.store.read("MEMORY.md").text == left
+
+
+@pytest.mark.req("R245")
+def test_purge__damaged_journal_and_unreadable_note__cleaned_all_the_same(opened, payload, project):
+    memory = opened()
+    memory.session("s").add("user", f"for {SUBJECT}")
+    journal = project / ".holdfast/state/sessions/s.jsonl"
+    journal.write_bytes(journal.read_bytes() + b"damage " + SUBJECT.encode() + b"\n" + b"more damage\n")
+    (project / ".holdfast/memory").mkdir()
+    (project / ".holdfast/memory/2026-11-20.md").write_bytes(b"\xff\n" + SUBJECT.encode() + b"\nstays\n")
+    report = memory.purge(subject=SUBJECT)
+    assert holding(project, SUBJECT) == []
+    assert report.clean, report.left
+    assert (project / ".holdfast/memory/2026-11-20.md").read_bytes() == b"\xff\nstays\n"
+
+
+@pytest.mark.req("R245")
+def test_purge__name_of_session_or_document_holds_it__they_go(opened, payload, project):
+    memory = opened()
+    memory.session("jane-doe").add("user", "hello")
+    memory.session("jane-doe").flush(payload())
+    memory.store.backend.write("briefings/Jane-Doe.md", "x")
+    assert memory.purge(subject="Jane-Doe").clean
+    assert holding(project, "jane-doe", "Jane-Doe") == []
+    assert "Fix the login test" in memory.store.read("memory/2026-11-21.md").text
+
+
+@pytest.mark.parametrize(
+    "what", [{}, {"subject": "x y", "everything": True}, {"subject": " a "}, {"subject": ""}, {"session": " "}]
+)
+def test_purge__nothing_or_too_much_said__refused_and_nothing_written(opened, project, what):
+    memory = opened()
+    with pytest.raises(BadValue):
+        memory.purge(**what)
+    assert snapshot(project) == {}
+
+
+def test_purge__empty_project__finds_nothing(opened):
+    report = opened().purge(subject="nobody here")
+    assert (report.clean, report.changed) == (True, ())
+
+
+def test_purge__at_the_time_of_another__refused(opened, project):
+    from holdfast import durable
+    from holdfast.errors import Unavailable
+
+    memory = opened()
+    memory.session("s").add("user", "x")
+    with durable.lock(project / ".holdfast/state/purge.lock"), pytest.raises(Unavailable):
+        memory.purge(subject="anybody")
+
+
+APPENDER = """
+import sys
+from datetime import UTC, datetime
+from holdfast.facttrail import FactTrail
+from holdfast.models import Fact
+from holdfast_models.retry import Completion, record_usage
+state, count = sys.argv[1], int(sys.argv[2])
+trail = FactTrail(state)
+print("ready", flush=True)
+for number in range(count):
+    trail.evicted([f"fact_{number:08x}"], by="fact_ffffffff", at=datetime.now(UTC))
+    record_usage(state, plugin="p", model=str(number), completion=Completion(text=""), took_s=0.0)
+"""
+
+
+@pytest.mark.req("R244")
+def test_purge__logs_are_appended_to_meanwhile__no_line_of_another_process_is_lost(full, project):
+    state, count = project / ".holdfast" / "state", 400
+    command = [sys.executable, "-c", APPENDER, str(state), str(count)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as appender:
+        assert appender.stdout.readline() == "ready\n"
+        while appender.poll() is None:
+            row = f'{{"event": "updated", "id": "fact_0", "content": "{SUBJECT}"}}\n'
+            rows = row * 5_000
+            for name in ("facts.log.jsonl", "usage.jsonl"):
+                with private.lock(str(state / name)):
+                    durable.append(state / name, rows.encode(), flush=False)
+            full.purge(subject=SUBJECT)
+    assert appender.returncode == 0
+    log = (state / "facts.log.jsonl").read_text()
+    assert [n for n in range(count) if f"fact_{n:08x}" not in log] == []
+    assert len((state / "usage.jsonl").read_text().splitlines()) >= count

@@ -1,0 +1,164 @@
+"""Scrub: what older versions let through is masked wherever it lies, and looked for in every byte."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.support.forget import BACKENDS, fact, holding, snapshot, storage
+
+from holdfast import discovery
+from holdfast.config import PluginConfig
+from holdfast.errors import HookFailed
+from holdfast.hooks import hookimpl
+from holdfast.models import Finding
+from holdfast.safety import Marker, State, begin
+
+#: No rules but the test's own.
+OFF = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
+KEY = "tok_9f8e7d6c5b4a39281706"
+PASS = "hunter2secret"
+
+
+class Rules:
+    """Knows the keys by their form and passwords by what stands before them. Memory of the user may hold mails."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        self.refuse = refuse
+
+    @hookimpl
+    def on_validate(self, subject):
+        found = [
+            Finding(rule="key", message="a key", span=m.span(), replacement="[REDACTED:key:0001]")
+            for m in re.finditer(r"tok_[0-9a-f]{20}", subject.text)
+        ]
+        found += [
+            Finding(rule="word", message="a password", span=m.span(1), replacement="[REDACTED:word:0002]")
+            for m in re.finditer(r"password = (?!\[REDACTED)(\S+)", subject.text)
+        ]
+        if subject.surface != "user":
+            found += [
+                Finding(rule="mail", message="a mail", span=m.span(), replacement=None if self.refuse else "[mail]")
+                for m in re.finditer(r"\w+@example\.org", subject.text)
+            ]
+        return found
+
+
+def fill(memory, payload, project) -> None:
+    """What was stored before there were rules, everywhere."""
+    session = memory.session("s")
+    session.add("user", f"use {KEY} and password = {PASS} please", message_id="m1")
+    session.flush(payload(objective=f"deploy with {KEY}", curated={"memory": [f"The key is {KEY}"]}))
+    session.compact(0)
+    session.add("assistant", f"still {PASS}", message_id="m2")
+    backend = memory.store.backend
+    backend.add_fact(fact(1, f"the key {KEY} works", source=f"said: {KEY}"), 500)
+    backend.add_fact(fact(2, "harmless", source=KEY), 500)
+    backend.write("memory/dreams/2026-11-20.md", f"dreamt of {KEY}\n{PASS}\n")
+    state = project / ".holdfast" / "state"
+    begin(str(state), Marker(session="t", at="2026-11-21T10:00:00Z", reason="end", pending={"summary": KEY}))
+    (state / "backups").mkdir()
+    (state / "backups" / "MEMORY.1.md").write_text(f"- {KEY}\n- stays\n")
+    (state / "sessions" / "s.jsonl.damaged-00").write_bytes(b"\xff" + KEY.encode())
+    (state / "facts.log.jsonl").write_text(json.dumps({"at": "2026-11-20T10:00:00Z", "content": KEY}) + "\n")
+    (project / ".holdfast" / ".holdfast-1-a.tmp").write_text(KEY)
+
+
+@pytest.mark.req("R241", "R240")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_scrub__secrets_in_every_place__masked_in_place_and_in_no_byte(opened, payload, project, backend):
+    before = opened(storage=storage(backend), plugins=OFF)
+    fill(before, payload, project)
+    before.close()
+    memory = opened(Rules(), storage=storage(backend), plugins=OFF)
+    report = memory.scrub()
+    assert report.clean, report.left
+    memory.close()
+    assert holding(project, KEY, PASS) == []
+    assert set(report.rules) == {"key", "word"}
+    assert (report.secrets, report.judges) == (2, ("test0",))
+    assert set(report.counts) == {"journals", "documents", "facts", "markers", "private files"}
+    assert report.files > 5
+    again = opened(storage=storage(backend), plugins=OFF)
+    stored = {f.id: (f.content, f.source) for f in again.facts.list() if not f.source.startswith("flush_")}
+    assert stored == {
+        "fact_00000001": ("the key [REDACTED:key:0001] works", "said: [REDACTED:key:0001]"),
+        "fact_00000002": ("harmless", "[REDACTED:key:0001]"),
+    }
+    assert again.store.read("MEMORY.md").text == "# Memory\n\n- The key is [REDACTED:key:0001]\n"
+    session = again.session("s")
+    assert [m.text for m in session.messages] == ["still [REDACTED:word:0002]"]
+    assert session.state is State.DIRTY
+    assert session.end(payload()).flush_id
+    assert (project / ".holdfast/state/backups/MEMORY.1.md").read_text() == "- [REDACTED:key:0001]\n- stays\n"
+
+
+@pytest.mark.req("R241")
+def test_scrub__twice__the_second_changes_nothing(opened, payload, project):
+    fill(opened(plugins=OFF), payload, project)
+    memory = opened(Rules(), plugins=OFF)
+    assert memory.scrub().changed
+    report = memory.scrub()
+    assert (report.changed, report.rules, report.clean) == ((), {}, True)
+
+
+@pytest.mark.req("R241")
+def test_scrub__dry_run__tells_the_same_and_writes_nothing(opened, payload, project):
+    fill(opened(plugins=OFF), payload, project)
+    memory = opened(Rules(), plugins=OFF)
+    before = snapshot(project)
+    planned = memory.scrub(dry_run=True)
+    assert snapshot(project) == before
+    done = memory.scrub()
+    assert (planned.counts, planned.rules, planned.secrets) == (done.counts, done.rules, done.secrets)
+
+
+@pytest.mark.req("R241")
+def test_scrub__trace_log_and_repr__hold_no_secret(opened, payload, project, caplog):
+    caplog.set_level("DEBUG", logger="holdfast")
+    fill(opened(plugins=OFF), payload, project)
+    report = opened(Rules(), plugins=OFF).scrub()
+    assert KEY not in caplog.text + repr(report)
+    stone = json.loads((project / ".holdfast/state/tombstones.jsonl").read_text())
+    assert (stone["kind"], stone["left"], stone["rules"]) == ("scrub", 0, report.rules)
+
+
+@pytest.mark.req("R241", "R243")
+def test_scrub__allowed_on_one_surface__stays_there_and_goes_elsewhere(opened):
+    memory = opened(Rules(), plugins=OFF)
+    memory.store.backend.write("USER.md", "- ana@example.org\n")
+    memory.store.backend.write("MEMORY.md", "- ana@example.org\n")
+    report = memory.scrub()
+    assert report.clean, report.left
+    assert memory.store.read("USER.md").text == "- ana@example.org\n"
+    assert memory.store.read("MEMORY.md").text == "- [mail]\n"
+    assert report.allowed == ("USER.md",)
+
+
+@pytest.mark.req("R241", "R243")
+def test_scrub__refused_without_a_mask__place_is_named_and_left(opened):
+    memory = opened(Rules(refuse=True), plugins=OFF)
+    memory.store.backend.write("MEMORY.md", "- ana@example.org\n")
+    report = memory.scrub()
+    assert [left.name for left in report.left] == ["MEMORY.md"]
+    assert not report.clean
+    assert memory.store.read("MEMORY.md").text == "- ana@example.org\n"
+
+
+def test_scrub__validator_that_fails__nothing_changes_and_every_place_is_told(opened, payload, project):
+    class Broken:
+        @hookimpl
+        def on_validate(self, subject):
+            raise RuntimeError("boom")
+
+    opened(plugins=OFF).store.backend.write("MEMORY.md", f"- {KEY}\n")
+    memory = opened(Broken(), plugins=OFF)
+    with pytest.raises(HookFailed):
+        memory.scrub()
+    assert memory.store.read("MEMORY.md").text == f"- {KEY}\n"
+
+
+def test_scrub__empty_project__nothing_is_made(opened, project):
+    report = opened(Rules(), plugins=OFF).scrub()
+    assert (report.clean, report.changed, snapshot(project)) == (True, (), {})

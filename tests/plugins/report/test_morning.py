@@ -1,0 +1,269 @@
+"""The morning report, and that no summary is ever the only place of a fact or stands in for what it tells of."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.core.test_outbox import Board, said
+
+from holdfast import Holdfast
+from holdfast.cli import main
+from holdfast.config import RetentionConfig
+from holdfast.errors import FlushRefused, Unavailable, Unsupported
+from holdfast.forge import Activity, Forge
+from holdfast.hooks import hookimpl
+from holdfast.models import Finding, Severity
+from holdfast_report.report import SECTIONS
+
+SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
+NOTE = ".holdfast/memory/2026-11-21.md"
+
+
+@pytest.fixture
+def board(project: Path) -> Board:
+    return Board(project)
+
+
+@pytest.fixture
+def flushed(opened, payload):
+    """A project with one flush of yesterday that changed state; it is opened anew at half past six in the morning."""
+    session = opened().session("s")
+    session.add("user", "a secret of the transcript")
+    session.flush(payload())
+    return opened
+
+
+def rules(memory) -> list[tuple[str, str, int | None]]:
+    return [(f.rule, f.name, f.line) for f in memory.validate().errors]
+
+
+# the report
+
+
+@pytest.mark.req("R094", "R163", "R164", "R170", "R183")
+def test_morning__yesterday_and_the_night__each_line_has_a_pointer_and_a_second_one_is_the_same(
+    flushed, board, clock, payload, project
+):
+    clock.tick(hours=14)  # half past four in the night
+    night = flushed(board).session("night")
+    night.add("user", "still a secret")
+    changes = [{"kind": "merge", "target": "o/r#2", "summary": "merged"}]
+    night.flush(payload(objective="Merge it", decisions=["Merge at night"], state_mutations=changes))
+    heartbeat = project / ".holdfast/heartbeat/2026-11-22.md"
+    heartbeat.parent.mkdir()
+    heartbeat.write_text("# All well at 04:00\n")
+    clock.tick(hours=2)
+    morning = flushed(board).morning()
+    text = str(morning)
+    assert morning.since.isoformat() == "2026-11-21T00:00:00+00:00"
+    assert list(morning.sections) == [*SECTIONS, "On the forge", "What does not fit together"]
+    for told in ("Fix the login test", "Merge it", "Use a lock", "Merge at night", "CI is red", "Promised: Tell Ana"):
+        assert told in text
+    assert "heartbeat: All well at 04:00  (.holdfast/heartbeat/2026-11-22.md)" in text
+    assert "2026-11-21 00:00 o/r#2 comment: merged  (board.jsonl)" in text
+    assert all(line.pointer for lines in morning.sections.values() for line in lines)
+    assert "secret" not in text
+    for path in (project / ".holdfast/state/sessions").iterdir():
+        path.unlink()
+    clock.tick(minutes=3)
+    assert str(flushed(Board(project)).morning()) == text
+
+
+@pytest.mark.req("R164")
+def test_morning__nothing_happened__says_where_it_looked(opened):
+    morning = opened().morning()
+    assert [[line.text for line in lines] for lines in morning.sections.values()] == [["nothing"]] * 7
+    assert morning.sections["What happened"][0].pointer.endswith("memory/2026-11-21.md")
+    assert all(lines[0].pointer for lines in morning.sections.values())
+
+
+def test_morning__no_forge__says_that_it_is_from_files_alone(flushed):
+    assert flushed().morning().remarks == ("No forge is enabled: this report is made from files alone.",)
+    assert "from files alone" in str(flushed().morning())
+
+
+@pytest.mark.parametrize("error", [Unavailable("The board is down.", next_step="Wait."), ValueError("a fault")])
+def test_morning__forge_fails__is_made_all_the_same_and_says_so(flushed, board, error):
+    def fails(since, until):
+        raise error
+
+    board.activity = fails
+    morning = flushed(board).morning()
+    assert "Fix the login test" in str(morning)
+    [remark] = morning.remarks
+    assert remark.startswith("the board could not be asked")
+
+
+def test_morning__secret_in_a_comment__is_masked(flushed, board):
+    class Masks:
+        @hookimpl
+        def on_validate(self, subject):
+            at = subject.text.find("hunter2")
+            return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[gone]")] if at >= 0 else []
+
+    board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", f"say hunter2 {n}", since) for n in "ab"]
+    text = str(flushed(board, Masks()).morning())
+    assert "say [gone] a" in text
+    assert "say [gone] b" in text
+
+
+def test_morning__something_waits__asks_for_it(opened, board, payload):
+    board.trouble = board.is_down
+    memory = opened(board)
+    said(memory).flush(payload())
+    told = "Waiting: 1 to be published on owner/repo#12: The board is down. Wait for it."
+    assert told in [line.text for line in memory.morning().sections["What is needed from you"]]
+    assert told in str(memory.report())
+
+
+@pytest.mark.req("R160", "R177")
+def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_are_lost(flushed, project):
+    before = flushed().morning()
+    (project / SUMMARY).unlink()
+    after = flushed().morning()
+    assert after.sections["What happened"] == before.sections["What happened"]
+    assert "does not tell it" in after.sections["What does not fit together"][0].text
+
+
+def test_command__morning__text_json_and_its_own_window(flushed, project, capsys):
+    assert main(["--root", str(project), "report", "--morning"]) == 0
+    assert capsys.readouterr().out.startswith("# Morning report: ")
+    assert main(["--root", str(project), "report", "--morning", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert {"since", "remarks", "on_the_forge", "what_does_not_fit_together", "what_happened"} < set(table)
+    assert main(["--root", str(project), "report", "--morning", "--days", "3"]) == 2
+
+
+# what stands in a summary
+
+
+def test_validate__after_a_flush__nothing_is_wrong(flushed):
+    assert flushed().validate().findings == ()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=3))
+def test_validate__after_a_flush_of_any_texts__nothing_is_wrong(config, payload, clock, texts):
+    with tempfile.TemporaryDirectory() as folder:
+        changes = [{"kind": "status", "target": "o/r#1", "summary": text} for text in texts]
+        with Holdfast.open(folder, config=config(), clock=clock) as memory:
+            said(memory).flush(payload(state_mutations=changes))
+            assert memory.validate().findings == ()
+
+
+@pytest.mark.req("R165")
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("- **decision** Roll back on Friday", Severity.ERROR),
+        ("- **status** owner/repo#12: merged", Severity.ERROR),
+        ("* Blocked by the vendor", Severity.ERROR),
+        ("Somebody remarked something.", Severity.WARNING),
+    ],
+)
+def test_validate__fact_in_a_summary_alone__is_a_finding_here_and_in_the_morning(flushed, project, line, severity):
+    summary = project / SUMMARY
+    number = summary.read_text().count("\n") + 1
+    summary.write_text(summary.read_text() + line + "\n")
+    [finding] = flushed().validate().findings
+    assert (finding.rule, finding.severity, finding.line) == ("summary/only-place", severity, number)
+    told = str(flushed().morning())
+    assert ("stands in no daily note" in told) is (severity is Severity.ERROR)
+
+
+@pytest.mark.req("R165")
+def test_validate__fact_of_a_summary_stands_in_another_source__is_no_finding(flushed, project):
+    summary = project / SUMMARY
+    summary.write_text(summary.read_text() + "- **decision** Roll back   on Friday\n")
+    (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- roll back on Friday\n")
+    assert flushed().validate().findings == ()
+
+
+@pytest.mark.req("R165")
+def test_validate__kept_report__its_decisions_stand_in_a_source_or_on_the_forge(flushed, project, board):
+    kept = project / ".holdfast/memory/reports/2026-11-21.md"
+    kept.parent.mkdir()
+    kept.write_text(str(flushed().report()))
+    assert flushed().validate().findings == ()
+    told = (
+        "- Deploy on Monday  (.holdfast/memory/2026-11-21.md)\n- Ask Ben  (https://git.test/o/r/issues/1)\n- nothing\n"
+    )
+    kept.write_text(kept.read_text().replace("## What changed\n\n", f"## What changed\n\n{told}"))
+    [finding] = flushed().validate().errors
+    assert (finding.rule, finding.name) == ("summary/only-place", "memory/reports/2026-11-21.md")
+    assert kept.read_text().splitlines()[(finding.line or 0) - 1].startswith("- Deploy on Monday")
+
+
+@pytest.mark.req("R177")
+@pytest.mark.parametrize("lost", ["note", "block"])
+def test_validate__summary_without_its_note__is_an_error(flushed, project, lost):
+    path = project / NOTE
+    text = path.read_text()
+    if lost == "note":
+        path.unlink()
+    else:
+        path.write_text(text.replace("holdfast:block id=", "holdfast:gone id="))
+    errors = flushed().validate().errors
+    assert "summary/source" in [f.rule for f in errors]
+    assert {f.name for f in errors} == {"memory/summaries/2026-11-21.md"}
+
+
+@pytest.mark.req("R174", "R141")
+@pytest.mark.parametrize("lost", ["summary", "block"])
+def test_validate__change_of_state_in_the_note_alone__is_an_error(flushed, project, lost):
+    path = project / SUMMARY
+    if lost == "summary":
+        path.unlink()
+    else:
+        path.write_text("# Daily Summary: 2026-11-21\n")
+    [(rule, name, line)] = rules(flushed())
+    assert (rule, name) == ("trail/missing", "memory/2026-11-21.md")
+    assert "holdfast:block" in (project / NOTE).read_text().splitlines()[(line or 0) - 1]
+
+
+@pytest.mark.req("R174", "R141")
+def test_flush__change_of_state_cannot_be_told_where_people_look__is_refused(opened, payload, project):
+    (project / ".holdfast/memory").mkdir(parents=True)
+    (project / ".holdfast/memory/summaries").write_text("a file in the place of the folder\n")
+    session = said(opened())
+    with pytest.raises(FlushRefused, match="summaries") as refused:
+        session.compact(0, payload())
+    assert refused.value.target == "daily summary"
+    assert (session.unsafe, len(session.messages)) == (True, 1)
+
+
+@pytest.mark.parametrize(("days", "findings"), [(30, 0), (0, 2), (50, 2)])
+def test_validate__note_is_older_than_notes_are_kept__is_no_finding(flushed, project, clock, days, findings):
+    (project / NOTE).unlink()
+    clock.tick(days=40)
+    memory = flushed(retention=RetentionConfig(daily=days))
+    assert len(memory.validate().errors) == findings
+
+
+@pytest.mark.parametrize(("days", "findings"), [(30, 0), (0, 1)])
+def test_validate__summary_is_older_than_summaries_are_kept__is_no_finding(flushed, project, clock, days, findings):
+    (project / SUMMARY).unlink()
+    clock.tick(days=40)
+    assert len(flushed(retention=RetentionConfig(trail=days)).validate().errors) == findings
+
+
+def test_validate__after_a_purge__is_clean(flushed):
+    memory = flushed()
+    memory.purge(session="s")
+    assert memory.validate().errors == ()
+
+
+def test_forges__plugins_that_are_no_forge__are_not_asked(opened, board):
+    class Other:
+        @hookimpl
+        def on_flush(self):
+            return None
+
+    assert list(opened(Other(), board).services.dispatch.offering(Forge).values()) == [board]
+    with pytest.raises(Unsupported, match="nothing to try the board on"):
+        Board.practice()

@@ -1,0 +1,537 @@
+"""Transcript readers: what real clients recorded, and what a broken or hostile file does to them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tracemalloc
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import ConfigError, Corrupt
+from holdfast.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
+from holdfast.models import turns_of
+from holdfast_transcripts import Transcript, detect, read
+
+SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"
+DEMO = Path(str(files("holdfast_demo") / "session.jsonl"))
+
+
+def said(transcript: Transcript) -> list[tuple[str, str]]:
+    """Role and text of what was said and done, without the elided texts of the samples."""
+    return [(m.role, m.text) for m in transcript.messages if "[elided" not in m.text]
+
+
+def claude(kind: str = "user", content: object = "hello", **fields: object) -> dict[str, object]:
+    """A row of Claude Code."""
+    message = {"role": kind, "content": content}
+    return {
+        "type": kind,
+        "message": message,
+        "sessionId": "s-1",
+        "cwd": "/home/ann/shop",
+        "gitBranch": "main",
+        **fields,
+    }
+
+
+def codex(payload: dict[str, object], kind: str = "response_item") -> dict[str, object]:
+    """A row of Codex."""
+    return {"timestamp": "2026-11-21T21:02:40.116Z", "type": kind, "payload": payload}
+
+
+def opencode(*parts: dict[str, object], role: str = "assistant", **info: object) -> dict[str, object]:
+    """A row of opencode."""
+    return {
+        "info": {"role": role, "sessionID": "ses_1", "time": {"created": 1795294939254}, **info},
+        "parts": list(parts),
+    }
+
+
+def write(path: Path, *rows: object, end: str = "\n") -> Path:
+    """Rows as JSONL; a text is written as it is."""
+    path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows) + end, encoding="utf-8")
+    return path
+
+
+# --- what real clients recorded -------------------------------------------------------------------------------
+
+
+def test_read__claude_code_compacted_mid_turn__keeps_all_messages_and_the_boundary() -> None:
+    transcript = read(SAMPLES / "claude-code.midturn.jsonl")
+    assert said(transcript) == [
+        ("user", "Work on PLAN-42. KEYWORD-0"),
+        ("assistant", "Step 1."),
+        ("assistant", "Bash: echo TOOL-1\ndescription: a dummy tool call"),
+        ("tool", "TOOL-1"),
+        ("assistant", "Step 2."),
+        ("assistant", "Bash: echo TOOL-2\ndescription: a dummy tool call"),
+        ("tool", "TOOL-2"),
+        ("assistant", "Done: PLAN-42."),
+    ]
+    assert (transcript.format, transcript.branch, transcript.folder) == ("claude-code", "master", "project")
+    assert transcript.session_id == "3059b615-8ae4-4f68-b0df-31feb0731bb7"
+    assert (transcript.compactions, transcript.last_boundary, transcript.skipped, transcript.pending) == (1, 7, 0, 0)
+    assert transcript.messages[2].tool == transcript.messages[3].tool == "Bash"
+    assert transcript.messages[0].id == "44fa1c5e-4939-4788-bd85-0a838dd0cc48"
+    assert transcript.messages[0].at == datetime(2026, 11, 21, 21, 2, 8, 18000, tzinfo=UTC)
+
+
+def test_read__claude_code_manual_compact__leaves_out_the_summary_and_the_command() -> None:
+    transcript = read(SAMPLES / "claude-code.manual.jsonl")
+    assert [text for _, text in said(transcript)] == [
+        "Remember PLAN-42. KEYWORD-0",
+        "Noted PLAN-42.",
+        "Decide. KEYWORD-1",
+        "Chose sqlite: DECISION-17.",
+    ]
+    assert (transcript.compactions, transcript.last_boundary) == (1, 4)
+
+
+def test_read__codex_compacted_mid_turn__leaves_out_context_developer_and_summary() -> None:
+    transcript = read(SAMPLES / "codex.midturn.jsonl")
+    assert said(transcript) == [
+        ("user", "Work on PLAN-42. KEYWORD-0"),
+        ("assistant", "Step 1."),
+        ("assistant", "exec_command: echo TOOL-1"),
+        ("tool", "TOOL-1"),
+        ("assistant", "Step 2."),
+        ("assistant", "exec_command: echo TOOL-2"),
+        ("tool", "TOOL-2"),
+        ("assistant", "Done: PLAN-42."),
+    ]
+    assert (transcript.format, transcript.folder, transcript.compactions, transcript.last_boundary) == (
+        "codex",
+        "project",
+        1,
+        7,
+    )
+    assert (transcript.skipped, transcript.pending) == (0, 0)
+    assert not any("elided" in m.text for m in transcript.messages)
+
+
+def test_read__opencode_dump__gives_call_and_result_of_a_tool_part() -> None:
+    transcript = read(SAMPLES / "opencode.manual.jsonl")
+    assert said(transcript)[:4] == [
+        ("user", "Remember PLAN-42. KEYWORD-0"),
+        ("assistant", "Step 1."),
+        ("assistant", "bash: echo TOOL-1\ndescription: a dummy tool call"),
+        ("tool", "TOOL-1"),
+    ]
+    assert transcript.messages[3].id == transcript.messages[2].id + "#result"
+    assert (transcript.session_id, transcript.compactions, transcript.last_boundary) == (
+        "ses_e00154c62ffeRa2f6QSOE7S4Y0",
+        1,
+        7,
+    )
+
+
+def test_read__opencode_after_auto_compaction__leaves_out_summary_and_synthetic_prompt() -> None:
+    texts = [m.text for m in read(SAMPLES / "opencode.auto.jsonl").messages]
+    assert texts == ['"Remember PLAN-42. KEYWORD-0"', "Noted PLAN-42.", "After.", '"Go on. KEYWORD-1"', "More."]
+
+
+def test_read__opencode_blocked_compaction__counts_no_compaction() -> None:
+    assert read(SAMPLES / "opencode.blocked.jsonl").compactions == 0
+
+
+@pytest.mark.parametrize("form", ["array", "pretty array", "data", "pretty data", "export"])
+def test_read__opencode_as_one_document__equals_the_rows(tmp_path: Path, form: str) -> None:
+    source = SAMPLES / "opencode.manual.jsonl"
+    rows = [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+    document = {
+        "array": rows,
+        "pretty array": rows,
+        "data": {"data": rows},
+        "pretty data": {"data": rows},
+        "export": {"info": {"id": "ses_1", "title": "[x]"}, "messages": rows},
+    }[form]
+    path = tmp_path / "any.name"
+    path.write_text("\ufeff" + json.dumps(document, indent=2 if "pretty" in form else None), encoding="utf-8")
+    assert read(path) == read(source)
+
+
+@pytest.mark.req("R074")
+def test_read__one_conversation_in_four_formats__gives_the_same_words(tmp_path: Path) -> None:
+    """No vendor's transcript is special: what is taken from each is the same."""
+    rows: dict[str, list[dict[str, object]]] = {
+        "claude-code": [
+            claude(uuid="1", content="Fix it."),
+            claude(
+                "assistant", uuid="2", content=[{"type": "tool_use", "id": "c", "name": "sh", "input": {"cmd": "make"}}]
+            ),
+            claude(uuid="3", content=[{"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True}]),
+            claude("assistant", uuid="4", content=[{"type": "text", "text": "Fixed."}]),
+        ],
+        "codex": [
+            codex({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]}),
+            codex({"type": "function_call", "name": "sh", "call_id": "c", "arguments": '{"cmd": "make"}'}),
+            codex(
+                {
+                    "type": "function_call_output",
+                    "call_id": "c",
+                    "output": "Process exited with code 2\nOutput:\nno",
+                }
+            ),
+            codex({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Fixed."}]}),
+        ],
+        "opencode": [
+            opencode({"type": "text", "text": "Fix it."}, role="user"),
+            opencode(
+                {"type": "tool", "tool": "sh", "state": {"status": "error", "input": {"cmd": "make"}, "error": "no"}},
+                {"type": "text", "text": "Fixed."},
+            ),
+        ],
+        "messages": [
+            {"role": "system", "content": "You are terse."},
+            {"role": "user", "content": "Fix it."},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c", "function": {"name": "sh", "arguments": '{"cmd": "make"}'}}],
+            },
+            {"role": "tool", "tool_call_id": "c", "content": "no", "is_error": True},
+            {"role": "assistant", "content": "Fixed."},
+        ],
+    }
+    for name, own in rows.items():
+        transcript = read(write(tmp_path / "x", *own))
+        assert transcript.format == name
+        assert [(m.role, m.text, m.tool, m.failed) for m in transcript.messages] == [
+            ("user", "Fix it.", "", False),
+            ("assistant", "sh: make", "sh", False),
+            ("tool", "no", "sh", True),
+            ("assistant", "Fixed.", "", False),
+        ], name
+        assert len({m.id for m in transcript.messages}) == 4
+        assert transcript.pending == 0
+
+
+# --- recognition ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.jsonl")), ids=lambda path: path.name)
+def test_detect__samples_under_any_name__tells_the_format(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "rollout-claude-opencode.txt"
+    other.write_bytes(path.read_bytes())
+    assert detect(other) == path.name.partition(".")[0]
+
+
+def test_detect__bad_and_unknown_rows_first__goes_on_to_the_first_known(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", "{torn", "[1, 2]", "", {"type": "summary", "leafUuid": "x"}, claude(uuid="1"))
+    assert detect(path) == "claude-code"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"\n \n", "no known format"),
+        (b"# Notes\n\nhello\n", "no known format"),
+        (b'{"a": 1}\n', "no known format"),
+        (b"[]", "no known format"),
+        (b"{", "no known format"),
+        (b'{"data": [{"id": 1}]}', "no known format"),
+        (b'{"type": "user", "sessionId"', "no known format"),
+        (b"\x00\xff\xfe" * 100, "no known format"),
+    ],
+)
+def test_read__nothing_to_understand__says_so_and_names_the_formats(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(Corrupt, match=reason) as raised:
+        read(path)
+    for name in ("Claude Code", "Codex", "opencode"):
+        assert name in raised.value.next_step
+
+
+def test_read__missing_folder_pipe_or_nul__is_a_config_error(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "missing", tmp_path, tmp_path / "pipe", str(tmp_path) + "\0x"):
+        with pytest.raises(ConfigError) as raised:
+            read(path)
+        assert "opencode" in raised.value.next_step
+
+
+# --- what is left out -----------------------------------------------------------------------------------------
+
+
+def test_read__claude_code_rows_nobody_said__are_left_out_without_being_counted(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t",
+        {"type": "queue-operation", "operation": "enqueue", "content": "hello", "sessionId": "s-1"},
+        claude(uuid="1", isSidechain=True),
+        claude(uuid="2", isMeta=True),
+        claude(uuid="3", isCompactSummary=True),
+        claude(uuid="4", content="<command-name>/clear</command-name>"),
+        claude(uuid="5", content="<system-reminder>be good</system-reminder>"),
+        claude("assistant", uuid="6", content=[{"type": "thinking", "thinking": "hm"}]),
+        claude("assistant", uuid="7", content="API Error", isApiErrorMessage=True),
+        claude(uuid="8", content=[{"type": "text", "text": "Stop hook feedback: more"}]),
+        claude(uuid="9", content="  "),
+        claude(uuid="10", content="Real.<system-reminder>x</system-reminder>"),
+    )
+    transcript = read(path)
+    assert said(transcript) == [("user", "Real.")]
+    assert transcript.skipped == 0
+
+
+def test_read__claude_code_prompt_typed_while_the_model_works__is_kept(tmp_path: Path) -> None:
+    queued = {"type": "queued_command", "prompt": "also the docs", "commandMode": "prompt"}
+    path = write(tmp_path / "t", claude(uuid="1"), claude("attachment", uuid="2", attachment=queued))
+    assert said(read(path))[1] == ("user", "also the docs")
+
+
+def test_read__unknown_and_damaged_rows__are_counted_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t",
+        claude(uuid="1", content="first"),
+        {"type": "hologram", "sessionId": "s-1"},
+        '{"type": "user", "message": {"ro',
+        "[1, 2]",
+        "null",
+        '"text"',
+        claude(uuid="2", content=17),
+        claude(uuid="3", message=None),
+        claude(uuid="4", message="text"),
+        claude(uuid="5", content="last"),
+    )
+    transcript = read(path)
+    assert said(transcript) == [("user", "first"), ("user", "last")]
+    assert transcript.skipped == 8
+
+
+def test_read__hostile_json__neither_raises_nor_stops_the_reading(tmp_path: Path) -> None:
+    deep = '{"type":"user","sessionId":"s-1","message":' + '{"a":' * 100_000 + "1" + "}" * 100_001
+    huge = (
+        '{"type":"user","sessionId":"s-1","timestamp":' + "9" * 10_000 + ',"message":{"content":"number"},"uuid":"n"}'
+    )
+    odd = '{"type":"user","sessionId":["x"],"uuid":{},"timestamp":1e999,"message":{"content":[[],3,{"type":7}]}}'
+    shapeless = '{"type":{"a":1},"sessionId":"s-1","role":[],"message":{"content":[{"type":{},"text":[]}]}}'
+    lone = '{"type":"user","sessionId":"s-1","uuid":"u","message":{"content":"a\\ud800b\\u0000c"}}'
+    path = write(tmp_path / "t", claude(uuid="1", content="first"), deep, huge, odd, shapeless, lone)
+    with path.open("ab") as stream:
+        stream.write(b'{"type":"user","sessionId":"s-1","uuid":"b","message":{"content":"bytes \xff\xfe"}}\n')
+    transcript = read(path)
+    assert [text for _, text in said(transcript)] == ["first", "number", "a\ufffdbc", "bytes \ufffd\ufffd"]
+    assert transcript.skipped == 2
+    json.dumps([m.text for m in transcript.messages], ensure_ascii=False).encode()
+
+
+def test_read__hostile_array__keeps_what_stands_before(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_text('[{"role":"user","content":"kept"}, 12, "x", ' + "[" * 200_000, encoding="utf-8")
+    transcript = read(path)
+    assert (said(transcript), transcript.truncated, transcript.skipped) == ([("user", "kept")], True, 2)
+
+
+# --- times, ids, sizes ----------------------------------------------------------------------------------------
+
+
+def test_read__rows_without_a_usable_time__take_the_previous_one(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t",
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": "b", "timestamp": "2026-11-21T10:00:00"},
+        {"role": "user", "content": "c", "timestamp": "yesterday"},
+        {"role": "user", "content": "d", "timestamp": "2026-11-21T12:00:00+01:00"},
+        {"role": "user", "content": "e", "created_at": 1795294939254},
+        {"role": "user", "content": "f", "created_at": 1795294939},
+        {"role": "user", "content": "g", "created_at": True},
+    )
+    times = [m.at for m in read(path).messages]
+    assert times[0] == datetime(1970, 1, 1, tzinfo=UTC)
+    assert times[1] == times[2] == datetime(2026, 11, 21, 10, tzinfo=UTC)
+    assert times[3] == datetime(2026, 11, 21, 11, tzinfo=UTC)
+    assert times[4] == datetime(2026, 11, 21, 21, 2, 19, 254000, tzinfo=UTC)
+    assert times[5] == times[6] == times[4].replace(microsecond=0)
+
+
+def test_read__rows_without_ids__get_ids_that_stay_when_the_file_grows(tmp_path: Path) -> None:
+    rows = [
+        {"role": "user", "content": "yes"},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": "yes"},
+    ]
+    before = read(write(tmp_path / "t", *rows)).messages
+    after = read(write(tmp_path / "t", *rows, {"role": "user", "content": "more"})).messages
+    assert len({m.id for m in after}) == 4
+    assert after[:3] == before
+
+
+def test_read__several_blocks_in_one_row__have_ids_of_their_own(tmp_path: Path) -> None:
+    blocks = [{"type": "text", "text": "one"}, {"type": "thinking"}, {"type": "text", "text": "two"}]
+    path = write(tmp_path / "t", claude("assistant", blocks, uuid="u"), claude("assistant", blocks, uuid="u"))
+    assert [(m.id, m.text) for m in read(path).messages] == [("u", "one"), ("u#2", "two")]
+
+
+def test_read__machine_paths__only_the_folder_name_is_kept(tmp_path: Path) -> None:
+    call = [{"type": "tool_use", "id": "c", "name": "Read", "input": {"file_path": "/home/ann/shop/src/a.py"}}]
+    transcript = read(write(tmp_path / "t", claude("assistant", call, uuid="u")))
+    assert (transcript.folder, transcript.messages[0].text) == ("shop", "Read: src/a.py")
+    windows = read(write(tmp_path / "w", claude(cwd="C:\\Users\\ann\\shop", uuid="u")))
+    assert windows.folder == "shop"
+
+
+def test_read__ten_megabyte_rows__clips_results_and_keeps_words(tmp_path: Path) -> None:
+    big = "x" * 10_000_000
+    path = write(
+        tmp_path / "t",
+        claude(uuid="1", content=big),
+        claude("assistant", [{"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": big}}], uuid="2"),
+        claude(uuid="3", content=[{"type": "tool_result", "tool_use_id": "c", "content": "head" + big + "tail"}]),
+    )
+    said_by_user, call, result = read(path).messages
+    assert len(said_by_user.text) == 10_000_000
+    line, _, argument = call.text.partition("\ncommand:\n")
+    assert len(line) == MAX_CALL_CHARS
+    assert len(argument) <= MAX_RESULT_CHARS
+    assert f"10,000,000 characters left out; sha256 {hashlib.sha256(big.encode()).hexdigest()}" in argument
+    assert len(result.text) <= MAX_RESULT_CHARS
+    assert result.text.startswith("head")
+    assert "characters left out" in result.text
+    assert result.text.endswith("tail")
+
+
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_read__a_file_much_larger_than_its_messages__is_read_in_bounded_memory(tmp_path: Path, form: str) -> None:
+    row = json.dumps({"role": "tool", "tool_call_id": "c", "content": "y" * 500_000})
+    path = tmp_path / "t"
+    with path.open("w", encoding="utf-8") as stream:
+        for number in range(60):  # 30 MB
+            stream.write(("[" if not number else ",") if form == "array" else "")
+            stream.write(row + "\n")
+        stream.write("]" if form == "array" else "")
+    tracemalloc.start()
+    try:
+        assert len(read(path).messages) == 60
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+
+
+# --- files that are being written -----------------------------------------------------------------------------
+
+
+def test_read__last_line_cut_at_every_byte__never_raises_and_loses_nothing_before(tmp_path: Path) -> None:
+    first = json.dumps(claude(uuid="1", content="first")) + "\n"
+    last = json.dumps(claude(uuid="2", content="größe"), ensure_ascii=False).encode() + b"\n"
+    path = tmp_path / "t"
+    for length in range(len(last)):
+        path.write_bytes(first.encode() + last[:length])
+        transcript = read(path)
+        whole = length == len(last) - 1  # only the newline is missing
+        assert [m.id for m in transcript.messages] == (["1", "2"] if whole else ["1"])
+        assert transcript.truncated is (0 < length < len(last) - 1)
+        assert transcript.skipped == 0
+        if transcript.truncated:
+            assert transcript.next_offset == len(first)
+
+
+def test_read__from_every_offset_reached__gives_the_rest_of_the_same_messages() -> None:
+    for name in ("claude-code.midturn.jsonl", "codex.midturn.jsonl"):
+        whole = read(SAMPLES / name)
+        content = (SAMPLES / name).read_bytes()
+        offset = 0
+        for line in content.splitlines(keepends=True):
+            offset += len(line)
+            later = read(SAMPLES / name, offset=offset)
+            assert [m.id for m in later.messages] == [m.id for m in whole.messages[-len(later.messages) or 99 :]]
+            assert (later.session_id, later.folder) == (whole.session_id, whole.folder)
+            assert later.next_offset == whole.next_offset == len(content)
+
+
+def test_read__while_the_file_grows__sees_each_message_once(tmp_path: Path) -> None:
+    content = (SAMPLES / "claude-code.midturn.jsonl").read_bytes()
+    path, offset, ids = tmp_path / "t", 0, list[str]()
+    for end in range(500, len(content) + 997, 997):
+        path.write_bytes(content[:end])
+        part = read(path, offset=offset)
+        ids += [m.id for m in part.messages]
+        offset = part.next_offset
+    assert ids == [m.id for m in read(SAMPLES / "claude-code.midturn.jsonl").messages]
+
+
+def test_read__offset_where_no_row_starts__reads_the_replaced_file_from_the_start(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", claude(uuid="1"), claude(uuid="2"))
+    size = path.stat().st_size
+    for offset in (3, -1, size + 1, 10**12):
+        assert [m.id for m in read(path, offset=offset).messages] == ["1", "2"]
+    assert read(path, offset=size).messages == ()
+
+
+def test_read__opencode_dump_with_an_offset__is_read_whole() -> None:
+    """A dump is written anew each time, and earlier rows change: a running tool gets its result."""
+    whole = read(SAMPLES / "opencode.manual.jsonl")
+    assert whole.next_offset == 0
+    assert read(SAMPLES / "opencode.manual.jsonl", offset=100) == whole
+
+
+def test_read__tool_call_without_its_result__is_pending(tmp_path: Path) -> None:
+    call = claude("assistant", [{"type": "tool_use", "id": "c", "name": "Bash", "input": {}}], uuid="1")
+    assert read(write(tmp_path / "t", call)).pending == 1
+    answer = claude(uuid="2", content=[{"type": "tool_result", "tool_use_id": "c", "content": ""}])
+    transcript = read(write(tmp_path / "t", call, answer))
+    assert (transcript.pending, transcript.messages[1].text) == (0, "(no output)")
+
+
+# --- the demo session -----------------------------------------------------------------------------------------
+
+
+def test_demo_session__as_shipped__is_a_long_session_with_tool_calls_and_statements() -> None:
+    transcript = read(DEMO)
+    turns = turns_of(transcript.messages)
+    texts = [m.text for m in transcript.messages]
+    lines = [line for text in texts for line in text.splitlines()]
+    assert len(turns) >= 44
+    assert sum(m.role == "assistant" and bool(m.tool) for m in transcript.messages) >= 40
+    assert sum(m.failed for m in transcript.messages) >= 5
+    assert len({m.id for m in transcript.messages}) == len(transcript.messages)
+    assert [m.at for m in transcript.messages] == sorted(m.at for m in transcript.messages)
+    assert (transcript.format, transcript.skipped, transcript.pending, transcript.truncated) == (
+        "claude-code",
+        0,
+        0,
+        False,
+    )
+    assert (transcript.branch, transcript.folder) == ("fix/webhook-duplicate-charge", "project")
+    for statement in (
+        "remember: we always use pytest -q, never unittest",
+        "Decision: use a unique index on (provider, event_id) instead of an advisory lock",
+        "blocked: staging database is read-only until Monday",
+        "next: run the backfill migration on staging",
+        "todo: write a runbook entry for the nine refunds",
+    ):
+        assert statement in lines
+    assert any("I prefer " in line for line in lines)
+    assert any("PR #218 is open" in line for line in lines)
+    assert any("AKIAIOSFODNN7EXAMPLE" in line for line in lines)
+    assert any("ghp_exampleEXAMPLEexampleEXAMPLE00000000" in line for line in lines)
+
+
+def test_demo_session__every_row__has_the_shape_of_the_client_and_no_machine_path() -> None:
+    content = DEMO.read_text(encoding="utf-8")
+    assert len(content.encode()) < 150_000
+    assert not any(path in content for path in ("/home/", "/Users/", "/tmp/", "/root/"))
+    rows = [json.loads(line) for line in content.splitlines()]
+    seen = {None}
+    for row in rows:
+        assert row["sessionId"] == rows[0]["sessionId"]
+        if "uuid" in row:
+            assert row["parentUuid"] in seen
+            assert (row["cwd"], row["version"]) == ("/project", "2.1.330")
+            seen.add(row["uuid"])
+    calls = [b["id"] for row in rows if row["type"] == "assistant" for b in row["message"]["content"] if "input" in b]
+    answers = [
+        b["tool_use_id"]
+        for row in rows
+        if row["type"] == "user" and isinstance(row["message"]["content"], list)
+        for b in row["message"]["content"]
+    ]
+    assert calls == answers

@@ -1,0 +1,194 @@
+"""What the anchor validator says of documents as people leave them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.errors import ConfigError
+from holdfast.layout import SURFACES, Surface
+from holdfast.subject import Subject
+from holdfast_workflow import Anchors
+from holdfast_workflow.sections import complete
+from holdfast_workflow.three import ANCHORS, FILES, TITLES
+
+
+class Context:
+    def __init__(self, settings: Mapping[str, object]) -> None:
+        self.settings = settings
+
+
+def judge(text: str, surface: str = "patterns", **settings: object) -> list[tuple[str, int | None, str]]:
+    found = Anchors(context=Context(settings)).on_validate(Subject(surface, f"{surface}.md", text))
+    return [(f.rule.removeprefix("anchors/"), f.line, str(f.severity)) for f in found]
+
+
+def initial(surface: Surface) -> str:
+    return complete(None, title=TITLES[surface], anchors=ANCHORS[surface], name="x")
+
+
+WHOLE = initial(Surface.PATTERNS)
+
+
+@pytest.mark.req("R226", "R227", "R228", "R229", "R233", "R236")
+@pytest.mark.parametrize("surface", FILES)
+def test_check__initial_text__has_neither_errors_nor_warnings(surface: Surface) -> None:
+    assert judge(initial(surface), surface) == []
+
+
+#: Written out as document 004 gives them, so that a change in the code's own list is noticed.
+REQUIRED = [
+    pytest.param("active_context", "## Current Focus", marks=pytest.mark.req("R194")),
+    pytest.param("active_context", "## Decisions", marks=pytest.mark.req("R195")),
+    pytest.param("active_context", "## Open Questions", marks=pytest.mark.req("R196")),
+    pytest.param("active_context", "## Next Steps", marks=pytest.mark.req("R197")),
+    pytest.param("patterns", "## Conventions", marks=pytest.mark.req("R198")),
+    pytest.param("patterns", "## Gotchas", marks=pytest.mark.req("R199")),
+    pytest.param("patterns", "## Approved Practices", marks=pytest.mark.req("R200")),
+    pytest.param("progress", "## Verified Deliverables", marks=pytest.mark.req("R201")),
+    pytest.param("progress", "## Evidence Links", marks=pytest.mark.req("R202")),
+    pytest.param("progress", "## Deferred Items", marks=pytest.mark.req("R203")),
+]
+
+
+@pytest.mark.req("R190", "R227")
+@pytest.mark.parametrize(("name", "anchor"), REQUIRED)
+def test_check__anchor_removed__is_one_error_naming_file_and_anchor(name: str, anchor: str) -> None:
+    surface = Surface(name)
+    assert f"\n{anchor}\n" in initial(surface)
+    text = initial(surface).replace(f"{anchor}\n\n- None yet\n", "")
+    (finding,) = Anchors(context=Context({})).on_validate(Subject(surface, f"a/{surface}.md", text))
+    assert (finding.rule, str(finding.severity), finding.name) == ("anchors/missing", "error", f"a/{surface}.md")
+    assert anchor in finding.message
+
+
+MISSING = ("missing", None, "error")
+
+
+@pytest.mark.req("R227", "R228", "R229")
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("   ## Gotchas", []),
+        ("## Gotchas ##  ", []),
+        ("##\tGotchas", []),
+        ("Gotchas\n-------", []),
+        ("    ## Gotchas", [MISSING]),
+        ("##Gotchas", [MISSING]),
+        ("### Gotchas", [MISSING]),
+        ("```\n## Gotchas\n```", [MISSING]),
+        ("~~~md\n## Gotchas\n~~~", [MISSING]),
+        ("<!--\n## Gotchas\n-->", [MISSING]),
+        ("> ## Gotchas", [MISSING]),
+        ("- ## Gotchas", [MISSING]),
+        ("\\## Gotchas", [MISSING]),
+        ("## GOTCHAS", [MISSING, ("case", 7, "warning")]),
+        ("## Gotchas\n- a\n\n## Gotchas", [("duplicate", 10, "error")]),
+        ("## Gotchas\n- a\n```\n## Gotchas\n```", []),
+        ("## Gotchas\n- a\n\n## gotchas", [("case", 10, "warning")]),
+        ("## Mine\n- a\n\n## Mine\n- b\n\n## Gotchas", [("repeated", 10, "warning")]),
+        ("## Gotchas\n### N\n- a\n\n## Mine\n### N\n", []),
+    ],
+)
+def test_check__anchor_written_in_some_way__is_judged_as_markdown_reads_it(
+    written: str, found: list[tuple[str, int | None, str]]
+) -> None:
+    assert judge(WHOLE.replace("## Gotchas", written)) == found
+
+
+@pytest.mark.req("R229")
+@pytest.mark.parametrize(
+    ("body", "empty"),
+    [
+        ("", True),
+        ("\n\n  \n", True),
+        ("<!-- later -->\n", True),
+        ("<!-- a\n\n## x\n-->\n", True),
+        ("None\n", False),
+        ("- None yet\n", False),
+        ("### Sub\ntext\n", False),
+        ("```\n```\n", False),
+    ],
+)
+def test_check__section_without_content__is_a_warning(body: str, empty: bool) -> None:
+    text = WHOLE.replace("## Gotchas\n\n- None yet\n", f"## Gotchas\n{body}")
+    assert judge(text) == ([("empty", 7, "warning")] if empty else [])
+
+
+@pytest.mark.req("R190", "R227")
+@pytest.mark.parametrize("change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n"), lambda t: t.rstrip()])
+def test_check__bom_crlf_and_no_last_newline__are_fine(change: Any) -> None:
+    assert judge(change(WHOLE)) == []
+
+
+def test_check__fence_never_closed__is_an_error_at_its_line() -> None:
+    assert ("unclosed", 10, "error") in judge(WHOLE.replace("- None yet\n\n## App", "- a\n```\n\n## App", 1))
+
+
+def test_check__document_of_fifty_megabytes__is_refused_at_once() -> None:
+    text = WHOLE + "- x\n" * 12_500_000
+    begun = time.process_time()
+    assert judge(text) == [("size", None, "error")]
+    assert time.process_time() - begun < 2.0
+
+
+def test_check__order_and_other_headings__are_free() -> None:
+    text = "# P\n## Gotchas\nx\n## Own\ny\n## Approved Practices\nz\n## Conventions\nw\n"
+    assert judge(text) == []
+
+
+@pytest.mark.parametrize("surface", [s for s in SURFACES if s not in FILES])
+def test_on_validate__other_surface__is_not_its_business(surface: str) -> None:
+    assert judge("anything", surface) == []
+
+
+def test_on_validate__fragment_without_a_name__is_not_a_document() -> None:
+    assert Anchors(context=Context({})).on_validate(Subject("patterns", "", "just an entry")) == ()
+
+
+def test_required__anchors_for_any_document__are_asked_for() -> None:
+    table: dict[str, object] = {"memory.md": ["# Tools", "### Deep"]}
+    assert judge("# Tools\nx\n", "memory", required=table) == [MISSING]
+    assert judge("# nothing\n", "patterns", required={"patterns.md": []}) == []
+
+
+@pytest.mark.parametrize(
+    "settings", [{"anchors": []}, {"required": []}, {"required": {"a.md": "## X"}}, {"required": {"a.md": ["X"]}}]
+)
+def test_settings__that_cannot_be_used__are_a_configuration_error(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=r"plugins\.anchors"):
+        Anchors(context=Context(settings))
+
+
+@pytest.mark.req("R191", "R232")
+def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
+    import holdfast_workflow
+
+    folder = Path(str(holdfast_workflow.__file__)).parent
+    tops: set[str] = set()
+    for path in (folder / "__init__.py", folder / "anchor_check.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                tops |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                tops.add(node.module.split(".")[0])
+    assert tops - sys.stdlib_module_names <= {"holdfast", "holdfast_workflow"}
+
+
+def test_plugin__text_of_the_journal__loads_nothing() -> None:
+    code = (
+        "import sys; from holdfast_workflow import Anchors; from holdfast.subject import Subject\n"
+        "class C: settings = {}\n"
+        "Anchors(context=C()).on_validate(Subject('journal', 'j', 'x'))\n"
+        "heavy = ('holdfast_workflow.anchor_check', 'holdfast.markdown', 'holdfast_workflow.three')\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

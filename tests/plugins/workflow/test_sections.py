@@ -1,0 +1,144 @@
+"""Entries under their anchors: everything else stays byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.errors import Corrupt, Refused
+from holdfast.markdown import outline
+from holdfast.models import CuratedEntry
+from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast_workflow.sections import Limits, complete, insert, locate
+
+LIMITS = Limits(max_items=5, max_chars=40)
+
+
+def put(text: str, *entries: CuratedEntry | str, anchor: str = "## A") -> str:
+    values = [CuratedEntry(text=e) if isinstance(e, str) else e for e in entries]
+    return insert(text, {anchor: values}, name="doc.md", limits=LIMITS).text
+
+
+@pytest.mark.req("R211", "R237")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("## A", "## A\n\n- n\n"),
+        ("## A\n## B", "## A\n\n- n\n\n## B"),
+        ("## A\n\n## B\n", "## A\n\n- n\n\n## B\n"),
+        ("## A\n- q", "## A\n- q\n- n\n"),
+        ("## A\n- q\n\n\n## B", "## A\n- q\n- n\n\n\n## B"),
+        ("## A\n\n- None yet\n\n## B", "## A\n\n- n\n\n## B"),
+        ("## A\n\ntext\n\n## B", "## A\n\ntext\n\n- n\n\n## B"),
+        ("## A\n- q\n### S\n- z", "## A\n- q\n- n\n### S\n- z"),
+        ("\ufeff## A ##\r\n\r\n- q\r\n\r\n## B\r\n", "\ufeff## A ##\r\n\r\n- q\r\n- n\r\n\r\n## B\r\n"),
+        ("## B\r\n## A", "## B\r\n## A\r\n\r\n- n\r\n"),
+        ("A\n---\n- q\n", "A\n---\n- q\n- n\n"),
+        ("## A\n<div>\n- q", "## A\n<div>\n- q\n\n- n\n"),
+        ("## B\n\t- x \n\n   ## A\n* q  \n", "## B\n\t- x \n\n   ## A\n* q  \n- n\n"),
+    ],
+)
+def test_insert__every_shape_of_section__adds_one_line_and_keeps_the_rest(before: str, after: str) -> None:
+    assert put(before, "n") == after
+
+
+@pytest.mark.req("R237")
+@pytest.mark.parametrize("again", ["n", " N ", "- n", "n\n"])
+def test_insert__entry_that_is_there__is_not_added_twice(again: str) -> None:
+    text = put("## A\n", "n")
+    assert put(text, again) == text
+
+
+def test_insert__wrapped_item__is_the_same_entry() -> None:
+    text = "## A\n- one two\n  three\n"
+    assert put(text, "One two three") == text
+
+
+def test_insert__replaces__takes_the_place_of_the_old_line() -> None:
+    text = "## A\n- old\n  wrapped\n- other\n"
+    entry = CuratedEntry(text="new", replaces="old wrapped")
+    assert put(text, entry) == "## A\n- new\n- other\n"
+    assert put(put(text, entry), entry) == put(text, entry)
+
+
+@pytest.mark.req("R237", "R239")
+@pytest.mark.parametrize("entries", [["x" * 41], [""], ["a", "b", "c", "d", "e", "f"]], ids=["long", "blank", "many"])
+def test_insert__over_the_limits__is_refused(entries: list[str]) -> None:
+    with pytest.raises(Refused):
+        put("## A\n- q\n", *entries)
+
+
+def test_insert__text_that_looks_like_structure__stays_one_item() -> None:
+    text = put("## A\n\n## B\n- x\n", "```\n## C", "<!-- gone", "# T", "> q", "---")
+    assert [h.text for h in outline(text).headings] == ["A", "B"]
+    assert outline(text).unclosed is None
+    assert text.endswith("\n## B\n- x\n")
+
+
+@pytest.mark.req("R227", "R228", "R242")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# T\n", "`## A` is missing"),
+        ("## a\n", "`## A` is missing"),
+        ("```\n## A\n```\n", "`## A` is missing"),
+        ("<!--\n## A\n-->\n", "`## A` is missing"),
+        ("## A\n## A\n", "more than once"),
+        ("## A\n```\n- x\n", "never ends"),
+        ("x" * (MAX_DOCUMENT_CHARS + 1), "more than"),
+    ],
+    ids=["none", "case", "fence", "comment", "twice", "unclosed", "huge"],
+)
+def test_locate__structure_is_broken__says_what_and_changes_nothing(text: str, said: str) -> None:
+    with pytest.raises(Corrupt, match=said):
+        locate(text, ["## A"], "doc.md")
+    with pytest.raises(Corrupt, match=said):
+        put(text, "n")
+
+
+@pytest.mark.req("R204")
+def test_complete__partial_text__gets_only_what_is_missing() -> None:
+    text = "## B\r\n- mine\r\n"
+    done = complete(text, title="# T", anchors=["## A", "## B"], name="doc.md")
+    assert done == text + "\r\n## A\r\n\r\n- None yet\r\n"
+    assert complete(done, title="# T", anchors=["## A", "## B"], name="doc.md") == done
+
+
+LINES = st.sampled_from(
+    [
+        "## A",
+        "## B",
+        "### S",
+        "- x",
+        "  more",
+        "text",
+        "```",
+        "",
+        "<!-- c -->",
+        "<!--",
+        "-->",
+        "> q",
+        "1. n",
+        "---",
+        "<div>",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_insert__any_document__only_adds_its_line_and_is_idempotent(
+    lines: list[str], newline: str, ended: bool
+) -> None:
+    text = newline.join(lines) + (newline if ended else "")
+    try:
+        done = put(text, "entry")
+    except (Corrupt, Refused):
+        return
+    at = done.index("- entry")
+    without = done[:at] + done[at + len("- entry") :]
+    assert [line for line in without.splitlines() if line] == [line for line in text.splitlines() if line]
+    assert newline not in text or newline == "\n" or "\n" not in done.replace(newline, "")
+    assert [h.text for h in outline(done).headings] == [h.text for h in outline(text).headings]
+    assert put(done, "entry") == done

@@ -1,0 +1,620 @@
+"""LOAD at the start, UPDATE at the end, triggers in between: each step as a new process would do it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.errors import ConfigError, Corrupt, HoldfastError, NotFound, Refused
+from holdfast.hooks import hookimpl
+from holdfast.layout import PRESETS, Layout
+from holdfast.models import Finding
+from holdfast.storage import StorageBackend
+from holdfast_workflow import observations, update
+from holdfast_workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
+
+FOLDER = ".opencode/context/01_memory"
+ALL = ["active_context", "patterns", "progress"]
+NOTHING = MemoryUpdate(no_change=ALL)
+
+
+@pytest.fixture
+def memory(opened: Callable[..., Holdfast]) -> Callable[..., Holdfast]:
+    """``memory(*plugins)``: the project with the opencode layout and its three files, opened anew."""
+
+    def open_project(*plugins: object) -> Holdfast:
+        from holdfast.config import StorageConfig
+
+        storage = StorageConfig(path=".opencode", facts="holdfast/facts.jsonl")
+        made = opened(*plugins, layout=Layout(preset="opencode"), storage=storage, plugins={})
+        update.create(made.services)
+        return made
+
+    return open_project
+
+
+@pytest.fixture
+def texts(project: Path) -> Callable[[], dict[str, bytes]]:
+    """``texts()``: the three files as they lie on disk."""
+    return lambda: {p.stem: p.read_bytes() for p in sorted((project / FOLDER).glob("*.md"))}
+
+
+@pytest.fixture
+def gotchas(texts: Callable[[], dict[str, bytes]]) -> Callable[[], list[str]]:
+    return lambda: [t for t in under(texts()["patterns"], "## Gotchas") if t != "None yet"]
+
+
+def under(text: bytes, anchor: str) -> list[str]:
+    body = text.decode().split(f"{anchor}\n", 1)[1].split("\n## ", 1)[0]
+    return [line[2:] for line in body.splitlines() if line.startswith("- ")]
+
+
+def conditions(name: str) -> list[str]:
+    return list(CONDITIONS[name])
+
+
+# making them
+
+
+@pytest.mark.req("R186", "R193", "R204", "R233", "R236")
+def test_create__empty_project__makes_the_files_with_their_anchors_and_nothing_the_second_time(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    opened = memory()
+    first = texts()
+    assert sorted(first) == ALL
+    for surface in FILES:
+        assert all(f"\n{anchor}\n".encode() in first[surface] for anchor in ANCHORS[surface])
+    assert update.create(opened.services)[0] == []
+    assert texts() == first
+    assert opened.validate().findings == ()
+
+
+@pytest.mark.req("R204")
+def test_create__partial_file__adds_only_the_missing_anchors(memory: Callable[..., Holdfast], project: Path) -> None:
+    opened = memory()
+    path = project / FOLDER / "patterns.md"
+    path.write_bytes(b"## Gotchas\r\n* mine, by hand \r\n")
+    assert update.create(opened.services)[0] == ["context/01_memory/patterns.md"]
+    assert path.read_bytes().startswith(b"## Gotchas\r\n* mine, by hand \r\n\r\n## Conventions\r\n")
+    assert opened.validate().ok
+
+
+# LOAD
+
+
+@pytest.mark.req("R188", "R205", "R206", "R207", "R208", "R209", "R210")
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_start__each_workflow__reads_the_three_in_order_and_returns_them(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    opened = memory()
+    before = texts()
+    read: list[str] = []
+    original = type(opened.store.backend).read
+
+    def probe(self: StorageBackend, document: str) -> Any:
+        read.append(document)
+        return original(self, document)
+
+    monkeypatch.setattr(type(opened.store.backend), "read", probe)
+    started = opened.workflow(name).start()
+    assert read == [f"context/01_memory/{stem}.md" for stem in ALL]
+    assert [one.text.encode() for one in started.files] == [before[stem] for stem in ALL]
+    assert opened.workflow(name).is_open
+    assert texts() == before
+
+
+@pytest.mark.req("R206", "R207", "R208", "R209", "R210", "R242")
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_start__without_the_files__is_an_error(opened: Callable[..., Holdfast], name: str) -> None:
+    with pytest.raises(NotFound, match=r"active_context\.md is missing"):
+        opened().workflow(name).start()
+
+
+@pytest.mark.req("R190", "R226", "R242")
+@pytest.mark.parametrize(
+    "damage",
+    [b"# nothing\n", b"\xff\xfe", b"## Conventions\n\n## Gotchas\n\n## Gotchas\n\n## Approved Practices\n", None],
+    ids=["anchors", "no text", "twice", "folder"],
+)
+def test_start__corrupt_file__fails_before_any_write(
+    memory: Callable[..., Holdfast], project: Path, damage: bytes | None
+) -> None:
+    opened = memory()
+    path = project / FOLDER / "patterns.md"
+    path.unlink()
+    if damage is None:
+        path.mkdir()
+    else:
+        path.write_bytes(damage)
+    before = sorted((p, p.read_bytes() if p.is_file() else b"") for p in project.rglob("*"))
+    with pytest.raises(Corrupt):
+        opened.workflow("build").start()
+    assert sorted((p, p.read_bytes() if p.is_file() else b"") for p in project.rglob("*")) == before
+    assert not opened.workflow("build").is_open
+    assert opened.validate().errors[0].rule in (
+        "anchors/missing",
+        "document/unreadable",
+        "anchors/duplicate",
+    )
+
+
+def test_workflow__unknown_name__is_a_value_error(memory: Callable[..., Holdfast]) -> None:
+    with pytest.raises(ValueError, match="not a workflow"):
+        memory().workflow("deploy")
+
+
+# UPDATE
+
+WHOLE = {
+    "current_focus": ["login"],
+    "decisions": ["use a lock"],
+    "open_questions": ["which zone?"],
+    "next_steps": ["write the docs"],
+    "conventions": ["handlers are named on_EVENT"],
+    "gotchas": ["the clock is mocked"],
+    "approved_practices": ["tests first"],
+    "verified_deliverables": [{"text": "login works", "evidence": "https://example.org/run/1"}],
+    "deferred_items": ["the rate limit"],
+}
+
+
+@pytest.mark.req("R187", "R188", "R211", "R212", "R213")
+def test_end__another_process__puts_each_entry_under_its_anchor_and_leaves_the_rest(
+    memory: Callable[..., Holdfast], project: Path, texts: Callable[[], dict[str, bytes]]
+) -> None:
+    memory().workflow("build").start()
+    path = project / FOLDER / "active_context.md"
+    own = "\ufeff# Mine\r\n\r\n## Decisions\r\n- old one\r\n\r\n## Current Focus\r\n\r\n## Own\r\nprose\r\n\r\n"
+    own += "## Open Questions\r\n\r\n"
+    path.write_bytes((own + "## Next Steps\r\n").encode())
+    done = memory().workflow("build").end(update_from(WHOLE), confirmed=["tests-passed"])
+    after = texts()
+    assert under(after["active_context"].replace(b"\r", b""), "## Decisions") == ["old one", "use a lock"]
+    assert under(after["patterns"], "## Conventions") == WHOLE["conventions"]
+    assert under(after["patterns"], "## Gotchas") == WHOLE["gotchas"]
+    assert under(after["progress"], "## Verified Deliverables") == ["login works (https://example.org/run/1)"]
+    assert under(after["progress"], "## Evidence Links") == ["https://example.org/run/1: login works"]
+    text = after["active_context"].decode()
+    for line in ("- use a lock", "- login", "- which zone?", "- write the docs"):
+        text = text.replace(f"{line}\r\n", "", 1)
+    assert [piece for piece in text.split("\r\n") if piece] == [p for p in own.split("\r\n") if p] + ["## Next Steps"]
+    assert [(change.surface, len(change.added)) for change in done.files] == list(zip(FILES, (4, 3, 3), strict=True))
+    assert not memory().workflow("build").is_open
+
+
+@pytest.mark.req("R188", "R234")
+@pytest.mark.parametrize("started", [False, True], ids=["without LOAD", "without UPDATE"])
+def test_end__protocol_broken__is_refused_and_writes_nothing(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], started: bool
+) -> None:
+    opened = memory()
+    workflow = opened.workflow("review")
+    before = texts()
+    if started:
+        workflow.start()
+    given = MemoryUpdate(decisions=["x"], no_change=["patterns"]) if started else NOTHING
+    with pytest.raises(Refused, match=r"nothing is said for progress\.md" if started else "not started"):
+        workflow.end(given, confirmed=["review-complete"])
+    assert texts() == before
+    assert workflow.is_open is started
+
+
+@pytest.mark.req("R214", "R215", "R216", "R217", "R218", "R246")
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_end__condition_of_the_workflow__decides_whether_there_is_an_update(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], name: str
+) -> None:
+    opened = memory()
+    opened.workflow(name).start()
+    before = texts()
+    given = MemoryUpdate(decisions=["x"], no_change=["patterns", "progress"])
+    others = [c for other in WORKFLOWS if other != name for c in conditions(other)]
+    for confirmed in ([], conditions(name)[:-1], others[:1], ["anything"]):
+        with pytest.raises(Refused, match=r"cannot end before|does not end"):
+            opened.workflow(name).end(given, confirmed=confirmed)
+    assert texts() == before
+    opened.workflow(name).end(given, confirmed=conditions(name))
+    assert "x" in under(texts()["active_context"], "## Decisions")
+
+
+@pytest.mark.req("R188")
+def test_end__no_change__is_recorded_once_in_active_context(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    for name in ("build", "review"):
+        opened = memory()
+        opened.workflow(name).start()
+        opened.workflow(name).end(NOTHING, confirmed=conditions(name))
+    assert under(texts()["active_context"], "## Decisions") == [
+        "No change: active_context.md, patterns.md, progress.md (review, 2026-11-21)"
+    ]
+
+
+@pytest.mark.req("R237")
+def test_end__same_update_again__is_answered_without_writing(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    opened = memory()
+    opened.workflow("build").start()
+    given = MemoryUpdate(decisions=["x"], no_change=["patterns", "progress"])
+    opened.workflow("build").end(given, confirmed=["tests-passed"])
+    after = texts()
+    assert memory().workflow("build").end(given, confirmed=["tests-passed"]).repeated
+    assert texts() == after
+    with pytest.raises(Refused, match="not started"):
+        memory().workflow("build").end(NOTHING, confirmed=["tests-passed"])
+
+
+def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = memory()
+    opened.workflow("build").start()
+    backend = type(opened.store.backend)
+    original = backend.write
+
+    def fails(self: StorageBackend, name: str, text: str, expected: str | None = None) -> str:
+        if name.endswith("progress.md"):
+            raise OSError("pulled the plug")
+        return original(self, name, text, expected)
+
+    monkeypatch.setattr(backend, "write", fails)
+    given = update_from(WHOLE)
+    with pytest.raises(OSError, match="pulled"):
+        opened.workflow("build").end(given, confirmed=["tests-passed"])
+    assert memory().workflow("build").is_open
+    monkeypatch.undo()
+    memory().workflow("build").end(given, confirmed=["tests-passed"])
+    after = texts()
+    assert under(after["active_context"], "## Decisions") == WHOLE["decisions"]
+    assert under(after["progress"], "## Deferred Items") == WHOLE["deferred_items"]
+
+
+KILLED = """
+import os, signal, sys
+from holdfast import Holdfast
+from holdfast_workflow.three import MemoryUpdate
+left = int(sys.argv[1])
+
+def hook(event, args):
+    global left
+    if event == "os.rename":
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+with Holdfast.open(".") as memory:
+    sys.addaudithook(hook)
+    memory.capture("issue", "noticed", critical=True)
+    given = MemoryUpdate(decisions=["d"], gotchas=["g"], deferred_items=["i"])
+    memory.workflow("build").end(given, confirmed=["tests-passed"])
+"""
+
+
+@pytest.mark.req("R187", "R237")
+@pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+@pytest.mark.parametrize("renames", range(7))
+def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing(
+    memory: Callable[..., Holdfast],
+    project: Path,
+    texts: Callable[[], dict[str, bytes]],
+    gotchas: Callable[[], list[str]],
+    renames: int,
+) -> None:
+    (project / ".opencode").mkdir()
+    (project / ".opencode/holdfast.toml").write_text('layout = { preset = "opencode" }\n')
+    memory().workflow("build").start()
+    command = [sys.executable, "-c", KILLED]
+    done = subprocess.run([*command, str(renames)], cwd=project, capture_output=True, timeout=60, check=False)
+    assert done.returncode in (0, -9), done.stderr
+    if done.returncode:
+        assert memory().workflow("build").is_open
+        done = subprocess.run([*command, "99"], cwd=project, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    after = texts()
+    assert under(after["active_context"], "## Decisions") == ["d"]
+    assert sorted(gotchas()) == ["g", "noticed"]
+    assert under(after["progress"], "## Deferred Items") == ["i"]
+    assert memory().validate().ok
+
+
+@pytest.mark.req("R239")
+def test_end__one_file_cannot_take_its_entry__none_is_written(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    opened = memory()
+    opened.workflow("build").start()
+    before = texts()
+    for bad in (
+        {"deferred_items": ["x" * 501]},
+        {"deferred_items": [f"item {n}" for n in range(51)]},
+        {"decisions": [" "]},
+    ):
+        with pytest.raises(Refused):
+            opened.workflow("build").end(update_from({**WHOLE, **bad}), confirmed=["tests-passed"])
+    assert texts() == before
+
+
+@pytest.mark.req("R213", "R238")
+@pytest.mark.parametrize(
+    ("deliverable", "verified"),
+    [
+        ({"evidence": "https://example.org/1"}, True),
+        ({"evidence": "owner/repo#12"}, True),
+        ({"evidence": "reports/run.txt"}, True),
+        ({"evidence": "3f2a9c1"}, True),
+        ({"command": "pytest -q", "exit_status": 0}, True),
+        ({"command": "pytest -q", "exit_status": 1}, False),
+        ({"command": "pytest -q"}, False),
+        ({"exit_status": 0}, False),
+        ({"evidence": "reports/run.txt:12"}, True),
+        ({"evidence": "reports/run.txt::test_a"}, True),
+        ({"evidence": "reports"}, False),
+        ({"evidence": "reports/"}, True),
+        ({"evidence": "reports/other.txt"}, False),
+        ({"evidence": "run.txt"}, False),
+        ({"evidence": "yes/probably"}, False),
+        ({"evidence": "and/or"}, False),
+        ({"evidence": "https://"}, False),
+        ({"evidence": "no/such.txt", "command": "pytest -q", "exit_status": 0}, True),
+        ({"evidence": "I looked at it"}, False),
+        ({"evidence": "done"}, False),
+        ({}, False),
+    ],
+)
+def test_deliverable__with_or_without_proof__is_verified_or_deferred(
+    memory: Callable[..., Holdfast],
+    texts: Callable[[], dict[str, bytes]],
+    project: Path,
+    deliverable: dict[str, Any],
+    verified: bool,
+) -> None:
+    (project / "reports").mkdir()
+    (project / "reports/run.txt").touch()
+    done = memory().update(update_from({"verified_deliverables": [{"text": "it works", **deliverable}]}))
+    progress = texts()["progress"]
+    assert ("it works" in str(under(progress, "## Verified Deliverables"))) is verified
+    assert ("it works" in str(under(progress, "## Evidence Links"))) is verified
+    assert ("it works (not verified" in str(under(progress, "## Deferred Items"))) is not verified
+    assert bool(done.deferred) is not verified
+
+
+def test_is_link__words__are_none() -> None:
+    assert [t for t in ("n/a", "none", "yes", "tests passed", "facade1 x", "", "done.") if is_link(t)] == []
+
+
+# FR-5, the gate, other layouts
+
+
+@pytest.mark.req("R189", "R225", "R247")
+def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_per_file(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    done = memory().update(MemoryUpdate(gotchas=["a", "A "]))
+    assert [(c.surface, c.added, bool(c.written)) for c in done.files] == [
+        ("active_context", (), False),
+        ("patterns", (("## Gotchas", "a"),), True),
+        ("progress", (), False),
+    ]
+    assert under(texts()["patterns"], "## Gotchas") == ["a"]
+    again = memory().update(MemoryUpdate(gotchas=["a"]))
+    assert [c.known for c in again.files][1] == (("## Gotchas", "a"),)
+
+
+class Masks:
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        at = subject.text.find("hunter2")
+        return (
+            [] if at < 0 else [Finding(rule="t/secret", message="a secret", span=(at, at + 7), replacement="[SECRET]")]
+        )
+
+
+@pytest.mark.req("R240")
+def test_update__secret__reaches_neither_files_nor_private_state(
+    memory: Callable[..., Holdfast], project: Path
+) -> None:
+    opened = memory(Masks())
+    opened.workflow("build").start()
+    opened.update(MemoryUpdate(decisions=["the word is hunter2"]))
+    opened.capture("issue", "login with hunter2 fails")
+    opened.capture("issue", "hunter2 again", critical=True)
+    given = update_from({"verified_deliverables": [{"text": "hunter2", "command": "login hunter2", "exit_status": 0}]})
+    opened.workflow("build").end(
+        MemoryUpdate(verified_deliverables=given.verified_deliverables, no_change=ALL[:2]), confirmed=["tests-passed"]
+    )
+    written = [p for p in project.rglob("*") if p.is_file()]
+    assert [p for p in written if b"hunter2" in p.read_bytes()] == []
+    assert b"[SECRET]" in (project / FOLDER / "patterns.md").read_bytes()
+
+
+def test_update__validator_refuses__nothing_is_written(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    class Refuses:
+        @hookimpl
+        def on_validate(self, subject: Any) -> list[Finding]:
+            return [Finding(rule="t/no", message="no")] if "forbidden" in subject.text else []
+
+    opened = memory(Refuses())
+    before = texts()
+    with pytest.raises(Refused, match="no"):
+        opened.update(MemoryUpdate(decisions=["fine"], deferred_items=["forbidden"]))
+    assert texts() == before
+
+
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+@pytest.mark.parametrize("preset", ["default", "timmy", "opencode"])
+def test_workflow__any_layout_and_backend__has_the_same_memory(
+    opened: Callable[..., Holdfast], preset: str, backend: str
+) -> None:
+    from holdfast.config import StorageConfig
+
+    storage = StorageConfig(backend=backend, path=PRESETS[preset].path, facts="f.jsonl")
+    memory = opened(layout=Layout(preset=preset), storage=storage, plugins={})
+    if preset == "opencode":
+        assert [f.rule for f in memory.validate().errors] == ["document/missing"] * 3
+        update.create(memory.services)
+    assert memory.validate().ok
+    update.create(memory.services)
+    memory.workflow("build").start()
+    memory.workflow("build").end(update_from(WHOLE), confirmed=["tests-passed"])
+    assert memory.validate().findings == ()
+    assert len(memory.validate().checked) == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([], "not a JSON object"),
+        ({"decision": ["x"]}, "unknown key"),
+        ({"decisions": "x"}, "decisions"),
+        ({"no_change": ["x.md"]}, "x"),
+    ],
+)
+def test_update_from__bad_input__names_the_key(data: object, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        update_from(data)
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"name": 1}', b"\xff"])
+def test_record__damaged__is_told_and_start_replaces_it(
+    memory: Callable[..., Holdfast], project: Path, body: bytes
+) -> None:
+    opened = memory()
+    opened.workflow("build").start()
+    (project / ".opencode/state/workflows/build.json").write_bytes(body)
+    with pytest.raises(HoldfastError, match="damaged"):
+        opened.workflow("build").end(NOTHING, confirmed=["tests-passed"])
+    opened.workflow("build").start()
+    assert opened.workflow("build").is_open
+
+
+# FR-4b
+
+
+@pytest.mark.req("R219", "R222")
+def test_capture__similar_three_times_over_sessions__is_one_gotcha(
+    memory: Callable[..., Holdfast], gotchas: Callable[[], list[str]]
+) -> None:
+    for text in ("Test 1 fails at line 12", "test 2 FAILS, at line 40."):
+        memory().capture("issue", text)
+    assert gotchas() == []
+    for _ in range(3):
+        memory().capture("issue", "test 3 fails at line 1f")
+        assert gotchas() == ["Test 1 fails at line 12"]
+
+
+@pytest.mark.req("R220", "R223")
+def test_capture__critical_pattern__is_a_convention_at_once(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    done = memory().capture("pattern", "handlers are named on_EVENT", critical=True)
+    assert (done.sighting.trigger, done.sighting.written) == ("critical", True)
+    assert under(texts()["patterns"], "## Conventions") == ["handlers are named on_EVENT"]
+
+
+@pytest.mark.req("R224")
+def test_capture__same_issue_in_two_workflows__is_written(
+    memory: Callable[..., Holdfast], gotchas: Callable[[], list[str]]
+) -> None:
+    memory().workflow("build").start()
+    memory().capture("issue", "the port is taken")  # in the one that is open
+    assert gotchas() == []
+    assert memory().capture("issue", "the port is taken", workflow="review").sighting.trigger == "integration"
+    assert gotchas() == ["the port is taken"]
+
+
+@pytest.mark.req("R221", "R239")
+def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(
+    memory: Callable[..., Holdfast], gotchas: Callable[[], list[str]], clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = memory()
+    writes: list[str] = []
+    backend = type(opened.store.backend)
+    original = backend.write
+
+    def counts(self: StorageBackend, name: str, text: str, expected: str | None = None) -> str:
+        writes.append(name)
+        return original(self, name, text, expected)
+
+    monkeypatch.setattr(backend, "write", counts)
+    words = [f"{a}{b} leaks" for a in "abcd" for b in "vwxyz"]
+    for word in words:
+        for _ in range(3):
+            done = opened.capture("issue", word)
+        opened.capture("pattern", f"{word} so what", critical=word < "b")
+    assert len(writes) <= 20
+    assert done.waiting > 0
+    clock.tick(minutes=2)
+    memory().capture("issue", "something else")
+    assert gotchas() == words
+    assert observations.waiting(opened.services) == ()
+
+
+@pytest.mark.req("R239")
+def test_between_start_and_end__no_trigger__the_files_are_not_touched(
+    memory: Callable[..., Holdfast], texts: Callable[[], dict[str, bytes]]
+) -> None:
+    opened = memory()
+    opened.workflow("debug").start()
+    before = texts()
+    opened.capture("issue", "seen once")
+    opened.capture("pattern", "seen once")
+    with opened.session("s") as session:
+        session.add("user", "hello")
+    assert texts() == before
+
+
+def test_capture__patterns_file_is_corrupt__is_counted_and_written_when_it_is_repaired(
+    memory: Callable[..., Holdfast], project: Path, gotchas: Callable[[], list[str]]
+) -> None:
+    opened = memory()
+    path = project / FOLDER / "patterns.md"
+    whole = path.read_bytes()
+    path.write_bytes(b"# gone\n")
+    with pytest.raises(Corrupt):
+        opened.capture("issue", "kept", critical=True)
+    path.write_bytes(whole)
+    opened.workflow("review").start()
+    opened.workflow("review").end(NOTHING, confirmed=["review-complete"])
+    assert gotchas() == ["kept"]
+
+
+def test_capture__section_is_full__waits_until_there_is_room(
+    memory: Callable[..., Holdfast], project: Path, gotchas: Callable[[], list[str]]
+) -> None:
+    opened = memory()
+    opened.update(MemoryUpdate(gotchas=[f"gotcha {n}" for n in range(50)]))
+    assert opened.capture("issue", "late", critical=True).waiting == 1
+    path = project / FOLDER / "patterns.md"
+    path.write_text(path.read_text().replace("- gotcha 7\n", ""))
+    opened.update(MemoryUpdate())
+    assert gotchas()[-1] == "late"
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 501])
+def test_capture__blank_or_too_long__is_refused(memory: Callable[..., Holdfast], text: str) -> None:
+    with pytest.raises(Refused):
+        memory().capture("issue", text)
+
+
+def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
+    opened = memory()
+    opened.capture("issue", "x")
+    book = project / ".opencode/state/sightings.json"
+    assert json.loads(book.read_text())["sightings"]
+    book.write_bytes(b"{torn")
+    with pytest.raises(Corrupt, match=r"sightings\.json"):
+        opened.capture("issue", "x")
+    assert book.read_bytes() == b"{torn"
