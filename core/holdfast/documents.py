@@ -6,15 +6,16 @@ When a flush is written again because some of it was lost, what is still whole i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from holdfast import curated, handoff, notes, proof
+from holdfast import closings, curated, handoff, notes, proof
 from holdfast.errors import Corrupt
 from holdfast.layout import Surface
 from holdfast.proof import Proof
+from holdfast.serde import stamp
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
@@ -83,17 +84,25 @@ class Documents:
             render,
         )
 
-    def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str) -> None:
-        """Put the session's entry into the handoff; a closed marker when work is not open."""
+    def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str, at: datetime) -> None:
+        """Put the session's entry into the handoff; a closed marker when work is not open. Work that was closed by
+        command stays closed when its flush is completed later."""
         name = self.services.layout.name(Surface.HANDOFF)
-        work = handoff.of(payload, session=self.session_id, flush=flush_id, note=note_name, agent=agent)
-        if not work.is_open and self.services.store.read(name) is None:
+        work = handoff.of(
+            payload, session=self.session_id, flush=flush_id, note=note_name, agent=agent, at=stamp(at.astimezone(UTC))
+        )
+        if work.is_open and self.proof.lost:  # the flush is written again: what was decided on it since holds
+            decided = closings.of_flush(self.services.state, self.session_id, flush_id)
+            if decided is not None and not decided.open:
+                work = handoff.closed(work, handoff.CLOSED, decided.because)
+        if not work.is_open and not self.proof.lost and self.services.store.read(name) is None:
             return
         after: tuple[handoff.Work, ...] = ()
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
             nonlocal after
-            after = handoff.put(entries, work)
+            mine = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
+            after = handoff.put(entries, mine if mine.ended == handoff.CLOSED else work)
             return after
 
         self.written.append(self.change_handoff(update))

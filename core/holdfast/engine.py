@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from holdfast.transcripts import Transcript
     from holdfast.update import Updated
     from holdfast.validation import Validation
+    from holdfast.work import WorkList
     from holdfast.workflow import Workflow
 
 P = ParamSpec("P")
@@ -82,8 +83,8 @@ class Holdfast:
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
         Nothing is written, except that private state that this user did not make is put aside.
-        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
-        A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
+        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed. A
+        broken *plugin* closes the gates instead, see :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
@@ -145,6 +146,13 @@ class Holdfast:
         return Deliveries(self.services)
 
     @property
+    def work(self) -> WorkList:
+        """The work of all sessions: list it, close it, reopen it."""
+        from holdfast.work import WorkList
+
+        return WorkList(self.services)
+
+    @property
     def profile(self) -> Profile:
         """Who the user is and what went on, as stored. Raises: Corrupt, Unavailable."""
         from holdfast.profile import load
@@ -165,9 +173,9 @@ class Holdfast:
     ) -> str:
         """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
 
-        ``counter`` counts the tokens of a text, as ``[prompt] counter`` says by default. ``fenced`` marks the block
-        as recalled data, so that it is never extracted again. Empty when nothing is stored or nothing fits.
-        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
+        ``counter`` counts the tokens of a text (default: ``[prompt] counter``). ``fenced`` marks the block as recalled
+        data. Empty when nothing is stored or fits. Raises: BadValue for a negative budget; ConfigError for an unusable
+        counter; PluginError; Corrupt.
         """
         from holdfast.counters import counter as named
         from holdfast.prompt import prompt
@@ -180,12 +188,10 @@ class Holdfast:
         """Let the extractors read what was said, and store the facts that are good; nothing is journalled.
 
         ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
-        and :class:`~holdfast.models.Turn` values.
-        Texts are redacted before any extractor sees them, and what was recalled from memory is left out. What became
-        of each candidate is in the result. Turns that an extractor failed on wait to be tried again: by the next
-        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for anything else, and for a source that is no text; Refused, PluginError; Corrupt,
-        Unavailable.
+        and :class:`~holdfast.models.Turn` values. Texts are redacted before any extractor sees them, without what was
+        recalled from memory. Turns that an extractor failed on wait for the next extraction or flush, or for
+        :meth:`extract_queued`. ``source`` is kept with the facts.
+        Raises: BadValue for anything else; Refused, PluginError; Corrupt, Unavailable.
         """
         from holdfast.extract import extract
 
@@ -203,8 +209,7 @@ class Holdfast:
     def session(self, session_id: str = "default") -> Session:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
-        Touches nothing else: see :meth:`begin` for the start of a conversation.
-        A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
+        Touches nothing else: see :meth:`begin`. A secret in the id is masked everywhere, also in the names of files.
         Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
         journal is damaged; Refused and PluginError from the gate.
         """
@@ -224,8 +229,8 @@ class Holdfast:
     def begin(self, session_id: str = "default") -> Session:
         """The session of that id at the start of a conversation, after what waits was seen to.
 
-        Other sessions that were left idle (``[session] idle_minutes``) are ended, as far as that succeeds, and what is
-        due to be published is sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        Ends other sessions that were left idle (``[session] idle_minutes``), and sends what is due to be published.
+        Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
         self.outbox.send_due()
@@ -240,7 +245,7 @@ class Holdfast:
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.
 
-        A session that cannot be ended is left UNSAFE and logged. No further one is tried after ``limit_s`` seconds.
+        A session that cannot be ended is left UNSAFE and logged. None is tried after ``limit_s`` seconds.
         """
         from holdfast.idle import end_idle
 
@@ -294,10 +299,9 @@ class Holdfast:
         Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
         fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
         the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
-        own objects: what the session does not hold yet is journalled before. Without it they are the call's first
-        argument that is a list of such rows; when there is none, the loop calls ``session.add`` itself.
-        Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
-        list, else what ``messages`` returns then.
+        objects; new ones are journalled before. Without it they are the call's first argument that is a list of such
+        rows, else the loop calls ``session.add`` itself. Afterwards the session drops what was dropped: what is left is
+        ``kept(result)``, else the result when that is a list, else what ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
         from holdfast.guarding import Guard
@@ -307,18 +311,19 @@ class Holdfast:
 
     # what is stored
 
-    def load(self, *, max_chars: int | None = None) -> Brief:
-        """Where to go on, from files alone: curated memory, handoff, newest notes. Reads no transcript and no journal.
+    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
+        """Where to go on, from files alone: handoff, curated memory, newest notes. Reads no transcript and no journal.
 
-        ``max_chars`` bounds ``str(brief)``. Raises: Corrupt when a document cannot be read: never taken as empty.
+        ``max_chars`` bounds ``str(brief)``. ``session`` is the session that reads it: its own work comes first, marked.
+        Raises: Corrupt when a document cannot be read: never taken as empty.
         """
         from holdfast.bootstrap import load
 
-        return load(self.services, max_chars=max_chars)
+        return load(self.services, max_chars=max_chars, session=session)
 
     def workflow(self, name: str) -> Workflow:
-        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
-        discovery, architecture, build, debug or review. Raises: ValueError for another."""
+        """A workflow over the three-file memory, by its name; ``start()`` loads it, ``end(update)`` updates it.
+        Raises: ValueError for anything but discovery, architecture, build, debug and review."""
         from holdfast.workflow import Workflow
 
         return Workflow(self.services, name)
@@ -335,10 +340,8 @@ class Holdfast:
         return done
 
     def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
-        """Count an ``issue`` or ``pattern`` noticed in the middle of work; see :func:`holdfast.sightings.capture`.
-
-        ``workflow`` is by default the one that is open, if only one is.
-        """
+        """Count an ``issue`` or ``pattern`` noticed in the middle of work, in the only open workflow by default; see
+        :func:`holdfast.sightings.capture`."""
         from holdfast.sightings import capture
         from holdfast.workflow import current
 
@@ -380,8 +383,7 @@ class Holdfast:
         """Forget exactly one of: whatever holds the text ``subject``; what a session left; what is older than the day
         ``before``; everything. Looks afterwards whether it is gone; the same call again completes an interrupted one.
 
-        ``dry_run`` tells what would go and writes nothing. What could not be removed is told in the report.
-        Raises: BadValue; Unavailable.
+        ``dry_run`` writes nothing. What could not be removed is in the report. Raises: BadValue; Unavailable.
         """
         from holdfast.purge import What, purge
 
@@ -435,12 +437,10 @@ class Holdfast:
     ) -> DreamResult:
         """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
 
-        By default as many days as ``[dream] lookback_days`` says. Skipped when the notes hold nothing new; ``force``
-        dreams all the same, and lets it drop more than the loss guard does. ``if_due`` skips before ``[dream]
-        every_hours`` are over. ``dry_run`` writes nothing but its record. What went wrong is in the result
-        (``status``, ``reason``), and MEMORY.md is then as it was.
-        Raises: ValueError for a negative number or anything but a whole one; Unavailable when not even the record of
-        the run can be written.
+        The default is ``[dream] lookback_days``. Skipped when the notes hold nothing new, unless ``force``, which also
+        lifts the loss guard; ``if_due`` skips before ``[dream] every_hours`` are over. ``dry_run`` writes only its
+        record. After a failure (``status``, ``reason``) MEMORY.md is as it was.
+        Raises: ValueError for anything but a whole number from 0 up; Unavailable when the run cannot be recorded.
         """
         from holdfast.dream import deep_dream
 
@@ -460,9 +460,9 @@ class Holdfast:
 
     def dreams(self) -> list[DreamResult]:
         """Every run, oldest first, skipped, failed and interrupted ones too. Raises: Unavailable."""
-        from holdfast.dreamlog import entries
+        from holdfast import dreamlog
 
-        return entries(self.services.state)
+        return dreamlog.entries(self.services.state)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""

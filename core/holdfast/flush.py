@@ -207,7 +207,7 @@ class _Flush:
             self.step = "daily summary"
             documents.write_trail(payload, flush_id, note_name, at)
         self.step = "handoff"
-        documents.write_handoff(payload, flush_id, note_name, self.agent)
+        documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
         documents.write_curated(payload, last)
 

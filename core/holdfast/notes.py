@@ -23,6 +23,8 @@ TITLES = {
 }
 OTHER_TITLE = "Session Notes"
 LATER_TITLE = "Summary"
+CLOSED_TITLE = "Work Closed"
+REOPENED_TITLE = "Work Reopened"
 SUMMARY = "### Summary"
 BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
@@ -85,6 +87,20 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime) -> t
         _escape(text.strip()),
     ]
     return block_id, "\n".join(lines) + "\n"
+
+
+def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
+    """The block that says that the work of ``session`` was closed or reopened by command."""
+    lines = [
+        "",
+        f"## {REOPENED_TITLE if opens else CLOSED_TITLE} ({at:%H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=work -->",
+        "",
+        f"Work is {'open again' if opens else 'closed by command'}: {_plain(title)}",
+        *([f"\nBecause: {_plain(because)}"] if because else []),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 #: The questions that a block answers, each with the labels of its lines. Source: R099, R128-R133.

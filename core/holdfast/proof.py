@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from holdfast import curated, handoff, notes
+from holdfast import closings, curated, handoff, notes
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts import duplicate_key
 from holdfast.layout import Surface
@@ -122,7 +122,12 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
         wanted = handoff.parse(text, name)[0]
     except Refused:
         pass  # then it was let in only next to something written by hand: compared as it is
-    return mine is not None and evolve(mine, agent="") in (wanted, handoff.shortened(wanted))
+    if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
+        return True
+    decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+    if decided is None:
+        return False
+    return not decided.open or (mine is not None and mine.is_open)  # it was closed or reopened by command since
 
 
 def missing(
