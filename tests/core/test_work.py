@@ -210,7 +210,7 @@ def test_reopen__closed_by_command__has_all_it_had(many, note):
     memory.session("other").flush({**_whole(), "objective": "other"})  # the closed marker goes
     again = memory.work.reopen("session-00")
     assert (again.next_action, again.blockers, again.branch) == (before.next_action, before.blockers, "branch-0")
-    assert [w.session for w in memory.work.list()][0] == "session-00"
+    assert memory.work.list()[0].session == "session-00"
     assert "## Work Reopened" in note()
     assert memory.session("session-00").flush().repeated  # nothing of it is lost
     assert memory.work.get("session-00").is_open
@@ -267,7 +267,7 @@ def test_close__two_writers_at_once__both_are_closed_and_nothing_else_is_lost(ma
             memory = opened()
             for name in mine:
                 memory.work.close(name, f"by {mine[0]}")
-        except BaseException as error:  # noqa: BLE001 - told by the test
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=close, args=(part,)) for part in (names[::2], names[1::2], names[::2])]
