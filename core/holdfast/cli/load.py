@@ -19,7 +19,6 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--session",
         metavar="ID",
-        default="",
         type=session_id,
         help="the session that reads it: its own work comes first",
     )
@@ -35,7 +34,7 @@ def run(args: Namespace) -> int:
 
     out = Term()
     with Holdfast.open(args.root) as memory:
-        brief = memory.load(max_chars=args.max_chars, session=args.session)
+        brief = memory.load(max_chars=args.max_chars, session=args.session or "")
     if args.json:
         out.json(as_table(brief))
     else:
