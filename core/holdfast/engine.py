@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
-from types import EllipsisType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import BadValue, HoldfastError
+from holdfast.features import Features
 from holdfast.gate import Gate, clean
 from holdfast.provenance import Provenance
 from holdfast.services import Services
@@ -24,16 +25,12 @@ from holdfast.store import Store
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
     from holdfast.delivery import Deliveries
-    from holdfast.dreamlog import DreamResult
     from holdfast.extract import ExtractResult, Said
     from holdfast.facts import Facts
     from holdfast.models import Profile
     from holdfast.morning import Morning
-    from holdfast.purge import PurgeReport
     from holdfast.report import Report
-    from holdfast.retention import RetentionReport
     from holdfast.safety import Marker
-    from holdfast.scrub import ScrubReport
     from holdfast.sightings import Captured
     from holdfast.three import MemoryUpdate
     from holdfast.transcripts import Transcript
@@ -53,7 +50,7 @@ def _system_clock() -> datetime:
     return datetime.now().astimezone()
 
 
-class Holdfast:
+class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config``, ``layout`` and ``store`` are there to be read. Sessions that are still open when the process exits are
@@ -83,8 +80,8 @@ class Holdfast:
         ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
         of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
         Nothing is written, except that private state that this user did not make is put aside.
-        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed. A
-        broken *plugin* closes the gates instead, see :meth:`plugin_statuses`.
+        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
+        A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
@@ -173,9 +170,9 @@ class Holdfast:
     ) -> str:
         """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
 
-        ``counter`` counts the tokens of a text (default: ``[prompt] counter``). ``fenced`` marks the block as recalled
-        data. Empty when nothing is stored or fits. Raises: BadValue for a negative budget; ConfigError for an unusable
-        counter; PluginError; Corrupt.
+        ``counter`` counts the tokens of a text, as ``[prompt] counter`` says by default. ``fenced`` marks the block
+        as recalled data, so that it is never extracted again. Empty when nothing is stored or nothing fits.
+        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
         """
         from holdfast.counters import counter as named
         from holdfast.prompt import prompt
@@ -188,10 +185,12 @@ class Holdfast:
         """Let the extractors read what was said, and store the facts that are good; nothing is journalled.
 
         ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
-        and :class:`~holdfast.models.Turn` values. Texts are redacted before any extractor sees them, without what was
-        recalled from memory. Turns that an extractor failed on wait for the next extraction or flush, or for
-        :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for anything else; Refused, PluginError; Corrupt, Unavailable.
+        and :class:`~holdfast.models.Turn` values.
+        Texts are redacted before any extractor sees them, and what was recalled from memory is left out. What became
+        of each candidate is in the result. Turns that an extractor failed on wait to be tried again: by the next
+        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
+        Raises: BadValue for anything else, and for a source that is no text; Refused, PluginError; Corrupt,
+        Unavailable.
         """
         from holdfast.extract import extract
 
@@ -209,7 +208,8 @@ class Holdfast:
     def session(self, session_id: str = "default") -> Session:
         """The session of that id, as its journal tells it; a new one when there is no journal yet.
 
-        Touches nothing else: see :meth:`begin`. A secret in the id is masked everywhere, also in the names of files.
+        Touches nothing else: see :meth:`begin` for the start of a conversation.
+        A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
         Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
         journal is damaged; Refused and PluginError from the gate.
         """
@@ -229,8 +229,8 @@ class Holdfast:
     def begin(self, session_id: str = "default") -> Session:
         """The session of that id at the start of a conversation, after what waits was seen to.
 
-        Ends other sessions that were left idle (``[session] idle_minutes``), and sends what is due to be published.
-        Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        Other sessions that were left idle (``[session] idle_minutes``) are ended, as far as that succeeds, and what is
+        due to be published is sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
         self.outbox.send_due()
@@ -245,7 +245,7 @@ class Holdfast:
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.
 
-        A session that cannot be ended is left UNSAFE and logged. None is tried after ``limit_s`` seconds.
+        A session that cannot be ended is left UNSAFE and logged. No further one is tried after ``limit_s`` seconds.
         """
         from holdfast.idle import end_idle
 
@@ -299,9 +299,10 @@ class Holdfast:
         Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
         fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
         the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
-        objects; new ones are journalled before. Without it they are the call's first argument that is a list of such
-        rows, else the loop calls ``session.add`` itself. Afterwards the session drops what was dropped: what is left is
-        ``kept(result)``, else the result when that is a list, else what ``messages`` returns then.
+        own objects: what the session does not hold yet is journalled before. Without it they are the call's first
+        argument that is a list of such rows; when there is none, the loop calls ``session.add`` itself.
+        Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
+        list, else what ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
         from holdfast.guarding import Guard
@@ -322,8 +323,8 @@ class Holdfast:
         return load(self.services, max_chars=max_chars, session=session)
 
     def workflow(self, name: str) -> Workflow:
-        """A workflow over the three-file memory, by its name; ``start()`` loads it, ``end(update)`` updates it.
-        Raises: ValueError for anything but discovery, architecture, build, debug and review."""
+        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
+        discovery, architecture, build, debug or review. Raises: ValueError for another."""
         from holdfast.workflow import Workflow
 
         return Workflow(self.services, name)
@@ -340,8 +341,10 @@ class Holdfast:
         return done
 
     def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
-        """Count an ``issue`` or ``pattern`` noticed in the middle of work, in the only open workflow by default; see
-        :func:`holdfast.sightings.capture`."""
+        """Count an ``issue`` or ``pattern`` noticed in the middle of work; see :func:`holdfast.sightings.capture`.
+
+        ``workflow`` is by default the one that is open, if only one is.
+        """
         from holdfast.sightings import capture
         from holdfast.workflow import current
 
@@ -369,106 +372,17 @@ class Holdfast:
 
         return morning(self.services)
 
-    # forgetting
-
-    def purge(
-        self,
-        *,
-        subject: str | None = None,
-        session: str | None = None,
-        before: date | None = None,
-        everything: bool = False,
-        dry_run: bool = False,
-    ) -> PurgeReport:
-        """Forget exactly one of: whatever holds the text ``subject``; what a session left; what is older than the day
-        ``before``; everything. Looks afterwards whether it is gone; the same call again completes an interrupted one.
-
-        ``dry_run`` writes nothing. What could not be removed is in the report. Raises: BadValue; Unavailable.
-        """
-        from holdfast.purge import What, purge
-
-        if session is not None and session not in self.sessions():
-            session = self.services.gate.identifier(session)
-        what = What(subject=subject, session=session, before=before, everything=everything)
-        try:
-            return purge(self.services, what, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def scrub(self, *, dry_run: bool = False) -> ScrubReport:
-        """Let the validators judge everything that is stored, and mask in place what they want masked. Looks
-        afterwards whether it is gone; ``dry_run`` only tells.
-
-        Raises: PluginError when a validator is broken; Unavailable.
-        """
-        from holdfast.scrub import scrub
-
-        try:
-            return scrub(self.services, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def retention(self, *, dry_run: bool = False) -> RetentionReport:
-        """Remove what is older than ``[retention]`` keeps it; ``dry_run`` only tells. See docs/retention.md."""
-        from holdfast.retention import retention
-
-        try:
-            return retention(self.services, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def _read_anew(self) -> None:
-        """What was taken out of the journals must not stay in memory."""
+    def reread(self) -> None:
+        """Read the open sessions again after their journals were changed: removed text must not stay in memory."""
         for one in self._sessions.values():
             try:
                 one.catch_up()
             except HoldfastError as error:
                 logger.warning("an open session could not be read anew: %s", type(error).__name__)
 
-    # the dream
-
-    def deep_dream(
-        self,
-        lookback_days: int | EllipsisType = ...,
-        *,
-        dry_run: bool = False,
-        force: bool = False,
-        if_due: bool = False,
-    ) -> DreamResult:
-        """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
-
-        The default is ``[dream] lookback_days``. Skipped when the notes hold nothing new, unless ``force``, which also
-        lifts the loss guard; ``if_due`` skips before ``[dream] every_hours`` are over. ``dry_run`` writes only its
-        record. After a failure (``status``, ``reason``) MEMORY.md is as it was.
-        Raises: ValueError for anything but a whole number from 0 up; Unavailable when the run cannot be recorded.
-        """
-        from holdfast.dream import deep_dream
-
-        return deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
-
-    def undo_dream(self, *, force: bool = False) -> DreamResult:
-        """Put back MEMORY.md as it was before the last dream or undo; see :func:`holdfast.dreamwrite.undo`."""
-        from holdfast.dreamwrite import undo
-
-        return undo(self.services, force=force)
-
-    def dream_due(self) -> bool:
-        """Whether ``deep_dream(if_due=True)`` would do something now. Raises: Corrupt, Unavailable."""
-        from holdfast.dream import is_due
-
-        return is_due(self.services)
-
-    def dreams(self) -> list[DreamResult]:
-        """Every run, oldest first, skipped, failed and interrupted ones too. Raises: Unavailable."""
-        from holdfast import dreamlog
-
-        return dreamlog.entries(self.services.state)
-
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""
-        from holdfast.inventory import statuses
-
-        return statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
+        return discovery.statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
 
     # leaving
 
