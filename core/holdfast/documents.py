@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from holdfast import closings, curated, handoff, notes, proof
+from holdfast import capped, closings, curated, handoff, notes, proof
 from holdfast.errors import Corrupt
 from holdfast.layout import Surface
 from holdfast.proof import Proof
@@ -130,8 +130,9 @@ class Documents:
         entries = handoff.parse(stored.text, name) if stored else ()
         return next((w for w in entries if w.session == self.session_id and w.is_open), None)
 
-    def write_curated(self, payload: Payload, last: Receipt | None) -> None:
-        """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones."""
+    def write_curated(self, payload: Payload, last: Receipt | None, flush_id: str, at: datetime) -> None:
+        """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones. In
+        a full document the least confirmed lines go to the archive first."""
         decision = payload.curated
         if decision is None or decision.is_none:
             return
@@ -149,6 +150,7 @@ class Documents:
                 stored = services.store.read(name)
                 entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
             absent: list[str] = []
+            gone = self._archive(surface, name, entries, flush_id, at)
 
             def change(
                 text: str | None,
@@ -156,13 +158,38 @@ class Documents:
                 entries: Sequence[CuratedEntry] = entries,
                 name: str = name,
                 absent: list[str] = absent,
+                gone: Sequence[str] = gone,
             ) -> str:
                 absent[:] = curated.not_found(text, entries)
-                new = curated.apply(text, entries, surface)
+                new = capped.without(curated.apply(text, entries, surface), gone)
                 return services.gate.admit(new, surface=surface, name=name, previous=text)
 
             self.written.append(services.store.change(surface, name, change))
             self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
+            if gone:
+                many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
+                self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
+            elif stored_now := services.store.read(name):
+                near = capped.warning(len(curated.bullets(stored_now.text)), capped.limit_of(services.config), name)
+                self.warnings += [near] if near else []
+
+    def _archive(
+        self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> list[str]:
+        """Write the lines that have to go from the document into the archive; returns them. It is left to the enabled
+        validators to enforce the limit."""
+        services = self.services
+        if "curated" not in services.config.enabled_plugins:
+            return []
+        stored = services.store.read(name)
+        after = curated.apply(stored.text if stored else None, entries, surface)
+        gone = capped.surplus(after, capped.limit_of(services.config), services.state, [one.text for one in entries])
+        if gone:
+            archive = services.layout.archive
+            block_id, block = capped.block(gone, name, flush_id, at)
+            block = services.gate.admit(block, surface=Surface.DIARY, name=archive)
+            services.store.append(Surface.DIARY, archive, block, capped.ARCHIVE, block_id)
+        return gone
 
     def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
         last = notes.last_stamp(note.text) if note else None

@@ -209,7 +209,7 @@ class _Flush:
         self.step = "handoff"
         documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
-        documents.write_curated(payload, last)
+        documents.write_curated(payload, last, flush_id, at)
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:

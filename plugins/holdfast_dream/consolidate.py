@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast import confirmed, notes
+from holdfast import capped, confirmed, notes
 from holdfast.confirmed import Confirmation
 from holdfast.dreamtext import Item
 from holdfast.factrules import duplicate_key
 from holdfast_dream.restating import Known, Relation, read
 
 if TYPE_CHECKING:
-    from holdfast.config import Config
     from holdfast_dream.notes import Note
 
 #: Labels of the lines in a note that say what lasts.
 _LABELS: Final = ("Decision", "Fact")
-#: The plugin that limits the items of MEMORY.md, and its setting with its default.
-_LIMITING: Final = ("curated", "max_items", 200)
-#: Share of the limit that a dream fills; the rest is room for what people and agents add before the next one.
-_FILLED: Final = 0.95
 #: From this share of the limit on a dream warns.
 _NEARLY: Final = 0.85
 
@@ -45,13 +40,6 @@ def statements(read_notes: Iterable[Note]) -> list[Statement]:
             at = block.at or at
             found += [Statement(said, at, name) for said in block.items(*_LABELS)]
     return found
-
-
-def limit_of(config: Config) -> int:
-    """The number of items that MEMORY.md may have: the lower one of the dream's and the validator's."""
-    name, setting, default = _LIMITING
-    own = config.plugin(name).settings.get(setting, default)
-    return min(config.dream.max_items, own) if isinstance(own, int) else config.dream.max_items
 
 
 def replaced(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str, Relation]]:
@@ -91,7 +79,7 @@ def within(
     New items stay before old ones; of the old ones the newest and most confirmed stay. Of too many new ones the last
     stay. When all fit, nothing goes.
     """
-    room = max(1, int(most * _FILLED)) if len(items) > most * _FILLED else len(items)
+    room = max(1, int(most * capped.FILLED)) if len(items) > most * capped.FILLED else len(items)
     sizes = [len(item.text) + 3 + (len(item.heading) + 6 if item.heading else 0) for item in items]
     if room == len(items) and sum(sizes) <= chars:
         return list(items), []
@@ -112,12 +100,7 @@ def within(
 
 def warning(count: int, most: int) -> str:
     """A sentence when MEMORY.md is nearly full, else an empty string."""
-    if count < most * _NEARLY:
-        return ""
-    return (
-        f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
-        "oldest items to the archive, which search still finds."
-    )
+    return capped.warning(count, most, share=_NEARLY)
 
 
 def updated(

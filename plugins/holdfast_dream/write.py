@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import dreamlog, dreamtext, durable, paths, private
+from holdfast import capped, dreamlog, dreamtext, durable, paths, private
 from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.layout import Surface
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
-
-#: What a new archive begins with.
-ARCHIVE = "# Archived Memory\n"
 
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
@@ -77,7 +74,9 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
     if result.archived:
-        _tell(services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), ARCHIVE)
+        _tell(
+            services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), capped.ARCHIVE
+        )
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:
