@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast import confirmed
 from holdfast.curated import bullets
@@ -16,24 +16,10 @@ from holdfast.plain import one_line
 from holdfast.serde import stamp
 from holdfast.storage import block_marker, sha256
 
-if TYPE_CHECKING:
-    from holdfast.config import Config
-
-#: What a new archive begins with.
-ARCHIVE: Final = "# Archived Memory\n"
-#: The plugin that limits the items of a curated document, and its setting with its default.
-_LIMITING: Final = ("curated", "max_items", 200)
 #: Share of the limit that stays filled when something has to go; the rest is room for the next lines.
 FILLED: Final = 0.95
 #: From this share of the limit on a flush and `holdfast doctor` warn.
 NEARLY: Final = 0.9
-
-
-def limit_of(config: Config) -> int:
-    """The number of items that a curated document may have: the lower one of the dream's and the validator's."""
-    name, setting, default = _LIMITING
-    own = config.plugin(name).settings.get(setting, default)
-    return min(config.dream.max_items, own) if isinstance(own, int) else config.dream.max_items
 
 
 def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> list[str]:
@@ -85,9 +71,9 @@ def is_archived(text: str, archive: str) -> bool:
     return f"\n- {one_line(text)} (" in archive
 
 
-def warning(count: int, most: int, name: str = "MEMORY.md", *, share: float = NEARLY) -> str:
+def warning(count: int, most: int, name: str) -> str:
     """A sentence when a curated document is nearly full, else an empty string."""
-    if count < most * share:
+    if count < most * NEARLY:
         return ""
     return (
         f"{name} has {count} items of {most}. Beyond that the least confirmed and oldest items move to the archive, "

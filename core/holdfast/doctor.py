@@ -286,7 +286,7 @@ def _handoff(memory: Holdfast) -> Iterator[Check]:
 
 def _curated(memory: Holdfast) -> Iterator[Check]:
     """Whether curated memory is nearly full. Nothing is said while it is not."""
-    most = capped.limit_of(memory.config)
+    most = memory.config.curated_limit
     for surface in (Surface.MEMORY, Surface.USER):
         name = memory.services.layout.name(surface)
         document = memory.store.read(name)

@@ -13,7 +13,7 @@ from attrs import define, field
 
 from holdfast import capped, closings, curated, handoff, notes, proof
 from holdfast.errors import Corrupt
-from holdfast.layout import Surface
+from holdfast.layout import ARCHIVE, Surface
 from holdfast.proof import Proof
 from holdfast.serde import stamp
 from holdfast.storage import block_marker
@@ -170,7 +170,7 @@ class Documents:
                 many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
                 self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
             elif stored_now := services.store.read(name):
-                near = capped.warning(len(curated.bullets(stored_now.text)), capped.limit_of(services.config), name)
+                near = capped.warning(len(curated.bullets(stored_now.text)), services.config.curated_limit, name)
                 self.warnings += [near] if near else []
 
     def _archive(
@@ -183,12 +183,12 @@ class Documents:
             return []
         stored = services.store.read(name)
         after = curated.apply(stored.text if stored else None, entries, surface)
-        gone = capped.surplus(after, capped.limit_of(services.config), services.state, [one.text for one in entries])
+        gone = capped.surplus(after, services.config.curated_limit, services.state, [one.text for one in entries])
         if gone:
             archive = services.layout.archive
             block_id, block = capped.block(gone, name, flush_id, at)
             block = services.gate.admit(block, surface=Surface.DIARY, name=archive)
-            services.store.append(Surface.DIARY, archive, block, capped.ARCHIVE, block_id)
+            services.store.append(Surface.DIARY, archive, block, ARCHIVE, block_id)
         return gone
 
     def _warn_of_clock(self, note: Document | None, at: datetime) -> None:

@@ -63,6 +63,10 @@ class WorkList:
         except NotFound:
             return _pick(work_id, self.list(everything=True), self._withheld())
 
+    def text(self, work_id: str) -> str:
+        """The entry of one session as the handoff holds it, for programs and people. Raises: as :meth:`get`."""
+        return handoff.render([self.get(work_id)])
+
     def close(self, work_id: str, because: str = "") -> Work:
         """Close open work; returns the entry as it is now. Closing it again changes nothing.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast import capped, confirmed, notes
+from holdfast import confirmed, notes
 from holdfast.confirmed import Confirmation
 from holdfast.dreamtext import Item
 from holdfast.factrules import duplicate_key
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Labels of the lines in a note that say what lasts.
 _LABELS: Final = ("Decision", "Fact")
+#: Share of the limit that a dream fills; the rest is room for what people and agents add before the next one.
+_FILLED: Final = 0.95
 #: From this share of the limit on a dream warns.
 _NEARLY: Final = 0.85
 
@@ -79,7 +81,7 @@ def within(
     New items stay before old ones; of the old ones the newest and most confirmed stay. Of too many new ones the last
     stay. When all fit, nothing goes.
     """
-    room = max(1, int(most * capped.FILLED)) if len(items) > most * capped.FILLED else len(items)
+    room = max(1, int(most * _FILLED)) if len(items) > most * _FILLED else len(items)
     sizes = [len(item.text) + 3 + (len(item.heading) + 6 if item.heading else 0) for item in items]
     if room == len(items) and sum(sizes) <= chars:
         return list(items), []
@@ -100,7 +102,12 @@ def within(
 
 def warning(count: int, most: int) -> str:
     """A sentence when MEMORY.md is nearly full, else an empty string."""
-    return capped.warning(count, most, share=_NEARLY)
+    if count < most * _NEARLY:
+        return ""
+    return (
+        f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
+        "oldest items to the archive, which search still finds."
+    )
 
 
 def updated(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import capped, dreamlog, dreamtext, durable, paths, private
+from holdfast import dreamlog, dreamtext, durable, paths, private
 from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
-from holdfast.layout import Surface
+from holdfast.layout import ARCHIVE, Surface
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast_dream import diary
 
@@ -74,9 +74,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
     if result.archived:
-        _tell(
-            services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), capped.ARCHIVE
-        )
+        _tell(services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), ARCHIVE)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:

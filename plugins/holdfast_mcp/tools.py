@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
-from holdfast import handoff, provenance, recall
+from holdfast import provenance, recall
 from holdfast.errors import BadValue
 from holdfast_mcp import notice, schemas, sessions
 
@@ -131,7 +131,7 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     if not work_id:
         raise BadValue("`id`", "is missing", next_step="Give the id of the session, as the action `list` shows it.")
     if action == "show":
-        return recall.fence(handoff.render([memory.work.get(work_id)]))
+        return recall.fence(memory.work.text(work_id))
     decide = memory.work.close if action == "close" else memory.work.reopen
     work = decide(work_id, arguments.get("because", ""))
     return f"The work of session {work.session!r} is {'open' if work.is_open else 'closed'}; the daily note says so."
