@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast import asides, asked, ending, paths
+from holdfast import asides, asked, ending, paths, sources
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 
@@ -159,7 +159,7 @@ def complete(
             next_action=payload.next_step or "none",
         )
         payload = payload.evolve(handoff=handoff, derived=(*payload.derived, "handoff"))
-    return payload
+    return payload.evolve(sources=sources.of(payload, messages))
 
 
 def _state(payload: Payload, *, open_at_end: bool) -> bool | None:

@@ -141,12 +141,19 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
         parts.append("\n".join([BEFORE, "", *carried]))
     found, empty = found_and_not(payload)
     if found:
-        parts.append(f"_Derived from the session, not stated by it: {', '.join(found)}._")
+        shown = (f"{name}{_ids(payload, name)}" for name in found)
+        parts.append(f"_Derived from the session, not stated by it: {', '.join(shown)}._")
     if empty:
         parts.append(f"_Nothing was stated about: {', '.join(empty)}._")
     if summary.strip():
         parts.append(f"{SUMMARY}\n\n{_escape(summary.strip())}")
     return "\n\n".join(parts)
+
+
+def _ids(payload: Payload, name: str) -> str:
+    """The messages that a derived field quotes, in brackets."""
+    ids = [source.partition(" ")[2] for source in payload.sources if source.partition(" ")[0] == name]
+    return f" ({_plain(' '.join(ids))})" if ids else ""
 
 
 def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:

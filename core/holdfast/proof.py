@@ -60,7 +60,7 @@ def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) 
 
 def payload_of(flushed: dict[str, Any]) -> Payload:
     """The complete payload of a recorded flush. Raises: ConfigError when it cannot be read."""
-    return evolve(payload_from(flushed["payload"]), derived=tuple(flushed["derived"]))
+    return evolve(payload_from(flushed["payload"]), derived=flushed["derived"], sources=flushed.get("sources", ()))
 
 
 def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:

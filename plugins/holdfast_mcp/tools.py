@@ -103,6 +103,8 @@ def _receipt(receipt: Receipt) -> str:
     ]
     if receipt.derived:
         lines.append(f"Not given, so derived from what was said: {', '.join(receipt.derived)}.")
+    if receipt.not_found:
+        lines.append(f"Nothing was said about: {', '.join(receipt.not_found)}.")
     if receipt.pending:
         lines.append(f"Waiting to be published, kept until then: {receipt.pending}.")
     return "\n".join([*lines, *(f"Note: {w}" for w in receipt.warnings)])
