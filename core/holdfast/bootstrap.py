@@ -19,7 +19,7 @@ from holdfast.fitting import fitted
 from holdfast.layout import Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
-from holdfast.resume import own_first, resume
+from holdfast.resume import artifacts, own_first, resume
 from holdfast.safety import Marker
 from holdfast.three import FILES
 
@@ -36,6 +36,7 @@ _SAYS_NOTHING = re.compile(
 _IN_RESUME = re.compile(
     r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
+_ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 _MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
@@ -188,7 +189,14 @@ def _brief_note(text: str, shown: Collection[str]) -> str:
     block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
     kept: list[str] = []
     repeated = heading = ""
-    for line in text.splitlines():
+    listed: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith(_ARTIFACT) and not repeated:
+            listed.append(line.removeprefix(_ARTIFACT))
+            continue
+        if listed:
+            kept += [*([heading, ""] if heading else []), artifacts(listed)]
+            listed, heading = [], ""
         if line.startswith("## "):
             repeated = heading = ""
         elif mark := _BLOCK.match(line):

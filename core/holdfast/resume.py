@@ -25,6 +25,8 @@ _WHOLE: Final = handoff.MAX_ENTRIES
 _JOURNALS: Final = 20
 #: Limit of losses that the brief names.
 _LOSSES: Final = 5
+#: Limit of artifacts of one piece of work.
+_ARTIFACTS: Final = 12
 _TITLE_CHARS: Final = 120
 _NEXT_CHARS: Final = 160
 _LEAST: Final = 60
@@ -94,13 +96,14 @@ def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
             lines.append(f"- {label}: {_line(value)}")
     for label, values in (
         ("Facts that changed", work.facts),
-        ("Blockers", work.blockers if len(work.blockers) > 1 else ()),
+        ("Other blockers", tuple(b for b in work.blockers if b != work.blocker)),
         ("Promised", work.follow_ups),
         ("Needed from the operator", work.needs_operator),
-        ("Artifacts", work.artifacts),
     ):
         if values:
             lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
+    if work.artifacts:
+        lines.append(artifacts(work.artifacts))
     return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
 
 
@@ -138,8 +141,14 @@ def _finished(work: handoff.Work) -> list[str]:
     if work.because:
         lines.append(f"- Closed because: {_line(work.because)}")
     if work.artifacts:
-        lines.append("- Artifacts: " + "; ".join(_line(v) for v in work.artifacts))
+        lines.append(artifacts(work.artifacts))
     return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
+
+
+def artifacts(found: Sequence[str]) -> str:
+    """The first artifacts on one line; the others are counted."""
+    rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
+    return "- Artifacts: " + "; ".join(_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
 
 
 def _nothing_open(services: Services) -> str:
