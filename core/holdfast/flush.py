@@ -214,14 +214,14 @@ class _Flush:
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
             self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
-        _, empty = notes.found_and_not(payload)
+        found_in, empty = notes.found_and_not(payload)
         receipt = Receipt(
             flush_id=flush_id,
             session_id=session.id,
             reason=self.reason,
             at=at,
             written=documents.written,
-            derived=[n for n in payload.derived if n not in empty],
+            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
             not_found=empty,
             warnings=[paths.rewrite(w, services.root) for w in (*self.warnings, *documents.warnings)],
             summary=notes.body(payload, summary, self.before),

@@ -17,7 +17,7 @@ from holdfast.errors import Corrupt, FlushRefused
 from holdfast.fitting import fitted
 from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
-from holdfast.report import SECTIONS
+from holdfast_report.report import SECTIONS
 
 
 @pytest.fixture

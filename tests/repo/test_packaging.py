@@ -76,7 +76,7 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: P
 
 
 SCRIPT = """
-from holdfast import Holdfast, discovery
+from holdfast import Holdfast
 with Holdfast.open() as memory:
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
@@ -127,7 +127,6 @@ opened = []
 # site has already imported what it wants; from here on every opened file is ours.
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 import holdfast
-from holdfast import discovery
 print(*sorted(m for m in sys.modules if m.startswith("holdfast")))
 print(*sorted({path for path in opened if "holdfast" not in path}))
 print(*(name for name in ("pluggy", "attr", "cattrs", "tomllib", "importlib.metadata") if name in sys.modules))
