@@ -133,6 +133,22 @@ class Gate:
             raise _refusal("journal", "an id", refused)
         return mask(given, found) if any(_can_mask(f, given) for f in found) else given
 
+    def identifiers(self, given: Sequence[str]) -> list[str]:
+        """:meth:`identifier` for many, with few questions to the validators. Raises: as :meth:`identifier`."""
+        masked: dict[str, str] = {}
+        for portion in _portions([one for one in dict.fromkeys(given) if not is_plain(one)]):
+            whole = _joined(portion)
+            if whole is None or self._dispatch.on_validate(Subject("journal", "", whole, stored=True), outgoing=True):
+                masked.update((one, self.identifier(one)) for one in portion)
+        return [masked.get(one, one) for one in given]
+
+    def label(self, given: str) -> str:
+        """:meth:`identifier` for a name that a client recorded; empty for a refused one. Raises: PluginError."""
+        try:
+            return self.identifier(given)
+        except Refused:
+            return ""
+
     def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many short texts, with few questions to the validators. Raises: as :meth:`outgoing`."""
         shown: list[str] = []

@@ -54,7 +54,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
             record = message_record(gate, root, role, text, at=at, tool=clean(tool), failed=failed)
         except Refused as refused:
             record = message_record(gate, root, role, withheld(refused), at=at)
-        record["id"] = given_id or _id(event, record)
+        record["id"] = gate.label(given_id) or _id(event, record)
         if event.call and event.kind == events.TOOL:
             record["call"] = call_digest(event.call)
         records.append(record)
