@@ -1,4 +1,4 @@
-"""Names that come from outside (ids, agents, providers, branches, sources): a secret in one is stored and shown nowhere."""
+"""Names that come from outside: a secret in an id, agent, provider, branch or source is stored nowhere."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from holdfast.config import PluginConfig
 from holdfast.models import Message
 from holdfast.settings import DEFAULT_PLUGINS
+from holdfast.status import status
 from holdfast.transcripts import Transcript
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -67,3 +68,9 @@ def test_flush__agent_provider_and_source_hold_a_secret__stored_masked(memory, p
     memory.extract([{"role": "user", "content": "I never use tabs."}], source=f"chat-{SECRET}")
     assert SECRET not in everything(project)
     assert SECRET not in session.provider
+
+
+def test_status__session_stored_before_ids_were_masked__shown_masked(memory, opened):
+    opened().session(f"s-{SECRET}").add("user", "Go on")
+    [one] = status(memory.services).sessions
+    assert SECRET not in one.id
