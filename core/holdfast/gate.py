@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
-from holdfast.subject import Subject
+from holdfast.subject import PORTION_CHARS, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
 
 _ROUNDS = 4
-#: So much text is put into one question about many texts.
-_PORTION_CHARS = 200_000
 #: Removing a line may bring up another error, as a limit on the number of items does.
 _SIFTS = 12
 #: Ids that cannot hold a secret.
@@ -243,7 +241,7 @@ def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """The texts in order, as many at once as a validator can judge well within its deadline, and at least one."""
     start = size = 0
     for number, text in enumerate(texts):
-        if size and size + len(text) > _PORTION_CHARS:
+        if size and size + len(text) > PORTION_CHARS:
             yield texts[start:number]
             start, size = number, 0
         size += len(text)

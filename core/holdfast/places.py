@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, traces, untrusted
+from holdfast import durable, journal, private, records, reserve, safeopen, safety, settings, statemark, traces, untrusted
 from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
@@ -163,7 +163,9 @@ class Walk:
         gone = self.edit.session(one.session_id, last_said(one))
         if gone:
             if not self.dry_run:
-                durable.remove(marker)
+                for path in (*safety.beside(self.services.state, one.session_id), marker):
+                    durable.remove(path)
+                reserve.clear(self.services.state, one.session_id)
                 one.erase()
             self._note("journals", self._shown(one.path), removed=True)
             return True

@@ -6,6 +6,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.models import Finding
+
+#: A deadline counts for this many characters. Of many short texts as many are put into one question.
+PORTION_CHARS = 200_000
+
 
 class Subject(NamedTuple):
     """One text on its way to storage, or already stored and being checked.
@@ -20,3 +29,12 @@ class Subject(NamedTuple):
     text: str
     sources: tuple[tuple[str, str], ...] = ()
     stored: bool = False
+
+
+class Portions(NamedTuple):
+    """The findings on a long text, found step by step: a validator returns it instead of a sequence.
+
+    Each step yields findings with spans in the whole text, and has a deadline of its own.
+    """
+
+    steps: Iterator[Sequence[Finding]]
