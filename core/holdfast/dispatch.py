@@ -352,21 +352,13 @@ def _guarded(
         box: list[Any] = []
 
         def run() -> None:
-            try:
-                box.append((True, job()))
-            except BaseException as error:  # noqa: BLE001 - the guard: whatever a plugin throws becomes a named failure
-                box.append((False, error))
+            box.append(_tried(job, plugin, distribution, hook))
 
         if limit is None:
             run()
         elif not deadlines.call(run, limit):
             return _Failure(plugin, distribution, hook, f"it took longer than {limit:g} s", "", TimeoutError())
-        ok, got = box[0]
-        if ok:
-            return got
-        if isinstance(got, HoldfastError):  # it speaks for itself
-            return _Failure(plugin, distribution, hook, "", got.message, got)
-        return _Failure(plugin, distribution, hook, type(got).__name__, str(got), got)
+        return box[0]
 
     def in_steps(portions: Portions) -> Any:
         found: list[Any] = []
@@ -377,6 +369,16 @@ def _guarded(
         return found
 
     return guard
+
+
+def _tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
+    """What ``job`` returns, or a named failure: the guard, whatever a plugin throws."""
+    try:
+        return job()
+    except HoldfastError as error:  # it speaks for itself
+        return _Failure(plugin, distribution, hook, "", error.message, error)
+    except BaseException as error:  # noqa: BLE001 - as above
+        return _Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
 
 
 def _portions(args: tuple[Any, ...]) -> int:

@@ -17,7 +17,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, records, reserve, safeopen, safety, settings, statemark, traces, untrusted
+from holdfast import (
+    durable,
+    journal,
+    private,
+    records,
+    reserve,
+    safeopen,
+    safety,
+    settings,
+    statemark,
+    tally,
+    traces,
+    untrusted,
+)
 from holdfast.edits import Changed, Edit, Left, is_temporary
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
@@ -325,7 +338,9 @@ class Walk:
         if new == data:
             return
         if not self.dry_run:
-            if new is None:
+            if tally.is_kept(path):
+                tally.replace(path, new or b"")
+            elif new is None:
                 durable.remove(path)
             else:
                 durable.replace(path, new)

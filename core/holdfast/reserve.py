@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, NamedTuple
 
 from holdfast import durable, private, safeopen
@@ -92,10 +92,8 @@ def clear(state: str, session_id: str) -> None:
 def _held(path: str) -> Iterator[None]:
     """Hold the lock where one can be had: it may be what the disk has no room for."""
     with ExitStack() as held:
-        try:
+        with suppress(Unavailable):
             held.enter_context(private.lock(path, timeout_s=_WAIT_S))
-        except Unavailable:
-            pass
         yield
 
 

@@ -94,7 +94,7 @@ def test_on_validate__five_million_characters__masked_like_a_short_text(tmp_path
 
     chance = random.Random(3)
     length = 5_000_000
-    places = sorted(chance.sample(range(length // 5000), 5)) + [PORTION_CHARS // 5000]
+    places = [*sorted(chance.sample(range(length // 5000), 5)), PORTION_CHARS // 5000]
     lines = [("filler words of no meaning " * 185)[:4999] for _ in range(length // 5000)]
     for place in places:
         lines[place] += SECRETS[0]
