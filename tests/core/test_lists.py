@@ -6,13 +6,12 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.core.test_outbox import Board
 
 from holdfast import dreamlog, losses, mending, private, tally
 from holdfast.config import FactsConfig, RetentionConfig
 from holdfast.dreamlog import DreamResult, Status
 from holdfast.outbox import Item, Outbox
-
-from tests.core.test_outbox import Board
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
