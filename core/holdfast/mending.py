@@ -51,8 +51,7 @@ def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
 
 def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
     if loss.kind == "facts":
-        services.store.backend.accept_facts()
-        return Mended(loss=loss, message=f"{loss.message} The facts that are left are taken as they are")
+        return _facts(services, loss)
     if loss.kind == "waiting":
         return _waiting(services, loss)
     if loss.kind == "lines":
@@ -81,6 +80,25 @@ def _without(services: Services, loss: Loss) -> Mended:
         durable.remove(services.private("sessions", f"{stem}.hint"))
     message = f"{loss.name} is begun anew: what was said since the session's last flush is lost"
     return Mended(loss=loss, message=message)
+
+
+def _facts(services: Services, loss: Loss) -> Mended:
+    """Store again what payloads stated since the last time that a fact left or was changed by a call: what was stated
+    before may have been meant to go, since the fact log does not hold its text."""
+    from holdfast import statedfacts
+    from holdfast.facttrail import FactTrail
+    from holdfast.losses import flushes
+
+    backend = services.store.backend
+    backend.accept_facts()
+    before = backend.count_facts()
+    last = max((event.at for event in FactTrail(services.state).entries()), default=None)
+    for receipt, payload in flushes(services):
+        if last is None or receipt.at > last:
+            statedfacts.store(services, payload, flush=receipt.flush_id, at=receipt.at, turns=())
+    again = backend.count_facts() - before
+    number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
+    return Mended(loss=loss, message=f"{loss.message} {number}; the others that are left are taken as they are")
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:

@@ -52,12 +52,25 @@ def notes(state: str) -> list[Note]:
     path = os.path.join(state, FILE)
     try:
         with safeopen.reader(path) as file:
-            lines = file.read(_LINE * _LINES).decode("utf-8", "replace").split("\n")
+            return _parsed(file.read(_LINE * _LINES))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
-    found = (line.split() for line in lines if line.strip())
+
+
+def adopt(state: str, data: bytes) -> None:
+    """Take over the notes of another private folder, as the bytes of its file. Raises: Unavailable."""
+    make(state)
+    path = os.path.join(state, FILE)
+    with _held(path):
+        there = notes(state)
+        known = {note.stem for note in there}
+        _write(path, [*there, *(note for note in _parsed(data) if note.stem not in known)])
+
+
+def _parsed(data: bytes) -> list[Note]:
+    found = (line.split() for line in data.decode("utf-8", "replace").split("\n") if line.strip())
     return [Note(parts[2], parts[1], parts[0] == "P") for parts in found if len(parts) == 3]
 
 

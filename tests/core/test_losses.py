@@ -155,3 +155,18 @@ def test_doctor__files_removed__fails_and_fix_writes_them_again(flushed, project
     assert [c for c in doctor.examine(str(project), repair=True) if c.name == "stored" and c.repaired]
     assert note.read_text() == text
     assert [c.outcome for c in doctor.examine(str(project)) if c.name == "stored"] == [Outcome.OK]
+
+
+def test_mend__facts_file_removed__facts_stated_in_payloads_are_stored_again(opened, payload, project):
+    memory = opened()
+    gone = memory.facts.create(content="It was forgotten", category="knowledge", confidence=0.9).fact
+    memory.session("one").flush(payload(facts=["The build needs Go"]))
+    memory.facts.delete(gone.id)
+    memory.session("two").flush(payload(objective="Ship it", facts=["The port is 8080"], state_mutations=[]))
+    memory.close()
+    (project / ".holdfast" / "facts.jsonl").unlink()
+    services = opened().services
+    assert all(done.whole for done in mending.mend(services, losses.every(services)))
+    contents = [fact.content for fact in opened().facts.list()]
+    assert contents == ["The port is 8080"], "what was stated before a fact was deleted may be what was deleted"
+    assert losses.every(opened().services) == []
