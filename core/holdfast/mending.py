@@ -98,7 +98,7 @@ def _facts(services: Services, loss: Loss) -> Mended:
             statedfacts.store(services, payload, flush=receipt.flush_id, at=receipt.at, turns=())
     again = backend.count_facts() - before
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
-    return Mended(loss=loss, message=f"{loss.message} {number}; the others that are left are taken as they are")
+    return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:
