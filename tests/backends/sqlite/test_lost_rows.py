@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Holdfast, doctor, losses
 from holdfast.doctor import Outcome
-from holdfast.migrate import migrate_project
+from holdfast_migrate.migrate import migrate_project
 
 
 @pytest.fixture

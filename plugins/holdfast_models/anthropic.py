@@ -1,6 +1,6 @@
 """Extraction by a Claude model through Anthropic's Messages API: an ``on_extract`` plugin.
 
-Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :class:`holdfast.distill.ModelPlugin`.
+Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`.
 Needs ``holdfast[anthropic]``; the SDK is imported in the call.
 """
 
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.distill import ModelPlugin
+from holdfast_models.base import ModelPlugin
 
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from holdfast.modelcalls import Completion
+    from holdfast_models.retry import Completion
 
 
 class AnthropicModel(ModelPlugin):
@@ -26,13 +26,13 @@ class AnthropicModel(ModelPlugin):
         """One message, not streamed. Raises: ModelFailed."""
         import json
 
-        from holdfast import modelcalls
         from holdfast.answers import text_of
+        from holdfast_models import retry
 
         try:
             import anthropic
         except ImportError as error:
-            raise modelcalls.not_installed(self.provider) from error
+            raise retry.not_installed(self.provider) from error
         key = self.key()
         http = self.http_client(anthropic.DefaultHttpxClient, key)
         try:
@@ -47,14 +47,14 @@ class AnthropicModel(ModelPlugin):
                 )
         except anthropic.APIStatusError as error:
             wait = error.response.headers.get("retry-after")
-            raise modelcalls.refused(self.provider, error.status_code, wait, origin=self.origin) from None
+            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
         except anthropic.APIConnectionError as error:
             timed_out = isinstance(error, anthropic.APITimeoutError)
-            raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
+            raise retry.unreachable(self.provider, timed_out=timed_out) from None
         except (json.JSONDecodeError, UnicodeDecodeError):
             raise self.foreign() from None
         try:  # the SDK takes any JSON for an answer, and anything else for a text
-            return modelcalls.Completion(
+            return retry.Completion(
                 text=text_of([block.model_dump() for block in answer.content]),
                 input_tokens=answer.usage.input_tokens,
                 output_tokens=answer.usage.output_tokens,

@@ -15,8 +15,9 @@ from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.markdown import Heading, Outline, outline
 from holdfast.models import Finding, Severity
-from holdfast.sections import MAX_DOCUMENT_CHARS, heading_of
-from holdfast.three import ANCHORS
+from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast_workflow.sections import heading_of
+from holdfast_workflow.three import ANCHORS
 
 if TYPE_CHECKING:
     from holdfast.subject import Subject

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private, safeopen, sections, untrusted, update
+from holdfast import durable, private, safeopen, untrusted
 from holdfast.errors import Corrupt, Refused
 from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import CuratedEntry
 from holdfast.serde import moment, stamp, structure, unstructure
-from holdfast.three import FILES, WORKFLOWS
+from holdfast_workflow import sections, update
+from holdfast_workflow.three import FILES, WORKFLOWS
 
 if TYPE_CHECKING:
     from holdfast.services import Services

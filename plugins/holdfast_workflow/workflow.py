@@ -5,7 +5,7 @@
     open    --end-->    ended   its condition is stated and each file got an entry or an explicit "no change"
 
 What is open is recorded in the private folder, so start and end may be different processes. Between the two the memory
-is only written by the triggers of :mod:`holdfast.sightings` and by an update that somebody asks for.
+is only written by the triggers of :mod:`holdfast_workflow.observations` and by an update that somebody asks for.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, provenance, recall, safeopen, sightings, untrusted, update
+from holdfast import durable, private, provenance, recall, safeopen, untrusted
 from holdfast.errors import Corrupt, Refused
 from holdfast.markdown import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
-from holdfast.three import CONDITIONS, WORKFLOWS, MemoryUpdate
-from holdfast.update import Loaded, Updated
+from holdfast_workflow import observations, update
+from holdfast_workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
+from holdfast_workflow.update import Loaded, Updated
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -94,8 +95,8 @@ class Workflow:
     def end(self, given: MemoryUpdate, *, confirmed: Collection[str] = ()) -> Updated:
         """UPDATE: write ``given``, together with what was noticed on the way and waits to be written.
 
-        ``confirmed`` states the condition of FR-4 (:data:`holdfast.three.CONDITIONS`). The same update again is
-        answered without writing anything.
+        ``confirmed`` states the condition of FR-4 (:data:`holdfast_workflow.three.CONDITIONS`). The same update again
+        is answered without writing anything.
         Raises: Refused without a LOAD, without the condition, or when a file gets neither an entry nor an explicit "no
         change"; NotFound, Corrupt, Conflict or Unavailable from the files. The workflow then stays open.
         """
@@ -121,7 +122,7 @@ class Workflow:
             left = ", ".join(f"{s}.md" for s in given.no_change)
             note = f"{left} ({self.name}, {now:%Y-%m-%d})" if left else ""
             done = update.update(self._services, given, no_change=note)
-            sightings.write_due(self._services)
+            observations.write_due(self._services)
             self._note(evolve(record, state="ended", ended=stamp(now), key=key))
         return done
 

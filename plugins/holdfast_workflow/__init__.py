@@ -1,8 +1,13 @@
-"""Keeps the structure of documents: required anchors, each once, none empty. An ``on_validate`` plugin.
+"""The three-file memory of document 004: workflows that load and update it, and patterns captured during work.
 
-By default it judges the three files of document 004 (:data:`holdfast.three.ANCHORS`). ``[plugins.anchors.required]``
-gives any other document anchors of its own, by name: ``"MEMORY.md" = ["## Tools", "## Rules"]``; an empty list frees
-one of the three files from its anchors. What is found is told in :mod:`holdfast_anchors.check`.
+The methods are ``memory.workflow()``, ``update()`` and ``capture()``, the commands ``holdfast workflow``, ``update``
+and ``capture``. Here is the plugin ``anchors``, which keeps the structure of documents: required anchors, each once,
+none empty.
+
+By default it checks the three files of document 004 (:data:`holdfast_workflow.three.ANCHORS`).
+``[plugins.anchors.required]`` gives any other document anchors of its own, by name:
+``"MEMORY.md" = ["## Tools", "## Rules"]``; an empty list frees one of the three files from its anchors.
+The findings are listed in :mod:`holdfast_workflow.anchor_check`.
 
 This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
 there is something to check. Besides the framework it uses the standard library only (R232).
@@ -46,7 +51,7 @@ class Anchors:
         """
         if not subject.name or (subject.surface not in _SURFACES and subject.name not in self.required):
             return ()
-        from holdfast_anchors.check import check
+        from holdfast_workflow.anchor_check import check
 
         return check(subject, self.required.get(subject.name))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import updating
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
+from holdfast_workflow.commands import updating
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -17,7 +17,7 @@ ACTIONS = ("start", "end", "status")
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.three import CONDITIONS, WORKFLOWS
+    from holdfast_workflow.three import CONDITIONS, WORKFLOWS
 
     parser.add_argument("action", choices=ACTIONS, help="start reads the memory, end updates it, status lists")
     parser.add_argument("name", metavar="NAME", nargs="?", choices=WORKFLOWS, help=", ".join(WORKFLOWS))
@@ -71,13 +71,13 @@ def _start(out: Term, memory: Holdfast, args: Namespace) -> int:
 
 
 def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
-    from holdfast import sightings
     from holdfast.cli.words import ago, count
     from holdfast.serde import moment, unstructure
-    from holdfast.workflow import records
+    from holdfast_workflow import observations
+    from holdfast_workflow.workflow import records
 
     found = records(memory.services)
-    waiting = sightings.waiting(memory.services)
+    waiting = observations.waiting(memory.services)
     if as_json:
         out.json({"ok": True, "workflows": unstructure(found), "waiting": unstructure(waiting)})
         return 0

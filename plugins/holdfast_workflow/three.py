@@ -13,11 +13,10 @@ from typing import Final
 from attrs import field, fields, frozen
 
 from holdfast.errors import ConfigError
-from holdfast.layout import Surface
+from holdfast.layout import THREE_FILES, Surface
 from holdfast.models import CuratedEntry
 
-#: The files in the order in which a LOAD reads them. Source: FR-2.
-FILES: Final = (Surface.ACTIVE_CONTEXT, Surface.PATTERNS, Surface.PROGRESS)
+FILES: Final = THREE_FILES
 TITLES: Final[Mapping[Surface, str]] = {
     Surface.ACTIVE_CONTEXT: "# Active Context",
     Surface.PATTERNS: "# Patterns",

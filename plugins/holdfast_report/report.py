@@ -6,18 +6,15 @@ Derived from files only, with a pointer for every claim; making it twice gives t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import automation, handoff, notes, safety
+from holdfast import handoff, notes, safety
 from holdfast.layout import Surface
-from holdfast.models import Payload
 from holdfast.outbox import Outbox
-from holdfast.plain import one_line
-from holdfast.serde import stamp
-from holdfast.storage import block_marker
+from holdfast_report import automation
 
 if TYPE_CHECKING:
     from holdfast.models import Written
@@ -25,25 +22,6 @@ if TYPE_CHECKING:
 
 #: The questions, in the doctrine's order. Source: R110-R114.
 SECTIONS = ("What happened", "What changed", "What is blocked", "What is needed from you", "Where the proof lives")
-
-
-def trail_header(day: date) -> str:
-    """What a new operator-facing daily summary begins with."""
-    return f"# Daily Summary: {day.isoformat()}\n"
-
-
-def trail_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
-    """The state mutations of one flush, for the operator, with a pointer to the note that tells the story."""
-    lines = [
-        "",
-        f"## State changes ({at:%H:%M})",
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} -->",
-        "",
-    ]
-    lines += [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
-    lines += ["", f"Source: {note}, block {flush_id}"]
-    return "\n".join(lines) + "\n"
 
 
 @frozen(kw_only=True)

@@ -16,11 +16,10 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.factrules import duplicate_key
 from holdfast.markdown import BOM, Heading, Outline, outline
 from holdfast.models import CuratedEntry
+from holdfast.subject import MAX_DOCUMENT_CHARS
 
 #: What a new section holds, so that it is not empty; the first entry takes its place.
 PLACEHOLDER: Final = "- None yet"
-#: A document with more characters is refused, not read: nobody could use it as memory any more.
-MAX_DOCUMENT_CHARS: Final = 5_000_000
 
 _MARKER: Final = re.compile(r" {0,3}[-+*][ \t]+|[ \t]{0,3}\d{1,9}[.)][ \t]+")
 _NOTHING: Final = ("none yet", "none yet.")

@@ -12,7 +12,7 @@ from holdfast.cli.term import Term
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from holdfast.report import Line
+    from holdfast_report.report import Line
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.report import write
+    from holdfast_report.report import write
 
     if args.morning and args.days:
         raise UsageError("--morning looks at yesterday and the night.", next_step="Leave out --days.")

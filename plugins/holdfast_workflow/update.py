@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import paths, sections
+from holdfast import paths
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.layout import Surface
 from holdfast.models import CuratedEntry, Finding, Written
-from holdfast.sections import Limits
-from holdfast.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
+from holdfast_workflow import sections
+from holdfast_workflow.sections import Limits
+from holdfast_workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
 
 if TYPE_CHECKING:
     from holdfast.services import Services

@@ -9,13 +9,13 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from attrs import field, frozen, validators
 
 from holdfast import durable, private
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError, HoldfastError, ModelFailed
+from holdfast.http import seconds
 
 logger = logging.getLogger(__name__)
 
@@ -35,29 +35,6 @@ class Completion:
     input_tokens: int = 0
     output_tokens: int = 0
     stop: str = ""
-
-
-class ModelFailed(HoldfastError):
-    """A model could not be asked, or refused. ``status`` is the HTTP status, None when there was no answer at all.
-
-    ``retry_after_s`` is what the server asks to wait, in seconds. The message never holds a key or a prompt.
-    """
-
-    exit_code = 3
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        next_step: str = "",
-        status: int | None = None,
-        retryable: bool = False,
-        retry_after_s: float | None = None,
-    ) -> None:
-        super().__init__(message, next_step=next_step)
-        self.status = status
-        self.retryable = retryable
-        self.retry_after_s = retry_after_s
 
 
 def refused(provider: str, status: int, retry_after: str | None = None, *, origin: str = "") -> ModelFailed:
@@ -131,21 +108,6 @@ def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = F
 
     library = next(kind for kind in sdk_client.__mro__ if kind.__module__.partition(".")[0] in _LIBRARIES)
     return library(event_hooks={"request": [check]}, **origins.http_options(origin))
-
-
-def seconds(retry_after: str | None) -> float | None:
-    """The value of a Retry-After header (seconds, or a date) in seconds; None when there is none or it is garbled."""
-    if not retry_after:
-        return None
-    try:
-        return max(0.0, float(retry_after))
-    except ValueError:
-        pass
-    try:
-        at = parsedate_to_datetime(retry_after)
-    except (ValueError, TypeError):
-        return None
-    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None
 
 
 @frozen(kw_only=True)

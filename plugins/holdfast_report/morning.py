@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.forge import Forge
 from holdfast.layout import Surface
 from holdfast.models import Severity
-from holdfast.report import SECTIONS, Line, Report, report
+from holdfast_report.report import SECTIONS, Line, Report, report
 
 if TYPE_CHECKING:
     from holdfast.forge import Activity

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from holdfast.cli.term import Term
-    from holdfast.three import MemoryUpdate
-    from holdfast.update import Updated
+    from holdfast_workflow.three import MemoryUpdate
+    from holdfast_workflow.update import Updated
 
 #: Flag -> (key of the update, where it goes).
 LISTS = {
@@ -80,7 +80,7 @@ class _Delivered(Action):
 
 def given(args: Namespace) -> MemoryUpdate:
     """The update that flags and JSON make together, flags after the JSON. Raises: UsageError; ConfigError."""
-    from holdfast.three import update_from
+    from holdfast_workflow.three import update_from
 
     data = _json(args.source) if args.source else {}
     if not isinstance(data, dict):

@@ -7,7 +7,7 @@ A provider is a subclass with one method::
 
         def complete(self, system, user, *, max_tokens, timeout_s):
             ...call the SDK, turn its errors into ModelFailed...
-            return modelcalls.Completion(text=..., input_tokens=..., output_tokens=..., stop=...)
+            return retry.Completion(text=..., input_tokens=..., output_tokens=..., stop=...)
 
 It is a plugin for ``on_extract`` and ``on_dream`` then, with the settings ``model`` (required), ``base_url``,
 ``insecure_http``, ``timeout_s`` (one attempt), ``max_retries``, ``budget_s`` (all attempts) and ``max_tokens`` (of the
@@ -23,7 +23,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import ConfigError, HoldfastError, ModelFailed
 from holdfast.hooks import hookimpl
 
 # Plugins are loaded at every agent event, mostly to be asked nothing: what costs is imported when a model is asked.
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, ClassVar, Final, Protocol
 
-    from holdfast.modelcalls import Completion, ModelFailed
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
+    from holdfast_models.retry import Completion
 
     class _Context(Protocol):
         @property
@@ -197,7 +197,7 @@ class ModelPlugin(ABC):
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Ask the model once, waiting ``timeout_s`` seconds at most; no retries here.
 
-        Raises: ModelFailed, made by :func:`holdfast.modelcalls.refused`, :func:`holdfast.modelcalls.unreachable` or
+        Raises: ModelFailed, made by :func:`holdfast_models.retry.refused`, :func:`holdfast_models.retry.unreachable` or
         :meth:`foreign`.
         """
 
@@ -211,7 +211,6 @@ class ModelPlugin(ABC):
     def origin(self) -> str:
         """The origin of :meth:`url`, empty for the provider's own. Raises: ModelFailed for an unusable address."""
         from holdfast import origins
-        from holdfast.modelcalls import ModelFailed
 
         url = self.url()
         try:
@@ -226,7 +225,6 @@ class ModelPlugin(ABC):
         Raises: ModelFailed with what to do when there is none, or when only the project names the address.
         """
         from holdfast import secrets
-        from holdfast.modelcalls import ModelFailed
 
         origin = self.origin
         try:
@@ -252,14 +250,14 @@ class ModelPlugin(ABC):
         """
         import os
 
-        from holdfast import modelcalls
+        from holdfast_models import retry
 
         drop: list[str] = []
         if self.origin and self.url() != os.environ.get(self._url_variable):
             lines = os.environ.get(f"{self.provider.upper()}_CUSTOM_HEADERS", "").split("\n")
             drop = [*_ACCOUNT_HEADERS, *(line.partition(":")[0].strip() for line in lines)]
         insecure = self.settings.insecure_http
-        return modelcalls.http_client(sdk_client, self.url(), key, insecure_http=insecure, drop=drop)
+        return retry.http_client(sdk_client, self.url(), key, insecure_http=insecure, drop=drop)
 
     @property
     def _url_variable(self) -> str:
@@ -268,7 +266,6 @@ class ModelPlugin(ABC):
     def foreign(self) -> ModelFailed:
         """The error for an answer that is none of the provider's API: a web page, or JSON of another form. Asking again
         would bring the same, so it is not retried."""
-        from holdfast.modelcalls import ModelFailed
 
         return ModelFailed(
             f"What answers as the {self.provider} endpoint does not speak its API.",
@@ -280,24 +277,24 @@ class ModelPlugin(ABC):
 
         Raises: ModelFailed.
         """
-        from holdfast import modelcalls
+        from holdfast_models import retry
 
         settings = self.settings
         start = time.monotonic()
         max_tokens = settings.dream_max_tokens if dream else settings.max_tokens
-        patience = modelcalls.Patience(
+        patience = retry.Patience(
             timeout_s=settings.dream_timeout_s if dream else settings.timeout_s,
             max_retries=settings.max_retries,
             budget_s=settings.dream_budget_s if dream else settings.budget_s,
         )
         try:
-            completion = modelcalls.persist(
+            completion = retry.persist(
                 lambda timeout_s: self.complete(system, user, max_tokens=max_tokens, timeout_s=timeout_s), patience
             )
-        except modelcalls.ModelFailed as error:
+        except ModelFailed as error:
             self._record_failure(error, start)
             raise
-        modelcalls.record_usage(
+        retry.record_usage(
             self._state,
             plugin=self._name,
             model=settings.model,
@@ -307,9 +304,9 @@ class ModelPlugin(ABC):
         return completion
 
     def _record_failure(self, error: HoldfastError, start: float) -> None:
-        from holdfast import modelcalls
+        from holdfast_models import retry
 
-        modelcalls.record_failure(
+        retry.record_failure(
             self._state,
             plugin=self._name,
             model=self.settings.model,

@@ -9,7 +9,7 @@ from holdfast.cli.term import Term
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.three import WORKFLOWS
+    from holdfast_workflow.three import WORKFLOWS
 
     parser.add_argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention")
     parser.add_argument("text", metavar="TEXT", help="what was noticed, in one sentence")

@@ -1,6 +1,6 @@
 """Extraction by any model behind an OpenAI-compatible endpoint (Chat Completions): an ``on_extract`` plugin.
 
-Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast.distill.ModelPlugin`;
+Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`;
 ``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs
 ``holdfast[openai]``; the SDK is imported in the call.
 """
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.distill import ModelPlugin
+from holdfast_models.base import ModelPlugin
 
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from holdfast.modelcalls import Completion
+    from holdfast_models.retry import Completion
 
 
 class OpenAIModel(ModelPlugin):
@@ -27,12 +27,12 @@ class OpenAIModel(ModelPlugin):
         """One Chat Completion, not streamed. Raises: ModelFailed."""
         import json
 
-        from holdfast import modelcalls
+        from holdfast_models import retry
 
         try:
             import openai
         except ImportError as error:
-            raise modelcalls.not_installed(self.provider) from error
+            raise retry.not_installed(self.provider) from error
         key = self.key()
         http = self.http_client(openai.DefaultHttpxClient, key)
         try:
@@ -46,16 +46,16 @@ class OpenAIModel(ModelPlugin):
                 )
         except openai.APIStatusError as error:
             wait = error.response.headers.get("retry-after")
-            raise modelcalls.refused(self.provider, error.status_code, wait, origin=self.origin) from None
+            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
         except openai.APIConnectionError as error:
             timed_out = isinstance(error, openai.APITimeoutError)
-            raise modelcalls.unreachable(self.provider, timed_out=timed_out) from None
+            raise retry.unreachable(self.provider, timed_out=timed_out) from None
         except (json.JSONDecodeError, UnicodeDecodeError):
             raise self.foreign() from None
         try:  # the SDK takes any JSON for an answer, and anything else for a text
             choices = list(answer.choices)
             choice = choices[0] if choices else None
-            return modelcalls.Completion(
+            return retry.Completion(
                 text=(choice.message.content or "") if choice else "",
                 input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
                 output_tokens=answer.usage.completion_tokens if answer.usage else 0,

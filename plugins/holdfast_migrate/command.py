@@ -21,7 +21,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.migrate import migrate_project
+    from holdfast_migrate.migrate import migrate_project
 
     out = Term()
     bar = Bar(out) if out.is_tty and not args.json else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import updating
 from holdfast.cli.args import add_json, add_session, examples
 from holdfast.cli.term import Term
+from holdfast_workflow.commands import updating
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.three import MemoryUpdate
+    from holdfast_workflow.three import MemoryUpdate
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
     if args.print_command:
         from importlib.resources import files
 
-        out.exact(files("holdfast").joinpath("data", "memory-update.md").read_text(encoding="utf-8"))
+        out.exact(files("holdfast_workflow").joinpath("memory-update.md").read_text(encoding="utf-8"))
         return 0
     from holdfast import Holdfast
 
@@ -55,7 +55,7 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
 
     from holdfast.cli.known import require_session
     from holdfast.models import CuratedEntry, turns_of
-    from holdfast.sections import Limits, line_of
+    from holdfast_workflow.sections import Limits, line_of
 
     require_session(memory, session_id)
     results, _ = memory.services.dispatch.on_extract(turns_of(memory.session(session_id).messages))
