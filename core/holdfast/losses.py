@@ -126,6 +126,17 @@ def note_forgotten(services: Services, name: str) -> None:
     durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
 
 
+def rewrite(path: str, data: bytes | None) -> None:
+    """Write a file that a purge, a scrub or the retention has changed; None removes it. Lines that are counted and left
+    by it are not missing. The caller holds the file's lock. Raises: Unavailable."""
+    if tally.is_kept(path):
+        tally.replace(path, data or b"")
+    elif data is None:
+        durable.remove(path)
+    else:
+        durable.replace(path, data)
+
+
 def _forgotten(services: Services) -> dict[str, str]:
     try:
         with safeopen.reader(services.private(FORGOTTEN)) as file:

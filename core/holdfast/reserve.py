@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from holdfast import durable, private, safeopen
 from holdfast.errors import Unavailable
-from holdfast.journal import file_stem
 
 FILE: Final = "unsafe.reserve"
 _LINE: Final = 128  # bytes; the stem of a journal has 80 at most
@@ -74,30 +73,27 @@ def _parsed(data: bytes) -> list[Note]:
     return [Note(parts[2], parts[1], parts[0] == "P") for parts in found if len(parts) == 3]
 
 
-def of(state: str, session_id: str) -> Note | None:
+def of(state: str, stem: str) -> Note | None:
     """The note of one session. Raises: Unavailable."""
-    stem = file_stem(session_id)
     return next((note for note in notes(state) if note.stem == stem), None)
 
 
-def add(state: str, session_id: str, at: str, *, stated: bool) -> None:
+def add(state: str, stem: str, at: str, *, stated: bool) -> None:
     """Note in place, durably, that the session is UNSAFE. Raises: Unavailable, when there is no room either."""
     path = os.path.join(state, FILE)
     with _held(path):
         there = notes(state)
-        stem = file_stem(session_id)
         old = next((note for note in there if note.stem == stem), None)
         new = Note(stem, at, stated or (old is not None and old.stated))
         _write(path, [*(note for note in there if note.stem != stem), new])
 
 
-def clear(state: str, session_id: str) -> None:
+def clear(state: str, stem: str) -> None:
     """Take the session's note out, durably. Raises: Unavailable."""
-    if of(state, session_id) is None:
+    if of(state, stem) is None:
         return
     path = os.path.join(state, FILE)
     with _held(path):
-        stem = file_stem(session_id)
         _write(path, [note for note in notes(state) if note.stem != stem])
 
 

@@ -104,20 +104,24 @@ def path_of(state: str, session_id: str) -> str:
     return os.path.join(state, "unsafe", file_stem(session_id) + ".json")
 
 
-def beside(state: str, session_id: str) -> list[str]:
-    """Paths of damaged markers of the session that were kept, and of the second copy of its stated payloads."""
-    folder, name = os.path.split(path_of(state, session_id))
-    try:
-        kept = sorted(one for one in safeopen.names(folder) if one.startswith(f"{name}.damaged-"))
-    except OSError:
-        kept = []
-    return [*(os.path.join(folder, one) for one in kept), _copy_of(state, file_stem(session_id))]
+def forget(state: str, session_id: str) -> None:
+    """Remove whatever says that the session is UNSAFE, for a purge: marker, damaged markers that were kept, stated
+    payloads and the note. Raises: Unavailable."""
+    path, stem = path_of(state, session_id), file_stem(session_id)
+    folder, name = os.path.split(path)
+    with suppress(OSError):
+        for one in safeopen.names(folder):
+            if one.startswith(f"{name}.damaged-"):
+                durable.remove(os.path.join(folder, one))
+    durable.remove(_copy_of(state, stem))
+    durable.remove(path)
+    reserve.clear(state, stem)
 
 
 def read(state: str, session_id: str) -> Marker | None:
     """The marker of a session, also where only a note or the stated payloads are left of it. One that cannot be read
     still means UNSAFE. Raises: Unavailable."""
-    return _found(state, file_stem(session_id), session_id, reserve.of(state, session_id))
+    return _found(state, file_stem(session_id), session_id, reserve.of(state, file_stem(session_id)))
 
 
 def begin(state: str, marker: Marker) -> Marker:
@@ -135,10 +139,10 @@ def begin(state: str, marker: Marker) -> Marker:
             _write(state, marker)
     except Unavailable:
         with suppress(Unavailable):
-            reserve.add(state, marker.session, marker.at, stated=bool(marker.stated))
+            reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
         raise
     with suppress(Unavailable):  # a marker is there, so the note and room for the next one can wait
-        reserve.clear(state, marker.session)
+        reserve.clear(state, file_stem(marker.session))
         reserve.make(state)
     return marker
 
@@ -164,7 +168,7 @@ def _remove(state: str, session_id: str) -> None:
     if os.path.lexists(copy):
         durable.remove(copy)
     durable.remove(path)
-    reserve.clear(state, session_id)
+    reserve.clear(state, file_stem(session_id))
 
 
 def _keep_damaged(path: str) -> None:

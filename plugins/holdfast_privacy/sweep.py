@@ -22,18 +22,16 @@ from holdfast import (
     journal,
     private,
     records,
-    reserve,
     safeopen,
     safety,
     settings,
     statemark,
-    tally,
     untrusted,
 )
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
-from holdfast.losses import FORGOTTEN, note_forgotten
+from holdfast.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast.serde import moment
 from holdfast.storage import Capability
 from holdfast_privacy import text_search
@@ -176,9 +174,7 @@ class Walk:
         gone = self.edit.session(one.session_id, last_said(one))
         if gone:
             if not self.dry_run:
-                for path in (*safety.beside(self.services.state, one.session_id), marker):
-                    durable.remove(path)
-                reserve.clear(self.services.state, one.session_id)
+                safety.forget(self.services.state, one.session_id)
                 one.erase()
             self._note("journals", self._shown(one.path), removed=True)
             return True
@@ -338,12 +334,7 @@ class Walk:
         if new == data:
             return
         if not self.dry_run:
-            if tally.is_kept(path):
-                tally.replace(path, new or b"")
-            elif new is None:
-                durable.remove(path)
-            else:
-                durable.replace(path, new)
+            rewrite(path, new)
         kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
         self._note(kind, self._shown(path), count, removed=new is None)
 

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast import reserve, safety
 from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
+from holdfast.journal import file_stem
 from holdfast.safety import State
 from holdfast.status import status
 
@@ -66,8 +67,8 @@ def test_reserve__full__says_so_and_keeps_what_is_there(state):
         reserve.add(str(state), "more", "2026-11-21T12:00:00Z", stated=False)
     assert len(reserve.notes(str(state))) == reserve._LINES
     reserve.clear(str(state), "s3")
-    reserve.add(str(state), "S 4 " + "x" * 200, "2026-11-21T12:00:00Z", stated=True)
-    assert reserve.of(str(state), "S 4 " + "x" * 200).stated
+    reserve.add(str(state), file_stem("S 4 " + "x" * 200), "2026-11-21T12:00:00Z", stated=True)
+    assert reserve.of(str(state), file_stem("S 4 " + "x" * 200)).stated
     assert os.stat(state / reserve.FILE).st_size == reserve._LINE * reserve._LINES
 
 
