@@ -14,6 +14,7 @@ from attrs import frozen
 
 from holdfast import curated, durable, handoff, notes, tally
 from holdfast.errors import HoldfastError
+from holdfast.forge import Forge
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
 from holdfast.losses import rebuilt
@@ -106,7 +107,7 @@ def _waiting(services: Services, loss: Loss) -> Mended:
     published twice. A comment that an operator dropped is left alone."""
     from holdfast.losses import flushes
 
-    forges = services.dispatch.forges()
+    forges = services.dispatch.offering(Forge)
     box = Outbox(services.state)
     put_back = 0
     for receipt, payload in flushes(services):

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.core.conftest import NO_PLUGINS
 
 from holdfast.config import PluginConfig
 from holdfast.models import Message
-from holdfast.settings import DEFAULT_PLUGINS
 from holdfast.status import status
 from holdfast.transcripts import Transcript
 
@@ -20,9 +20,7 @@ AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @pytest.fixture
 def memory(opened):
-    return opened(
-        plugins={n: PluginConfig(enabled=n == "redaction") for n in (*DEFAULT_PLUGINS, "redaction")},
-    )
+    return opened(plugins={**NO_PLUGINS, "redaction": PluginConfig(enabled=True)})
 
 
 def everything(folder) -> str:
