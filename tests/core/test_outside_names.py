@@ -12,7 +12,7 @@ from tests.core.conftest import NO_PLUGINS
 from holdfast.config import PluginConfig
 from holdfast.models import Message
 from holdfast.status import status
-from holdfast.transcripts import Transcript
+from holdfast.transcripts.reading import Transcript
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
