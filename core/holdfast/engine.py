@@ -254,7 +254,7 @@ class Holdfast(Features):
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
         session.extend(m for m in transcript.kept if m.id not in known)
-        session.branch = transcript.branch or session.branch
+        session.branch = self.services.gate.label(transcript.branch) or session.branch
         return session
 
     @overload

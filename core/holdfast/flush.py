@@ -440,6 +440,7 @@ class _Flush:
         marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
         if old is not None:
             marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
+            self.warnings += [old.error] if old.reason == safety.UNKNOWN else []
         entries = old.stated if old is not None else ()
         for one in (*session.unwritten, *([self.stated] if self.stated else [])):
             entries = stated.joined(entries, one)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast import durable, private, safeopen
-from holdfast.errors import Conflict, Corrupt
+from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.records import decode, encode
 from holdfast.torn import may_be_torn
 
@@ -128,6 +128,7 @@ class Journal:
             first = b"" if size else _first_line(self.session_id)
             if not size:  # a process killed in its first addition may have made `sessions` and nothing durable
                 durable.fsync_dir(self._state)
+                self._reserve()
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -138,6 +139,15 @@ class Journal:
             self._clean_size = start
             self._leave_hint(start)
         return entries
+
+    def _reserve(self) -> None:
+        """Take room for a note that this session is UNSAFE. Without it only a full disk makes a difference."""
+        from holdfast import reserve
+
+        try:
+            reserve.make(self._state)
+        except Unavailable:
+            return
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         """Records from offset ``start`` (a record's beginning) on, in order; a torn last line is left out.
