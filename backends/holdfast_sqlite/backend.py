@@ -96,6 +96,12 @@ class SqliteBackend(StorageBackend):
     def count_facts(self) -> int:
         return self._facts.count()
 
+    def lost_facts(self) -> int:
+        return self._database.lost()
+
+    def accept_facts(self) -> None:
+        self._database.accept(self._facts.recount)
+
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         if not self._index.enabled:
             raise Unsupported(

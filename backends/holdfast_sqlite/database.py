@@ -10,7 +10,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Final
 
@@ -18,10 +18,10 @@ from attrs import define
 
 from holdfast import durable
 from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Unavailable
-from holdfast_sqlite import faults, opening, schema
+from holdfast_sqlite import faults, mark, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
-_STATE: Final = "SELECT gone, indexed, ordered, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
+_STATE: Final = "SELECT gone, indexed, ordered, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 
 
 @define
@@ -32,6 +32,7 @@ class Change:
     facts: int  # how many there are
     indexed: int  # as in ``state``
     ordered: bool  # likewise
+    removed: int  # how many facts ever left by a call
     last: int  # the highest seq of a fact, 0 when there is none
 
 
@@ -48,7 +49,8 @@ class Database:
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
     _changes_before: int  # of the connection, as the transaction began
-    _stored_state: tuple[int, int, bool]  # gone, indexed and ordered, as the table has them
+    _stored_state: tuple[int, int, bool, int]  # gone, indexed, ordered and removed, as the table has them
+    _before: mark.Mark | None  # what the mark had over the store when this process first looked
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
@@ -59,6 +61,9 @@ class Database:
         self._closed = False
         self._batching = False
         self._lost = False  # whether the batch under way was undone
+        self._mark = mark.path_of(place.root, place.folder, place.file)
+        self._before = None
+        self._wrote = False
         self._forget()
 
     # --- what the parts of the backend use
@@ -143,6 +148,7 @@ class Database:
             except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise self.failed(error) from error
             self._flushed = self._flushed or changed
+            self._wrote = self._wrote or changed
             return changed
 
     @contextlib.contextmanager
@@ -214,6 +220,38 @@ class Database:
                     durable.sync(self.place.log)
                 self._flushed = True
 
+    def lost(self) -> int:
+        """How many facts were stored and neither are there nor left by a call."""
+        noted = mark.read(self._mark)  # before the store: what it shows is then in there
+        with self as sql:
+            if sql is None:
+                return noted.stored - noted.removed
+            stored, removed, rows = schema.totals(sql)
+            known = self._known(stored, removed).highest(noted)
+            return max(0, known.stored - known.removed - rows)
+
+    def accept(self, recount: Callable[[Change], None]) -> None:
+        """Take the facts as they are: none is missing from here on. ``recount`` counts them for ``state``."""
+        lost = self.lost()
+        mark.remove(self._mark)
+        self._before = mark.Mark()
+        if lost and not self.missing():
+            with self.changing() as change:
+                recount(change)
+            self._note()
+
+    def _known(self, stored: int, removed: int) -> mark.Mark:
+        """Of this store, with what was there before it was replaced or lost rows."""
+        before = self._before or mark.Mark()
+        return mark.Mark(stored + before.stored, removed + before.removed)
+
+    def _note(self) -> None:
+        """Write the mark, if this process changed anything."""
+        if self._wrote and self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                mark.note(self._mark, self._known(*schema.totals(self._connection)[:2]))
+                self._wrote = False
+
     def failed(self, error: sqlite3.Error | UnicodeEncodeError) -> HoldfastError:
         """The error to raise in place of one of SQLite's."""
         if isinstance(error, UnicodeEncodeError):
@@ -228,6 +266,7 @@ class Database:
         if os.getpid() != self._pid:
             self._begin_anew()
         with self._mutex:
+            self._note()
             self._closed = True
             self._drop()
 
@@ -245,12 +284,12 @@ class Database:
             sql = self._current() or self._create()
             self._begin(sql)
         try:
-            gone, indexed, ordered, last = sql.execute(_STATE).fetchone()
+            gone, indexed, ordered, removed, last = sql.execute(_STATE).fetchone()
         except BaseException:
             self._undo(sql)
             raise
-        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed, bool(ordered))
-        return Change(sql, last - gone, indexed, bool(ordered), last)
+        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed, bool(ordered), removed)
+        return Change(sql, last - gone, indexed, bool(ordered), removed, last)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
         if self._upgraded:
@@ -277,6 +316,7 @@ class Database:
             )
         change.sql.execute("COMMIT")
         self._flushed = self._flushed or written  # the log, with all that others wrote to it before
+        self._wrote = self._wrote or written
         if not self._is_same_file():
             self._drop()
 
@@ -300,9 +340,9 @@ class Database:
             )
 
     def _store_state(self, change: Change) -> None:
-        state = (change.last - change.facts, change.indexed, change.ordered)
+        state = (change.last - change.facts, change.indexed, change.ordered, change.removed)
         if state != self._stored_state:
-            change.sql.execute("UPDATE state SET gone = ?, indexed = ?, ordered = ?", state)
+            change.sql.execute("UPDATE state SET gone = ?, indexed = ?, ordered = ?, removed = ?", state)
             self._stored_state = state
 
     def _undo(self, sql: sqlite3.Connection) -> None:
@@ -319,13 +359,15 @@ class Database:
         if self._change is None:
             self._change = self._start(sql)
         change = self._change
-        before, stored = (change.facts, change.indexed, change.ordered, change.last), self._stored_state
+        before = change.facts, change.indexed, change.ordered, change.removed, change.last
+        stored = self._stored_state
         change.sql.execute("SAVEPOINT part")
         try:
             yield change
             self._store_state(change)
         except BaseException:
-            (change.facts, change.indexed, change.ordered, change.last), self._stored_state = before, stored
+            change.facts, change.indexed, change.ordered, change.removed, change.last = before
+            self._stored_state = stored
             if change.sql.in_transaction:  # a full disk, say, has ended it
                 change.sql.execute("ROLLBACK TO part")
             raise
@@ -368,7 +410,20 @@ class Database:
         connection, immutable = opening.connect(self.place, self._timeout_s)
         self._drop()
         self._connection, self._identity, self._immutable = connection, identity, immutable
+        if self._before is None:
+            self._before = self._unknown(connection)
         return connection
+
+    def _unknown(self, connection: sqlite3.Connection) -> mark.Mark | None:
+        """By how much the mark is above what the store says of itself, as this process finds it."""
+        noted = mark.read(self._mark)  # before the store, else what others add meanwhile would look like a loss
+        if noted == mark.Mark():
+            return noted
+        try:
+            stored, removed, _ = schema.totals(connection)
+        except sqlite3.Error:
+            return None  # whoever uses it is told
+        return mark.Mark(max(0, noted.stored - stored), max(0, noted.removed - removed))
 
     def _create(self) -> sqlite3.Connection:
         opening.create(self.place)
@@ -388,4 +443,4 @@ class Database:
     def _forget(self) -> None:
         self._connection = self._identity = self._change = None
         self._immutable = self._upgraded = self._flushed = False
-        self._changes_before, self._stored_state = 0, (0, -1, True)
+        self._changes_before, self._stored_state = 0, (0, -1, True, 0)

@@ -98,6 +98,7 @@ class Documents:
         else:
             made = change.sql.execute("INSERT INTO documents (name, revision) VALUES (?, ?)", (name, revision))
             document = _rowid(made)
+            self._empty(change, document)  # of a row that somebody deleted by hand its pieces are left
         if added:
             piece = change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
             self._index.piece_added(change, _rowid(piece), added)

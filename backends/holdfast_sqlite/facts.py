@@ -129,6 +129,7 @@ class Facts:
             seq, fact = _row(change.sql, fact_id)
             change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
             change.facts -= 1
+            change.removed += 1
             change.last = change.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
             self._index.fact_deleted(change, seq, fact.content)
         return fact
@@ -190,6 +191,7 @@ class Facts:
         change.last = seq
         evicted = self._evict(change, change.facts - (limit - 1))
         change.facts += 1 - len(evicted)
+        change.removed += len(evicted)
         self._index.fact_added(change)
         return AddResult(outcome=_ADDED, fact=fact, evicted=evicted)
 

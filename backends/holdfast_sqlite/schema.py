@@ -61,6 +61,10 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         f"UPDATE state SET ordered = ({IS_ORDERED})",  # noqa: S608 - nothing of it is given
         "DROP INDEX facts_weakest",
     ),
+    (
+        # removed: how many facts ever left by a call. With it the number of facts that were ever stored is known.
+        "ALTER TABLE state ADD COLUMN removed INTEGER NOT NULL DEFAULT 0",
+    ),
 )
 LATEST: Final = len(STEPS)
 
@@ -80,6 +84,16 @@ def count_facts(connection: sqlite3.Connection) -> int:
     else:
         query = "SELECT (SELECT ifnull(max(seq), 0) FROM facts) - gone FROM state"
     return int(connection.execute(query).fetchone()[0])
+
+
+def totals(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """How many facts were ever stored and how many of them left by a call, as ``state`` has it, and how many rows there
+    are. Takes the longer the more there are."""
+    rows = connection.execute("SELECT count(*) FROM facts").fetchone()[0]
+    if _number(connection, "user_version") < LATEST:
+        return rows, 0, rows
+    query = "SELECT (SELECT ifnull(max(seq), 0) FROM facts) - gone + removed, removed FROM state"
+    return (*connection.execute(query).fetchone(), rows)
 
 
 def upgrade(connection: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from holdfast import durable, journal, private, provenance, safeopen, statemark
+from holdfast import durable, journal, private, provenance, reserve, safeopen, statemark
 from holdfast.errors import Unavailable
 from holdfast.journal import Journal
 from holdfast.safeopen import Folder
@@ -23,7 +23,7 @@ _SESSIONS = "sessions"
 _OF_ITS_PLACE = frozenset(
     {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", provenance.REGISTER}
 )
-_OF_ITS_PLACE_ENDS = (".lock", ".hint", durable.TEMP_SUFFIX)
+_OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 #: Of these the present ones serve, and the others are not missed.
 _REPLACEABLE = ("heartbeats/", "agents/", "redaction.key")
 
@@ -116,7 +116,9 @@ def _take(state: str, aside: str, name: str) -> str:
         own = safeopen.read(target)
     except FileNotFoundError:
         own = None
-    if own is None:
+    if name == reserve.FILE:
+        reserve.adopt(state, data)
+    elif own is None:
         durable.replace(target, data)
     elif own == data:
         return ""

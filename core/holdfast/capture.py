@@ -56,9 +56,10 @@ def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[
     rewritten = paths.rewriter(root)
     given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
     texts = gate.admit_all(given, surface="journal")
+    ids = gate.identifiers([message.id for message in messages])
     return [
-        _record(m.id, m.at, m.role, text, tool, m.failed, m.tokens or None)
-        for m, text, tool in zip(messages, texts[::2], texts[1::2], strict=True)
+        _record(message_id, m.at, m.role, text, tool, m.failed, m.tokens or None)
+        for m, message_id, text, tool in zip(messages, ids, texts[::2], texts[1::2], strict=True)
     ]
 
 

@@ -15,7 +15,7 @@ from holdfast import discovery, hooks
 from holdfast.deadline import Deadlines
 from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
-from holdfast.subject import Subject
+from holdfast.subject import PORTION_CHARS, Portions, Subject
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -356,24 +356,52 @@ def _guarded(
     limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
 
     def guard(*args: Any) -> Any:
+        limit = limit_s and limit_s * _portions(args)
+        got = call(lambda: function(*args), limit)
+        if isinstance(got, _Failure):
+            return got
+        if isinstance(got, Portions):
+            got = in_steps(got)
+            if isinstance(got, _Failure):
+                return got
+        # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
+        return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
+
+    def call(job: Callable[[], Any], limit: float | None) -> Any:
         box: list[Any] = []
 
         def run() -> None:
-            try:
-                box.append((True, function(*args)))
-            except BaseException as error:  # noqa: BLE001 - the guard: whatever a plugin throws becomes a named failure
-                box.append((False, error))
+            box.append(_tried(job, plugin, distribution, hook))
 
-        if limit_s is None:
+        if limit is None:
             run()
-        elif not deadlines.call(run, limit_s):
-            return _Failure(plugin, distribution, hook, f"it took longer than {limit_s:g} s", "", TimeoutError())
-        ok, got = box[0]
-        if ok:
-            # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
-            return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
-        if isinstance(got, HoldfastError):  # it speaks for itself
-            return _Failure(plugin, distribution, hook, "", got.message, got)
-        return _Failure(plugin, distribution, hook, type(got).__name__, str(got), got)
+        elif not deadlines.call(run, limit):
+            return _Failure(plugin, distribution, hook, f"it took longer than {limit:g} s", "", TimeoutError())
+        return box[0]
+
+    def in_steps(portions: Portions) -> Any:
+        found: list[Any] = []
+        while (step := call(lambda: next(portions.steps, None), limit_s)) is not None:
+            if isinstance(step, _Failure) or not isinstance(step, list | tuple):
+                return step
+            found += step
+        return found
 
     return guard
+
+
+def _tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
+    """What ``job`` returns, or a named failure: the guard, whatever a plugin throws."""
+    try:
+        return job()
+    except HoldfastError as error:  # it speaks for itself
+        return _Failure(plugin, distribution, hook, "", error.message, error)
+    except BaseException as error:  # noqa: BLE001 - as above
+        return _Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
+
+
+def _portions(args: tuple[Any, ...]) -> int:
+    """By how much the deadline of a call is longer: a validator that cannot answer in steps has the time of as many
+    portions as there are in the text."""
+    subject = args[0] if args else None
+    return 1 + (len(subject.text) - 1) // PORTION_CHARS if isinstance(subject, Subject) and subject.text else 1

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import evolve, field, fields, frozen
 
-from holdfast import durable, private, safeopen, untrusted
+from holdfast import durable, private, safeopen, tally, untrusted
 from holdfast.errors import Corrupt
 from holdfast.serde import structure, unstructure
 
@@ -170,13 +170,13 @@ def record(state: str, result: DreamResult) -> None:
         except OSError as error:
             raise durable.unavailable(error, path, "read") from error
         # A line that a crash cut off must not take this one with it.
-        durable.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
+        tally.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
 def _cut(path: str) -> None:
     with safeopen.reader(path) as file:
         data = file.read()
-    durable.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
+    tally.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
 
 
 def entries(state: str) -> list[DreamResult]:

@@ -119,7 +119,7 @@ def extract(services: Services, said: Said | Iterable[Said], *, source: str = ""
     """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
     from holdfast.factrules import check_source
 
-    source = check_source(source)
+    source = services.gate.identifier(check_source(source))
     result = ExtractResult()
     failed: set[str] = set()
     for piece in _pieces(_redacted(services, _turns(said))):

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast import durable, private, safeopen, untrusted
+from holdfast import durable, private, safeopen, tally, untrusted
 from holdfast.models import Fact
 from holdfast.serde import moment, stamp
 
@@ -101,7 +101,7 @@ class FactTrail:
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
         with private.lock(self._path):
-            durable.append(self._path, data, flush=durably)
+            tally.append(self._path, data, flush=durably)
 
 
 def _utc(at: datetime) -> str:

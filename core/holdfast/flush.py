@@ -208,20 +208,22 @@ class _Flush:
             self.step = "daily summary"
             documents.write_trail(payload, flush_id, note_name, at)
         self.step = "handoff"
-        documents.write_handoff(payload, flush_id, note_name, self.agent)
+        documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
-        documents.write_curated(payload, last)
+        documents.write_curated(payload, last, flush_id, at)
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
             self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
+        found_in, empty = notes.found_and_not(payload)
         receipt = Receipt(
             flush_id=flush_id,
             session_id=session.id,
             reason=self.reason,
             at=at,
             written=documents.written,
-            derived=payload.derived,
+            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
+            not_found=empty,
             warnings=[paths.rewrite(w, services.root) for w in (*self.warnings, *documents.warnings)],
             summary=notes.body(payload, summary, self.before),
         )
@@ -304,8 +306,9 @@ class _Flush:
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
         self.overrides = session.unrecorded_overrides
         pending = {
-            "payload": unstructure(evolve(payload, derived=())),
+            "payload": unstructure(evolve(payload, derived=(), sources=())),
             "derived": list(payload.derived),
+            "sources": list(payload.sources),
             "summary": summary,
             "before": self.before,
             "at": stamp(at),
@@ -315,7 +318,7 @@ class _Flush:
         self.flushed = {**pending, "key": key}
         entries = marker.stated
         if self.stated is not None:
-            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=())
+            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
             entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
         marker = safety.begin(self.services.state, evolve(marker, key=key, pending=pending, stated=entries))
         return marker, payload, summary, at
@@ -437,6 +440,7 @@ class _Flush:
         marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
         if old is not None:
             marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
+            self.warnings += [old.error] if old.reason == safety.UNKNOWN else []
         entries = old.stated if old is not None else ()
         for one in (*session.unwritten, *([self.stated] if self.stated else [])):
             entries = stated.joined(entries, one)

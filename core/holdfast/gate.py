@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
-from holdfast.subject import Subject
+from holdfast.subject import PORTION_CHARS, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
 
 _ROUNDS = 4
-#: So much text is put into one question about many texts.
-_PORTION_CHARS = 200_000
 #: Removing a line may bring up another error, as a limit on the number of items does.
 _SIFTS = 12
 #: Ids that cannot hold a secret.
@@ -133,6 +131,22 @@ class Gate:
             raise _refusal("journal", "an id", refused)
         return mask(given, found) if any(_can_mask(f, given) for f in found) else given
 
+    def identifiers(self, given: Sequence[str]) -> list[str]:
+        """:meth:`identifier` for many, with few questions to the validators. Raises: as :meth:`identifier`."""
+        masked: dict[str, str] = {}
+        for portion in _portions([one for one in dict.fromkeys(given) if not is_plain(one)]):
+            whole = _joined(portion)
+            if whole is None or self._dispatch.on_validate(Subject("journal", "", whole, stored=True), outgoing=True):
+                masked.update((one, self.identifier(one)) for one in portion)
+        return [masked.get(one, one) for one in given]
+
+    def label(self, given: str) -> str:
+        """:meth:`identifier` for a name that a client recorded; empty for a refused one. Raises: PluginError."""
+        try:
+            return self.identifier(given)
+        except Refused:
+            return ""
+
     def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many short texts, with few questions to the validators. Raises: as :meth:`outgoing`."""
         shown: list[str] = []
@@ -229,7 +243,7 @@ def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """The texts in order, as many at once as a validator can judge well within its deadline, and at least one."""
     start = size = 0
     for number, text in enumerate(texts):
-        if size and size + len(text) > _PORTION_CHARS:
+        if size and size + len(text) > PORTION_CHARS:
             yield texts[start:number]
             start, size = number, 0
         size += len(text)

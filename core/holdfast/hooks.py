@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.config import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
-    from holdfast.subject import Subject
+    from holdfast.subject import Portions, Subject
 
 PROJECT = "holdfast"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -37,12 +37,13 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
 
 @hookspec
-def on_validate(subject: Subject) -> Sequence[Finding]:  # type: ignore[empty-body]
+def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: ignore[empty-body]
     """Judge a text before it is stored, and again by ``holdfast validate``. A gate: every implementation is asked.
 
     :param subject: surface, document name, text and sources.
     :returns: findings, empty when all is well. A span with a replacement is masked by core; an error without one
-        refuses the write. An implementation that raises, hangs or returns anything else counts as a refusal.
+        refuses the write. Of a long text they may come in :class:`~holdfast.subject.Portions`, each in its own time.
+        An implementation that raises, hangs or returns anything else counts as a refusal.
     """
 
 

@@ -12,19 +12,19 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from holdfast import durable, notes, private, safeopen, untrusted
+from holdfast import durable, notes, private, safeopen, tally, untrusted
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.journal import Journal, session_files, session_id_of
 from holdfast.layout import Surface
 from holdfast.serde import moment, receipt_from
-from holdfast.storage import block_marker, sha256
+from holdfast.storage import Capability, block_marker, sha256
 
 if TYPE_CHECKING:
-    from holdfast.models import Receipt, Written
+    from holdfast.models import Payload, Receipt, Written
     from holdfast.services import Services
 
 FORGOTTEN = "forgotten.json"
@@ -32,13 +32,24 @@ PURGED = "[purged]"  # what a purge by date leaves of a summary
 FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes again what the journals hold."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
+#: The lists whose lines are counted: the kind of a loss, and one line of it.
+LISTS = {
+    "outbox.jsonl": ("waiting", "waiting comment"),
+    "facts.log.jsonl": ("lines", "line"),
+    "dreams.jsonl": ("lines", "line"),
+}
+_LIST_STEP = (
+    "Restore the file from a copy, or run `holdfast doctor --fix`: it puts back what the journals hold and takes the "
+    "rest as it is."
+)
 _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived: it may go
 
 
 @frozen(kw_only=True)
 class Loss:
-    """Something that was stored and is missing. ``kind`` is journal, block, document, facts or damaged; ``name`` its
-    document or file. ``receipt`` and ``written`` are the proof that it was stored, None for a journal and for facts."""
+    """Something that was stored and is missing. ``kind`` is journal, block, document, facts, waiting, lines or damaged;
+    ``name`` its document or file. ``receipt`` and ``written`` are the proof that it was stored, for blocks and
+    documents."""
 
     kind: str
     name: str
@@ -57,18 +68,25 @@ def newest(services: Services, texts: Mapping[str, str | None] | None = None) ->
     journals = session_files(services.state, missing=True)
     there = sorted((_changed(path), path) for path in journals)
     last = [_last_receipt(services, path) for at, path in there[-_NEWEST:] if at]
-    return [*_journals(services, journals), *_facts(services), *_unproved(services, filter(None, last), texts)]
+    unproved = _unproved(services, filter(None, last), texts)
+    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved]
 
 
 def every(services: Services) -> list[Loss]:
     """A full look: the proof of every receipt in every journal, too. A journal that cannot be read is left out."""
     journals = session_files(services.state, missing=True)
-    return [*_journals(services, journals), *_facts(services), *_unproved(services, receipts(services))]
+    unproved = _unproved(services, receipts(services))
+    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved]
 
 
 def receipts(services: Services) -> list[Receipt]:
     """All receipts that journals hold, each once. Raises: Unavailable."""
-    found: dict[str, Receipt] = {}
+    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
+    return list({receipt.flush_id: receipt for receipt in found}.values())
+
+
+def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
+    """The checkpoints with a receipt, of every journal as far as it can be read."""
     for path in session_files(services.state):
         session_id = session_id_of(path)
         if session_id is None:
@@ -76,11 +94,21 @@ def receipts(services: Services) -> list[Receipt]:
         try:
             for entry in Journal(services.state, session_id).entries():
                 if entry.record["kind"] == "checkpoint" and entry.record.get("receipt"):
-                    receipt = receipt_from(entry.record["receipt"])
-                    found[receipt.flush_id] = receipt
+                    yield entry.record
         except Corrupt:
             continue  # the check of journals reports it
-    return list(found.values())
+
+
+def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
+    """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
+    from holdfast.proof import payload_of
+
+    found: dict[str, tuple[Receipt, Payload]] = {}
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if record.get("flush") and receipt.summary != PURGED:
+            found[receipt.flush_id] = receipt, payload_of(record["flush"])
+    return sorted(found.values(), key=lambda pair: pair[0].at)
 
 
 def last_receipts(services: Services) -> list[Receipt]:
@@ -96,6 +124,17 @@ def note_forgotten(services: Services, name: str) -> None:
     table = _forgotten(services)
     table[_key(name)] = services.now().isoformat()
     durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
+
+
+def rewrite(path: str, data: bytes | None) -> None:
+    """Write a file that a purge, a scrub or the retention has changed; None removes it. Lines that are counted and left
+    by it are not missing. The caller holds the file's lock. Raises: Unavailable."""
+    if tally.is_kept(path):
+        tally.replace(path, data or b"")
+    elif data is None:
+        durable.remove(path)
+    else:
+        durable.replace(path, data)
 
 
 def _forgotten(services: Services) -> dict[str, str]:
@@ -141,9 +180,10 @@ def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
 
 
 def _facts(services: Services) -> Iterator[Loss]:
-    name = services.config.storage.facts
+    backend = services.store.backend
+    name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
     try:
-        count = services.store.backend.lost_facts()
+        count = backend.lost_facts()
     except Corrupt as error:
         yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
         return
@@ -154,6 +194,16 @@ def _facts(services: Services) -> Iterator[Loss]:
             "the facts as they are."
         )
         yield Loss(kind="facts", name=name, message=message, next_step=step)
+
+
+def _lists(services: Services) -> Iterator[Loss]:
+    """Lines that are gone from lists that only grow, or that a call shortens."""
+    for file, (kind, what) in LISTS.items():
+        count = tally.missing(services.private(file))
+        if count:
+            number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
+            message = f"{number} missing from state/{file}."
+            yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
 
 
 def _unproved(
@@ -173,8 +223,11 @@ def _unproved(
             if name not in texts:
                 try:
                     document = services.store.read(name)
-                except Corrupt:
-                    continue  # it is there; the check of documents reports it
+                except Corrupt as error:
+                    if (name, "") not in told:
+                        told.add((name, ""))
+                        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+                    continue
                 texts[name] = document.text if document else None
             text = texts[name]
             if written.surface == Surface.DAILY:

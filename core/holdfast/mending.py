@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import curated, durable, handoff, notes
+from holdfast import closings, curated, durable, handoff, notes, tally
 from holdfast.errors import HoldfastError
+from holdfast.forge import Forge
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
 from holdfast.losses import rebuilt
 from holdfast.models import CuratedEntry
+from holdfast.outbox import FILE, Outbox
+from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
     from holdfast.losses import Loss
@@ -49,8 +52,12 @@ def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
 
 def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
     if loss.kind == "facts":
-        services.store.backend.accept_facts()
-        return Mended(loss=loss, message=f"{loss.message} The facts that are left are taken as they are")
+        return _facts(services, loss)
+    if loss.kind == "waiting":
+        return _waiting(services, loss)
+    if loss.kind == "lines":
+        tally.accept(services.private(loss.name.rpartition("/")[2]))
+        return Mended(loss=loss, message=f"{loss.message} The lines that are left are taken as they are")
     if loss.kind == "damaged":
         return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
     if loss.kind == "journal":
@@ -76,6 +83,50 @@ def _without(services: Services, loss: Loss) -> Mended:
     return Mended(loss=loss, message=message)
 
 
+def _facts(services: Services, loss: Loss) -> Mended:
+    """Store again what payloads stated since the last time that a fact left or was changed by a call: what was stated
+    before may have been meant to go, since the fact log does not hold its text."""
+    from holdfast import statedfacts
+    from holdfast.facttrail import FactTrail
+    from holdfast.losses import flushes
+
+    backend = services.store.backend
+    backend.accept_facts()
+    before = backend.count_facts()
+    last = max((event.at for event in FactTrail(services.state).entries()), default=None)
+    for receipt, payload in flushes(services):
+        if last is None or receipt.at > last:
+            statedfacts.store(services, payload, flush=receipt.flush_id, at=receipt.at, turns=())
+    again = backend.count_facts() - before
+    number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
+    return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")
+
+
+def _waiting(services: Services, loss: Loss) -> Mended:
+    """Hand the flushes with comments that waited to the forges again. A forge knows a comment by its id, so none is
+    published twice. A comment that an operator dropped is left alone."""
+    from holdfast.losses import flushes
+
+    forges = services.dispatch.offering(Forge)
+    box = Outbox(services.state)
+    put_back = 0
+    for receipt, payload in flushes(services):
+        targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
+        ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
+        known = {item.id for item in box.items()}
+        if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
+            services.dispatch.on_flush(payload, receipt)
+            put_back += len(ids - known)
+    tally.accept(services.private(FILE))
+    return Mended(loss=loss, message=f"{loss.message} {put_back} handed to the forges again")
+
+
+def _is_dropped(services: Services, item_id: str) -> bool:
+    marker = block_marker(f"drop_{item_id}")
+    names = (name for name in services.store.names() if services.layout.surface_of(name) is Surface.DAILY)
+    return any(marker in document.text for document in map(services.store.read, names) if document)
+
+
 def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
     if not receipt.summary:
         return Mended(loss=loss, message=f"{loss.message} The journal does not hold its text", whole=False)
@@ -91,7 +142,13 @@ def _handoff(services: Services, loss: Loss) -> Mended:
 
     entries = []
     for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
-        if _OPEN not in f"\n{receipt.summary}\n" or not any(w.surface == Surface.HANDOFF for w in receipt.written):
+        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
+            continue
+        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
             continue
         [block] = notes.blocks(rebuilt(receipt))
         blockers = block.items("Blocker")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, records, safeopen
+from holdfast import durable, private, records, safeopen, tally
 from holdfast.errors import Corrupt, HoldfastError, NotFound, Unavailable
 from holdfast.serde import structure, unstructure
 
@@ -194,10 +194,7 @@ class Outbox:
 
     def _write(self, rows: Iterable[_Row]) -> None:
         data = b"".join(row.line if row.line.endswith(b"\n") else row.line + b"\n" for row in rows)
-        if data:
-            durable.replace(self._path, data)
-        else:
-            durable.remove(self._path)
+        tally.replace(self._path, data)
 
 
 class _Work:

@@ -15,7 +15,9 @@ same flush and completes what is missing instead of writing a second block.
 
 And it carries every payload that was stated and refused, from before anything else is done with it: at first only its
 digest, then, where the gate admits it, the redacted payload. The marker goes only when each of them is settled: stored
-whole, replaced by a payload stated later, or overridden by an operator.
+whole, replaced by a payload stated later, or overridden by an operator. They are kept a second time in
+``state/stated/``, so that damage to the marker does not lose them. When no marker can be written, a note in
+:mod:`holdfast.reserve` makes the session UNSAFE for every process.
 """
 
 from __future__ import annotations
@@ -24,16 +26,17 @@ import json
 import logging
 import os
 import shlex
+import zlib
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
 from typing import Any
 
 from attrs import asdict, evolve, field, fields, frozen
 
-from holdfast import durable, private, safeopen, untrusted
+from holdfast import durable, private, reserve, safeopen, untrusted
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.journal import file_stem
+from holdfast.journal import file_stem, session_id_of
 
 logger = logging.getLogger(__name__)
 
@@ -90,34 +93,97 @@ class Marker:
         return f"{self.next_step} {again}".lstrip()
 
 
+#: The reason of a marker that is made up for one that is damaged or could not be written.
+UNKNOWN = "unknown"
+#: The digest of a payload that was stated when no marker could be written.
+_UNWRITTEN = "unwritten"
+_COPIES = "stated"
+
+
 def path_of(state: str, session_id: str) -> str:
     return os.path.join(state, "unsafe", file_stem(session_id) + ".json")
 
 
+def forget(state: str, session_id: str) -> None:
+    """Remove whatever says that the session is UNSAFE, for a purge: marker, damaged markers that were kept, stated
+    payloads and the note. Raises: Unavailable."""
+    path, stem = path_of(state, session_id), file_stem(session_id)
+    folder, name = os.path.split(path)
+    with suppress(OSError):
+        for one in safeopen.names(folder):
+            if one.startswith(f"{name}.damaged-"):
+                durable.remove(os.path.join(folder, one))
+    durable.remove(_copy_of(state, stem))
+    durable.remove(path)
+    reserve.clear(state, stem)
+
+
 def read(state: str, session_id: str) -> Marker | None:
-    """The marker of a session. A marker that cannot be read still means UNSAFE. Raises: Unavailable."""
-    return _load(path_of(state, session_id), session_id)
+    """The marker of a session, also where only a note or the stated payloads are left of it. One that cannot be read
+    still means UNSAFE. Raises: Unavailable."""
+    return _found(state, file_stem(session_id), session_id, reserve.of(state, file_stem(session_id)))
 
 
 def begin(state: str, marker: Marker) -> Marker:
     """Write the marker, durably, and return it: with the payloads that others have stated meanwhile.
 
-    Raises: Unavailable; then the flush must not start.
+    Raises: Unavailable; then the flush must not start. The session is noted in the reserve, if that can be written.
     """
-    private.make(state, "unsafe")
-    with _changing(state, marker.session):
-        there = read(state, marker.session)
-        known = {one.digest for one in marker.stated}
-        others = [one for one in (there.stated if there else ()) if one.digest not in known]
-        marker = evolve(marker, stated=(*others, *marker.stated))
-        _write(state, marker)
+    try:
+        private.make(state, "unsafe")
+        with _changing(state, marker.session):
+            there = read(state, marker.session)
+            known = {one.digest for one in marker.stated}
+            others = [one for one in (there.stated if there else ()) if one.digest not in known]
+            marker = evolve(marker, stated=(*others, *marker.stated))
+            _write(state, marker)
+    except Unavailable:
+        with suppress(Unavailable):
+            reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
+        raise
+    with suppress(Unavailable):  # a marker is there, so the note and room for the next one can wait
+        reserve.clear(state, file_stem(marker.session))
+        reserve.make(state)
     return marker
 
 
 def _write(state: str, marker: Marker) -> None:
+    path, copy = path_of(state, marker.session), _copy_of(state, file_stem(marker.session))
     record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
     record["stated"] = [asdict(one) for one in marker.stated]
-    durable.replace(path_of(state, marker.session), json.dumps(record, ensure_ascii=False).encode("utf-8"))
+    _keep_damaged(path)
+    if marker.stated:
+        private.make(state, _COPIES)
+        table = {"session": marker.session, "stated": record["stated"]}
+        durable.replace(copy, json.dumps(table, ensure_ascii=False).encode("utf-8"))
+    elif os.path.lexists(copy):
+        durable.remove(copy)
+    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
+
+
+def _remove(state: str, session_id: str) -> None:
+    """The stated payloads go first: alone they would be taken up once more."""
+    path, copy = path_of(state, session_id), _copy_of(state, file_stem(session_id))
+    _keep_damaged(path)
+    if os.path.lexists(copy):
+        durable.remove(copy)
+    durable.remove(path)
+    reserve.clear(state, file_stem(session_id))
+
+
+def _keep_damaged(path: str) -> None:
+    """Keep a marker that cannot be read under another name before it is written over or removed."""
+    data = _bytes(path)
+    if data is not None and _parsed(data) is None:
+        durable.replace(_aside(path, data), data)
+
+
+def _aside(path: str, data: bytes) -> str:
+    return f"{path}.damaged-{zlib.crc32(data):08x}"
+
+
+def _copy_of(state: str, stem: str) -> str:
+    return os.path.join(state, _COPIES, f"{stem}.json")
 
 
 @contextmanager
@@ -153,7 +219,7 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
         marker = read(state, session_id)
         left = [one for one in (marker.stated if marker else ()) if one.digest not in settled]
         if marker is None or not left:
-            durable.remove(path_of(state, session_id))
+            _remove(state, session_id)
         else:
             error = "A payload that another process stated meanwhile was refused."
             _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
@@ -171,34 +237,95 @@ def waive(state: str, session_id: str) -> None:
 
 def all_unsafe(state: str) -> list[Marker]:
     """Markers of every session that is UNSAFE, by session id. Raises: Unavailable."""
-    folder = os.path.join(state, "unsafe")
-    try:
-        names = sorted(n for n in safeopen.names(folder) if n.endswith(".json"))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
-    markers = (_load(os.path.join(folder, name), name.removesuffix(".json")) for name in names)
+    noted = {note.stem: note for note in reserve.notes(state)}
+    stems = {name.removesuffix(".json") for folder in ("unsafe", _COPIES) for name in _names(state, folder)}
+    markers = (_found(state, stem, _id_of(state, stem), noted.get(stem)) for stem in {*stems, *noted})
     return sorted((m for m in markers if m), key=lambda m: m.session)
 
 
-def _load(path: str, session_id: str) -> Marker | None:
-    from holdfast.serde import structure
+def _names(state: str, folder: str) -> list[str]:
+    path = os.path.join(state, folder)
+    try:
+        return [name for name in safeopen.names(path) if name.endswith(".json")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise durable.unavailable(error, path, "list") from error
 
+
+def _id_of(state: str, stem: str) -> str:
+    """The session of a marker that cannot be read, as its journal has it, else the stem."""
+    if "~" in stem:
+        with suppress(Unavailable):
+            return session_id_of(os.path.join(state, "sessions", f"{stem}.jsonl")) or stem
+    return stem
+
+
+def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) -> Marker | None:
+    path = os.path.join(state, "unsafe", f"{stem}.json")
+    data = _bytes(path)
+    marker = _parsed(data) if data is not None else None
+    if marker is None:
+        copy = _copy_of(state, stem)
+        stated = _copied(copy)
+        if data is not None:
+            name = os.path.basename(_aside(path, data))
+            error = f"The UNSAFE marker itself is damaged. The next flush keeps it as state/unsafe/{name}."
+        elif note is not None:
+            error = "A flush failed, and its UNSAFE marker could not be written."
+        elif stated:
+            error = "The UNSAFE marker is missing, and a stated payload of it is left."
+        else:
+            return None
+        at = note.at if note else _changed(path if data is not None else copy)
+        step = "Flush the session again; a verified flush makes it safe."
+        marker = Marker(session=session_id, at=at, reason=UNKNOWN, error=error, next_step=step, stated=stated)
+    if note is not None and note.stated and all(one.digest != _UNWRITTEN for one in marker.stated):
+        one = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")
+        marker = evolve(marker, stated=(*marker.stated, one))
+    return marker
+
+
+def _bytes(path: str) -> bytes | None:
+    """None when there is no such file. Raises: Unavailable."""
     try:
         with safeopen.reader(path) as file:
-            data = file.read()
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
+
+
+def _parsed(data: bytes) -> Marker | None:
+    from holdfast.serde import structure
+
     try:
         return structure(untrusted.from_json(data), Marker, what="An UNSAFE marker", error=Corrupt)
     except (ValueError, Corrupt):
-        return Marker(
-            session=session_id,
-            at="",
-            reason="unknown",
-            error="The UNSAFE marker itself is damaged.",
-            next_step="Flush the session again; a verified flush removes it.",
-        )
+        return None
+
+
+def _copied(path: str) -> tuple[Stated, ...]:
+    """The stated payloads of the second copy. One that cannot be read stands for a payload that is lost."""
+    from holdfast.serde import structure
+
+    data = _bytes(path)
+    if data is None:
+        return ()
+    try:
+        told = untrusted.from_json(data)["stated"]
+        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in told)
+    except (ValueError, Corrupt, KeyError, TypeError):
+        digest = f"damaged-{zlib.crc32(data):08x}"
+        return (Stated(digest=digest, at=_changed(path), why="the marker and its copy are damaged."),)
+
+
+def _changed(path: str) -> str:
+    """When the file was last written, as ISO-8601; the epoch when that is not known."""
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(safeopen.stat(path).st_mtime, UTC).isoformat()
+    except OSError:
+        return datetime.fromtimestamp(0, UTC).isoformat()

@@ -90,7 +90,7 @@ class Session:
         with self._lock:
             if self._summaries is None:
                 self._summaries = Summaries()
-                for entry in self.journal.summaries(self._read_to):
+                for entry in self.journal.of_kinds("summary", "checkpoint", until=self._read_to):
                     self._summaries.take(entry)
             return self._summaries.text(self._summarised_to)
 
@@ -155,11 +155,13 @@ class Session:
         """
         services = self._services
         with self._lock:
-            new = list({m.id: m for m in messages if m.id not in self._ids}.values())
-            if new:
-                self.journal.append(*capture.message_records(services.gate, services.root, new))
+            new = {m.id: m for m in messages if m.id not in self._ids}
+            records = capture.message_records(services.gate, services.root, list(new.values()))
+            records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # ids as they are stored
+            if records:
+                self.journal.append(*records)
                 self.catch_up()
-            return len(new)
+            return len(records)
 
     @property
     def mirror(self) -> Mirror:
@@ -288,6 +290,7 @@ class Session:
         self, provider: str, payload: Given = None, *, on_summary: OnSummary | None = None
     ) -> Receipt | None:
         """Flush before another model or provider goes on with the context. Raises: FlushRefused."""
+        provider = self._services.gate.identifier(provider)
         receipt = self.pass_gate(payload, "switch", on_summary)
         self._append({"kind": "provider", "name": provider})
         return receipt
@@ -296,6 +299,7 @@ class Session:
         """Flush for another agent, ``to``, which is named in the handoff. Raises: FlushRefused."""
         from holdfast.flush import flush
 
+        to = self._services.gate.identifier(to)
         return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to)
 
     def override(self, reason: str) -> None:

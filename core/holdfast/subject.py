@@ -9,6 +9,15 @@ from typing import Final, NamedTuple
 #: A document with more characters is not checked, and not edited: it would be of no use as memory.
 MAX_DOCUMENT_CHARS: Final = 5_000_000
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.models import Finding
+
+#: A deadline counts for this many characters. Of many short texts as many are put into one question.
+PORTION_CHARS = 200_000
+
 
 class Subject(NamedTuple):
     """One text on its way to storage, or already stored and being checked.
@@ -25,3 +34,12 @@ class Subject(NamedTuple):
     sources: tuple[tuple[str, str], ...] = ()
     stored: bool = False
     entailed: tuple[str, ...] = ()
+
+
+class Portions(NamedTuple):
+    """The findings on a long text, found step by step: a validator returns it instead of a sequence.
+
+    Each step yields findings with spans in the whole text, and has a deadline of its own.
+    """
+
+    steps: Iterator[Sequence[Finding]]

@@ -93,13 +93,13 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
         new, matched_to = _unknown(services, session, transcript, matched_to)
         _add(session, new)
         begin = digest(session.journal.first_line())
-    session.branch = transcript.branch or session.branch
+    session.branch = services.gate.label(transcript.branch) or session.branch
     memos.write(
         services.state,
         evolve(
             memo,
             client=event.client,
-            agent=event.agent,
+            agent=services.gate.label(event.agent),
             offset=transcript.next_offset,
             journal=begin,
             matched_to=matched_to,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
+from holdfast import safeopen
 from holdfast.capture import hot_dispatch, message_record
 from holdfast.errors import ConfigError, Refused
 from holdfast.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
@@ -54,7 +55,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
             record = message_record(gate, root, role, text, at=at, tool=clean(tool), failed=failed)
         except Refused as refused:
             record = message_record(gate, root, role, withheld(refused), at=at)
-        record["id"] = given_id or _id(event, record)
+        record["id"] = gate.label(given_id) or _id(event, record)
         if event.call and event.kind == events.TOOL:
             record["call"] = call_digest(event.call)
         records.append(record)
@@ -87,8 +88,15 @@ def call_digest(call: str) -> str:
 
 
 def is_unsafe(state: str, session: str) -> bool:
-    """Whether the session has an UNSAFE marker, without reading it."""
-    return os.path.exists(os.path.join(state, "unsafe", f"{file_stem(session)}.json"))
+    """Whether the session has an UNSAFE marker, a copy of its stated payloads or a note in the reserve, without reading
+    them whole."""
+    stem = file_stem(session)
+    if any(os.path.exists(os.path.join(state, folder, f"{stem}.json")) for folder in ("unsafe", "stated")):
+        return True
+    try:
+        return f" {stem} ".encode() in safeopen.read(os.path.join(state, "unsafe.reserve"))
+    except OSError:
+        return False
 
 
 def has_lost(state: str, session: str) -> bool:

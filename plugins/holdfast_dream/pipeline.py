@@ -377,7 +377,7 @@ class _Run:
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
     ) -> list[dreamtext.Item]:
         """The items that fit; the result names the archived ones, and warns when there is little room left."""
-        settled, most = self.services.config.dream, consolidate.limit_of(self.services.config)
+        settled, most = self.services.config.dream, self.services.config.curated_limit
         kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
         if archived:
             place = f"now in {self.services.layout.archive}"

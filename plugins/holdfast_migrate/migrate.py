@@ -161,6 +161,7 @@ class _Run:
         self._tell(kept or 0)
         self._copy_facts(kept or 0)
         facts, digest = self._verify(names)
+        self._target.accept_facts()  # of an earlier store at its place nothing is missing
         return Migration(
             source=self._source.name,
             target=self._target.name,

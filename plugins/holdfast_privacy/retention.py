@@ -177,7 +177,7 @@ class _Job:
     def _private(self, path: str) -> None:
         rules = self.services.config.retention
         inside = os.path.relpath(path, self.services.state).split(os.sep)
-        if ".jsonl.damaged-" in inside[-1]:
+        if ".damaged-" in inside[-1]:
             if rules.damaged and self._is_old(path, rules.damaged):
                 self._remove(path)
         elif inside[0] in BACKUPS and len(inside) > 1:

@@ -17,11 +17,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, untrusted
+from holdfast import (
+    durable,
+    journal,
+    private,
+    records,
+    safeopen,
+    safety,
+    settings,
+    statemark,
+    untrusted,
+)
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
-from holdfast.losses import FORGOTTEN, note_forgotten
+from holdfast.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast.serde import moment
 from holdfast.storage import Capability
 from holdfast_privacy import text_search
@@ -164,7 +174,7 @@ class Walk:
         gone = self.edit.session(one.session_id, last_said(one))
         if gone:
             if not self.dry_run:
-                durable.remove(marker)
+                safety.forget(self.services.state, one.session_id)
                 one.erase()
             self._note("journals", self._shown(one.path), removed=True)
             return True
@@ -324,10 +334,7 @@ class Walk:
         if new == data:
             return
         if not self.dry_run:
-            if new is None:
-                durable.remove(path)
-            else:
-                durable.replace(path, new)
+            rewrite(path, new)
         kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
         self._note(kind, self._shown(path), count, removed=new is None)
 

@@ -12,7 +12,7 @@ from holdfast_redaction.patterns import KINDS, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from holdfast_redaction.loader import UserRules
     from holdfast_redaction.presence import Keywords
@@ -28,6 +28,8 @@ _REPEATED = 100
 #: A secret as long as this is masked inside of a longer word too.
 _UNMISTAKABLE = 12
 _PERSONAL = frozenset(KINDS[1:])
+#: Characters of a portion, see :meth:`Scanner.in_portions`.
+PORTION_CHARS = 200_000
 #: Characters that a process has searched before google-re2 is imported: what that costs is what they cost without it.
 WORTH_IMPORTING = 100_000
 
@@ -69,6 +71,26 @@ class Scanner:
     ) -> tuple[list[Hit], Keywords | None]:
         """The same, of what begins in one of ``areas``; None is everywhere. ``keywords`` are those that may occur, if
         that is known; they come back for a search after masking, which adds none. Raises: as ``find``."""
+        hits, keywords = self._searched_for(text, areas, keywords)
+        return self._judged(text, hits), keywords
+
+    def in_portions(self, text: str, size: int = PORTION_CHARS) -> Iterator[list[Hit]]:
+        """:meth:`find` in steps, so that a caller can see that a long text goes on: empty lists, then all hits.
+
+        A portion says where a hit begins; the whole text is looked at around it. Raises: as ``find``.
+        """
+        hits: list[Hit] = []
+        start = 0
+        while start < len(text):
+            end = cut(text, start, size)
+            hits += self._searched_for(text, [(start, end)], None)[0]
+            start = end
+            yield []
+        yield self._judged(text, hits)
+
+    def _searched_for(
+        self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
+    ) -> tuple[list[Hit], Keywords | None]:
         if self._searched is not None:
             self._searched += len(text)
             if self._searched > WORTH_IMPORTING:
@@ -89,14 +111,18 @@ class Scanner:
                     first, last = max(0, start - ASIDE), end + ASIDE
                     there = presence.find(text[first:last], lower[first:last])
                     self._searched_area(text, lower, start, end, there, budget, hits)
+        return hits, keywords
+
+    def _judged(self, text: str, hits: list[Hit]) -> list[Hit]:
+        """``hits`` with those of the user's rules and the repetitions of secrets, in order and without overlaps."""
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))
         if not hits:
-            return hits, keywords
+            return hits
         settled = self._settled(text, hits)
         # Before they were settled, too: a neighbour that overlaps a secret makes one long hit of both.
         again = _repeated(text, settled, hits)
-        return self._settled(text, settled + again) if again else settled, keywords
+        return self._settled(text, settled + again) if again else settled
 
     def _searched_area(
         self, text: str, lower: str, start: int, end: int, keywords: Keywords, budget: Budget, hits: list[Hit]
@@ -149,6 +175,16 @@ class Scanner:
             else:
                 merged.append(hit)
         return merged
+
+
+def cut(text: str, start: int, size: int) -> int:
+    """The end of the portion of about ``size`` characters that begins at ``start``: after a line where there is one in
+    its second half, else after a word, else anywhere."""
+    stop = start + size
+    if stop >= len(text):
+        return len(text)
+    half = start + size // 2
+    return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
 
 
 def _rank(hit: Hit) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
 from holdfast_redaction.budget import SECONDS
-from holdfast_redaction.engine import Scanner
+from holdfast_redaction.engine import PORTION_CHARS, Scanner
 from holdfast_redaction.mark import Marker
 from holdfast_redaction.patterns import KINDS, Hit
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.discovery import PluginContext
     from holdfast.models import Finding
-    from holdfast.subject import Subject
+    from holdfast.subject import Portions, Subject
 
 MASK, REFUSE, ALLOW = "mask", "refuse", "allow"
 _KEYS = ("policy", "surfaces", "rules", "disable", "allow", "budget_s")
@@ -72,9 +72,14 @@ class Redaction:
         self._marker = Marker(os.fspath(context.state))
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, subject: Subject) -> Sequence[Finding] | Portions:
         """A finding for each secret or identifier, with the span to mask, or without a replacement where the policy
-        refuses it. A rule that fails or takes too long raises, which core counts as a refusal."""
+        refuses it; of a long text in portions. A rule that fails or takes too long raises, which core counts as a
+        refusal."""
+        if len(subject.text) > PORTION_CHARS:
+            from holdfast.subject import Portions
+
+            return Portions(self._findings(subject, hits) for hits in self._scanner.in_portions(subject.text))
         hits = self._scanner.find(subject.text)
         return self._findings(subject, hits) if hits else ()
 
@@ -89,7 +94,9 @@ class Redaction:
 
         policy = {**self._policy, **self._surfaces.get(str(subject.surface), {})}
         findings = []
+        at, line = 0, 1
         for hit in hits:
+            line, at = line + subject.text.count("\n", at, hit.start), hit.start
             act = policy.get(hit.kind, MASK)
             if act == ALLOW:
                 continue
@@ -102,7 +109,7 @@ class Redaction:
                     replacement=self._marker.placeholder(hit.rule, subject.text[hit.start : hit.end])
                     if act == MASK
                     else None,
-                    line=subject.text.count("\n", 0, hit.start) + 1,
+                    line=line,
                     fix="Leave it out, or name where it is kept instead.",
                     name=subject.name,
                 )

@@ -155,3 +155,18 @@ def test_doctor__files_removed__fails_and_fix_writes_them_again(flushed, project
     assert [c for c in doctor.examine(str(project), repair=True) if c.name == "stored" and c.repaired]
     assert note.read_text() == text
     assert [c.outcome for c in doctor.examine(str(project)) if c.name == "stored"] == [Outcome.OK]
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_mend__facts_file_removed__facts_stated_since_none_left_are_stored_again(opened, payload, project, deleted):
+    memory = opened()
+    other = memory.facts.create(content="It was typed", category="knowledge", confidence=0.9).fact
+    memory.session("one").flush(payload(facts=["The build needs Go"]))
+    if deleted:  # perhaps it was this one: the fact log does not hold its text
+        memory.facts.delete(other.id)
+    memory.close()
+    (project / ".holdfast" / "facts.jsonl").unlink()
+    services = opened().services
+    assert all(done.whole for done in mending.mend(services, losses.every(services)))
+    assert [fact.content for fact in opened().facts.list()] == ([] if deleted else ["The build needs Go"])
+    assert losses.every(opened().services) == []

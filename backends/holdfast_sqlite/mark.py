@@ -1,0 +1,66 @@
+"""How many facts were ever stored, and how many of them left by a call: ``state/NAME.db.mark``, one line.
+
+By it rows that vanished are noticed. Neither number ever falls, so an old mark is too low and never too high. It is
+written when a process lets go of the store, and not flushed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+from zlib import crc32
+
+from holdfast import safeopen
+
+
+def path_of(root: str, folder: str, file: str) -> str:
+    """The mark of the database ``file``, in the private folder of the store's ``folder``."""
+    inside = "state" if folder != root else os.path.join(".holdfast", "state")
+    return os.path.join(folder, inside, f"{file}.mark")
+
+
+class Mark(NamedTuple):
+    """``stored`` counts every fact there ever was, ``removed`` those that were evicted or deleted."""
+
+    stored: int = 0
+    removed: int = 0
+
+    def highest(self, other: Mark) -> Mark:
+        """The higher ones of both."""
+        return Mark(max(self.stored, other.stored), max(self.removed, other.removed))
+
+
+def read(path: str) -> Mark:
+    """The mark; zeros when there is none that is whole."""
+    try:
+        with safeopen.reader(path) as file:
+            body, _, seal = file.read(60).strip().rpartition(b" ")
+        stored, removed = map(int, body.split())
+        return Mark(stored, removed) if int(seal, 16) == crc32(body) else Mark()
+    except (OSError, ValueError):
+        return Mark()
+
+
+def note(path: str, mark: Mark) -> None:
+    """Write the mark; higher numbers that are there stay. One that cannot be written shows less."""
+    there = read(path)
+    mark = mark.highest(there)
+    if mark == there:
+        return
+    body = b"%012d %012d" % mark
+    try:
+        fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.write(fd, b"%b %08x\n" % (body, crc32(body)))  # of one length always, so that it is never empty
+        finally:
+            os.close(fd)
+    except OSError:
+        return
+
+
+def remove(path: str) -> None:
+    """Know of no facts any more."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return

@@ -1,0 +1,126 @@
+"""Rows that were deleted in the database itself, and a database that was removed, are noticed and named."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import attrs
+import pytest
+
+from holdfast import Holdfast, doctor, losses
+from holdfast.doctor import Outcome
+from holdfast_migrate.migrate import migrate_project
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
+    (tmp_path / ".git").mkdir()
+    with Holdfast.open(tmp_path) as memory:
+        memory.session("one").add("user", "Fix the login test")
+        memory.session("one").flush()
+        for number in range(10):
+            last = memory.facts.create(content=f"Fact {number} is stored", category="knowledge", confidence=0.9).fact
+        more = attrs.evolve(last, id="fact_00000001", content="It evicts three", confidence=0.95)
+        assert len(memory.services.store.backend.add_fact(more, 8).evicted) == 3
+        memory.facts.delete(memory.facts.list()[-1].id)
+        memory.facts.delete(memory.facts.list()[0].id)
+    return tmp_path
+
+
+def sql(root, statement):
+    with sqlite3.connect(root / ".holdfast" / "holdfast.db") as connection:
+        changed = connection.execute(statement).rowcount
+        connection.commit()
+    connection.close()
+    return changed
+
+
+def lost(root):
+    with Holdfast.open(root) as memory:
+        return memory.services.store.backend.lost_facts()
+
+
+def named(root):
+    with Holdfast.open(root) as memory:
+        quick, full = losses.newest(memory.services), losses.every(memory.services)
+        assert [one.message for one in quick] == [one.message for one in full]
+        assert not quick or "MISSING" in str(memory.load()) or "missing" in str(memory.load())
+        return "\n".join(one.message for one in quick)
+
+
+def test_facts__evicted_deleted_purged_and_compacted__are_no_loss(root):
+    assert lost(root) == 0
+    with Holdfast.open(root) as memory:
+        memory.purge(subject="Fact 5")
+        memory.services.store.backend.compact()
+        memory.facts.create(content="One more", category="knowledge", confidence=0.1)
+    assert lost(root) == 0
+    assert named(root) == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "number"),
+    [
+        ("seq = (SELECT max(seq) FROM facts)", 1),
+        ("seq >= (SELECT max(seq) - 2 FROM facts)", 3),
+        ("seq = (SELECT min(seq) FROM facts)", 1),
+        ("1", 6),
+    ],
+)
+def test_facts__rows_deleted_in_the_database__counted_and_accepted_on_request(root, where, number):
+    assert sql(root, f"DELETE FROM facts WHERE {where}") == number
+    assert lost(root) == number
+    assert "missing from .holdfast/holdfast.db#facts" in named(root)
+    with Holdfast.open(root) as memory:
+        for more in range(number):  # what comes later hides nothing
+            memory.facts.create(content=f"Later {more}", category="knowledge", confidence=0.9)
+        assert memory.services.store.backend.lost_facts() == number
+    assert lost(root) == number
+    [told] = [c for c in doctor.examine(str(root)) if c.outcome is Outcome.FAIL]
+    assert "missing" in told.message
+    doctor.examine(str(root), repair=True)
+    assert lost(root) == 0
+    with Holdfast.open(root) as memory:
+        memory.facts.create(content="After it", category="knowledge", confidence=0.9)
+    assert lost(root) == 0
+
+
+def test_database__removed_and_made_again__its_facts_are_missing(root):
+    (root / ".holdfast" / "holdfast.db").unlink()
+    assert lost(root) == 6
+    with Holdfast.open(root) as memory:
+        memory.facts.create(content="New", category="knowledge", confidence=0.9)
+        memory.facts.delete(memory.facts.create(content="Another", category="knowledge", confidence=0.9).fact.id)
+    assert lost(root) == 6
+    doctor.examine(str(root), repair=True)
+    assert lost(root) == 0
+
+
+def test_documents__rows_deleted_in_the_database__named_and_written_again(root):
+    sql(root, "DELETE FROM documents")
+    assert "is missing" in named(root)
+    doctor.examine(str(root), repair=True)
+    with Holdfast.open(root) as memory:
+        assert losses.every(memory.services) == []
+        assert any("Fix the login test" in memory.services.store.read(n).text for n in memory.services.store.names())
+
+
+def test_documents__parts_deleted_in_the_database__are_damage(root):
+    sql(root, "DELETE FROM pieces")
+    with Holdfast.open(root) as memory:
+        found = losses.newest(memory.services)
+    assert found
+    assert {one.kind for one in found} == {"damaged"}
+
+
+def test_migrate__back_into_a_database_that_was_removed__is_no_loss(root):
+    with Holdfast.open(root) as memory:
+        migrate_project(memory.services, "file")
+    (root / ".holdfast" / "holdfast.db").unlink()
+    (root / "holdfast.toml").write_text("")
+    with Holdfast.open(root) as memory:
+        memory.facts.delete(memory.facts.list()[0].id)
+        migrate_project(memory.services, "sqlite")
+    (root / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
+    assert lost(root) == 0

@@ -1,0 +1,107 @@
+"""A long text is searched in portions: what is found is the same as in one search, wherever a secret is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.subject import PORTION_CHARS, Subject
+from holdfast_redaction.engine import Scanner
+
+PORTION = 600
+#: Made up, in the published forms.
+PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq2hX9sT4\n" * 40 + "-----END RSA PRIVATE KEY-----"
+SECRETS = [
+    "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8",
+    'password = "n0tAW0rd-9xKq"',
+    "The password of the database is\n  c0rrect-H0rse-77xZ",
+    "https://jane:s3cr3tPa55@db.corp.dev/app",
+    "jane.miller@corp-mail.dev",
+    "DE89 3704 0044 0532 0130 00",
+    "4111 1111 1111 1111",
+    PEM,
+    PEM.replace("\n", "\\n"),
+    PEM[:500],
+]
+LINES = "def read(path):\n    return 1\nThe tests pass now.\nkey value token order\n" * 60
+WORDS = "alpha beta gamma delta order value " * 80
+FILLERS = (LINES, WORDS, "abcdefghij" * 240)
+
+
+@pytest.fixture(scope="module", params=["expressions", "sieve"])
+def scanner(request):
+    made = Scanner()
+    if request.param == "sieve":
+        made.find("x" * 200_000)
+        if made._sieve is None:
+            pytest.skip("google-re2 is not installed")
+    else:
+        made._searched = None
+    return made
+
+
+def in_portions(scanner, text, size=PORTION):
+    *steps, hits = scanner.in_portions(text, size)
+    assert len(steps) >= len(text) // size
+    return places(hits)
+
+
+def whole(scanner, text):
+    return places(scanner.find(text))
+
+
+def places(hits):
+    return [(hit.start, hit.end, hit.rule, hit.kind) for hit in hits]
+
+
+@pytest.mark.parametrize("filler", [LINES, WORDS], ids=["lines", "words"])
+@pytest.mark.parametrize("secret", SECRETS, ids=range(len(SECRETS)))
+def test_portions__secret_at_every_offset_near_a_border__found_as_in_one_search(scanner, secret, filler):
+    border = 2 * PORTION
+    reach = min(len(secret), 70)
+    offsets = {*range(border - reach - 3, border - reach + 12), *range(border - 12, border + 6), border - reach // 2}
+    offsets |= {border - len(secret), PORTION - len(secret) // 2 + 700, border - len(secret) // 2}
+    for at in sorted(offsets):
+        at = max(0, at)
+        text = f"{filler[:at]} {secret} {filler[at : 5 * PORTION]}"
+        assert in_portions(scanner, text) == whole(scanner, text), at
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_portions__any_text_with_secrets__are_one_search(data):
+    drawn = data.draw(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(0, 900), st.integers(0, len(SECRETS) - 1)), min_size=1)
+    )
+    text = "".join(f"{FILLERS[f][:length]} {SECRETS[s]}\n" for f, length, s in drawn) + LINES[:PORTION]
+    scanner = Scanner()
+    scanner._searched = None
+    assert in_portions(scanner, text, data.draw(st.integers(200, 900))) == whole(scanner, text)
+
+
+def test_portions__secret_repeated_without_its_name__found_in_another_portion(scanner):
+    text = f'password = "n0tAW0rd-9xKq"\n{LINES}\nThen n0tAW0rd-9xKq was used.\n'
+    hits = in_portions(scanner, text)
+    assert len(hits) == 2
+    assert hits == whole(scanner, text)
+
+
+def test_on_validate__five_million_characters__masked_like_a_short_text(tmp_path):
+    from holdfast import Holdfast
+
+    chance = random.Random(3)
+    length = 5_000_000
+    places = [*sorted(chance.sample(range(length // 5000), 5)), PORTION_CHARS // 5000]
+    lines = [("filler words of no meaning " * 185)[:4999] for _ in range(length // 5000)]
+    for place in places:
+        lines[place] += SECRETS[0]
+    text = "\n".join(lines)
+    with Holdfast.open(tmp_path) as memory:
+        stored = memory.session("one").add("user", text)
+        found = memory.services.gate.findings(Subject("journal", "", text))
+    assert SECRETS[0] not in stored.text
+    assert stored.text.count("[REDACTED:github-token:") == len(set(places))
+    assert [text.count("\n", 0, f.span[0]) + 1 for f in found] == [f.line for f in found]
