@@ -109,7 +109,7 @@ class Features:
 
         ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
         times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
-        Raises: BadValue; Unavailable; Corrupt when something stored cannot be read.
+        Raises: BadValue; Unavailable.
         """
         hits: list[SearchHit] = self._call(
             "search", question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress

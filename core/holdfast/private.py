@@ -17,6 +17,8 @@ from holdfast.safeopen import Folder
 
 #: Remembers the index of git that was last searched for files of the private folder, see :mod:`holdfast.tracked`.
 INDEX_SEEN = "git-index"
+#: The folder of files that can be made again from what is stored. A purge removes everything in it but locks.
+DERIVED = "derived"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Follows the folder's own name where it was put aside.

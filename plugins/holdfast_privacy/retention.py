@@ -24,7 +24,7 @@ from holdfast.serde import moment
 from holdfast.session import Session
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
-from holdfast_privacy.sweep import Walk, last_said
+from holdfast_privacy.sweep import Walk, forget_derived, last_said
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ class _Job:
         for path in self._temporary():
             if self._is_old(path, TEMPORARY_DAYS):
                 self._guarded(path, self._remove, path)
+        if self.removed and not self.dry_run:
+            self._guarded(private.DERIVED, forget_derived, self.services.state)
 
     def _guarded(self, name: str, step: Callable[..., object], *args: Any) -> bool:
         try:

@@ -139,6 +139,8 @@ class Walk:
         for path in journal.session_files(self.services.state):
             self._guarded(self._shown(path), self._session, path)
         if not self.dry_run:
+            # Also when nothing was changed: a run that was interrupted may have left only this undone.
+            self._guarded(f"{private.DERIVED} files", forget_derived, self.services.state)
             self._guarded("the store", self.services.store.backend.compact)
 
     def _guarded(self, name: str, step: Callable[..., None], *args: Any) -> None:
@@ -283,6 +285,7 @@ class Walk:
         for path in text_search.files(self.services.state):
             name = os.path.basename(path)
             own = name in _OWN and os.path.dirname(path) == self.services.state
+            own = own or path.startswith(os.path.join(self.services.state, private.DERIVED, ""))
             if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
                 yield path
         ours = self.services.layout.prefixes() == [""]
@@ -409,6 +412,15 @@ class Walk:
             return False
         name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
         return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
+
+
+def forget_derived(state: str) -> None:
+    """Remove the files that are derived from what is stored, after that was edited. Each is removed under its lock, so
+    that a process that derives from what it read before has ended. Raises: Unavailable."""
+    for path in list(text_search.files(os.path.join(state, private.DERIVED))):
+        if not path.endswith(".lock"):
+            with private.lock(path, timeout_s=_WAIT_S):
+                durable.remove(path)
 
 
 def last_said(one: Journal) -> datetime | None:

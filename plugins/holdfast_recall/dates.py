@@ -7,7 +7,7 @@ one span, those in it first.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
 _MONTHS: Final = (
@@ -42,6 +42,11 @@ class Span(NamedTuple):
 
     start: datetime
     end: datetime
+
+
+def local(at: float, zone: tzinfo | None) -> datetime:
+    """A time stamp as an aware time in ``zone``; without one in the system's."""
+    return datetime.fromtimestamp(at, UTC).astimezone(zone)
 
 
 def in_words(at: datetime) -> str:

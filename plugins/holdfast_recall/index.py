@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast import durable, private
-from holdfast.errors import Unavailable
+from holdfast.errors import Corrupt, Unavailable
 from holdfast_recall import dates, texts, words
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast_recall.texts import Source, Text
 
 #: The file, in the private folder. What is in that folder's ``derived`` goes with every purge.
-FILE: Final = os.path.join("derived", "search.sqlite")
+FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
 VERSION: Final = 1
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
@@ -43,39 +43,41 @@ CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 QUESTION, SELF, TIME = 1, 2, 4
 _WAIT_S: Final = 60.0
 #: Texts that are inserted with one call.
-_BATCH: Final = 5_000
+_BATCH: Final = 1_000
+#: Where a row of ``text`` has the date in words.
+_DATED: Final = 6
 
 Progress = Callable[[int, int], object]
 
 
+class Index(NamedTuple):
+    """The open index. ``texts`` is their number; ``unread`` names what was damaged, so that it could not be read whole
+    and is tried again by the next search."""
+
+    db: sqlite3.Connection
+    texts: int
+    unread: tuple[str, ...] = ()
+
+
 @contextmanager
-def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[sqlite3.Connection]:
+def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index]:
     """The index, up to date, for reading. ``progress`` is called with the sources done and the number of them.
 
-    Raises: Unavailable when the file cannot be written (a full disk), or another process holds it for a minute;
-    Corrupt naming a journal or document that cannot be read.
+    Raises: Unavailable when the file cannot be written (a full disk), when another process holds it for a minute, or
+    when a source cannot be read.
     """
     state = memory.services.state
-    if not os.path.isdir(state) and not memory.services.store.names():
-        with closing(_connect(":memory:")) as db:
-            yield db
+    if not os.path.isdir(state) and not memory.services.store.names() and not memory.facts.count():
+        with closing(_connect(":memory:")) as db:  # nothing is stored, and a search makes no folder
+            yield Index(db, 0)
         return
-    private.make(state, "derived")
+    private.make(state, private.DERIVED)
     path = os.path.join(state, FILE)
     with private.lock(path, timeout_s=_WAIT_S):
-        db = _current(path)
-        try:
-            _update(db, memory, progress)
-        except sqlite3.DatabaseError as error:
-            db.close()
-            if not _is_damage(error):
-                raise _unavailable(error) from error
-            _remove(path)
-            db = _current(path)
-            _update(db, memory, progress)
+        db, unread = _up_to_date(path, memory, progress)
     with closing(db):
         try:
-            yield db
+            yield Index(db, db.execute("SELECT count(*) FROM text").fetchone()[0], unread)
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
                 with private.lock(path, timeout_s=_WAIT_S):
@@ -83,34 +85,45 @@ def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[sqlit
             raise _unavailable(error) from error
 
 
-def _current(path: str) -> sqlite3.Connection:
-    """A connection to a file of this version. Raises: Unavailable."""
-    try:
-        db = _connect(path)
+def _up_to_date(path: str, memory: Holdfast, progress: Progress | None) -> tuple[sqlite3.Connection, tuple[str, ...]]:
+    """A connection to a file of this version. A damaged file is made again once. Raises: Unavailable."""
+    for last in (False, True):
+        db = None
         try:
-            if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-                return db
-        except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            db = _connect(path)
+            if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                 db.close()
+                _remove(path)
+                db = _connect(path)
+            return db, _update(db, memory, progress)
+        except BaseException as error:
+            if db is not None:
+                db.close()
+            if not isinstance(error, sqlite3.DatabaseError):
                 raise
-        db.close()
-        _remove(path)
-        db = _connect(path)
-    except sqlite3.DatabaseError as error:
-        raise _unavailable(error) from error
-    return db
+            if last or not _is_damage(error):
+                raise _unavailable(error) from error
+            _remove(path)
+    raise AssertionError("unreachable")
 
 
 def _connect(path: str) -> sqlite3.Connection:
-    if path != ":memory:" and not os.path.exists(path):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    """Raises: sqlite3.DatabaseError; Unavailable when the file cannot be made."""
+    if path != ":memory:":
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        except OSError as error:
+            raise durable.unavailable(error, path, "write") from error
     db = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA journal_mode=TRUNCATE")
-    db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made anew
-    db.execute("PRAGMA secure_delete=ON")
-    if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
+    try:
+        db.execute("PRAGMA journal_mode=TRUNCATE")
+        db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made again
+        db.execute("PRAGMA secure_delete=ON")
+        if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -120,61 +133,49 @@ def _remove(path: str) -> None:
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    return not isinstance(error, sqlite3.OperationalError) or "malformed" in str(error)
+    """Whether the file is at fault, and not the disk or another process. A table that is missing is damage, too."""
+    said = str(error)
+    return not isinstance(error, sqlite3.OperationalError) or "malformed" in said or "no such" in said
 
 
 def _unavailable(error: sqlite3.DatabaseError) -> Unavailable:
     return Unavailable(
-        f"The index of the search cannot be used: {error}.",
-        next_step=f"Free disk space, or delete {FILE} in the private folder; it is made anew.",
+        f"The search index cannot be used: {error}. Nothing was searched.",
+        next_step=f"Free disk space, or delete {FILE} in the private folder. The next search makes it again.",
     )
 
 
 # bringing it up to date
 
 
-def _update(db: sqlite3.Connection, memory: Holdfast, progress: Progress | None) -> None:
+def _update(db: sqlite3.Connection, memory: Holdfast, progress: Progress | None) -> tuple[str, ...]:
+    """Returns the names of damaged sources."""
     known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
     found = list(texts.sources(memory))
     gone = known.keys() - {(one.kind, one.name) for one in found}
     changed = [one for one in found if (row := known.get((one.kind, one.name))) is None or row[1] != one.stamp]
     if gone:
-        db.execute("BEGIN IMMEDIATE")
-        for key in gone:
-            _forget(db, known[key][0])
-            db.execute("DELETE FROM source WHERE id = ?", (known[key][0],))
-        db.execute("COMMIT")
+        with _transaction(db):
+            for key in gone:
+                _forget(db, known[key][0])
+                db.execute("DELETE FROM source WHERE id = ?", (known[key][0],))
+    unread = []
     for done, one in enumerate(changed):
         if progress:
             progress(done, len(changed))
-        _read(db, memory, one)
+        with _transaction(db):
+            if not _read(db, memory, one):
+                unread.append(one.name or one.kind)
     if changed and progress:
         progress(len(changed), len(changed))
+    return tuple(unread)
 
 
-def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> None:
-    """Index what is new in one source. A journal that only grew is read from where the last reading ended."""
-    row = db.execute(
-        "SELECT id, origin, place, texts FROM source WHERE kind = ? AND name = ?", (source.kind, source.name)
-    ).fetchone()
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
-        if row is None:
-            place = number = 0
-            cursor = db.execute("INSERT INTO source (kind, name) VALUES (?, ?)", (source.kind, source.name))
-            source_id = cursor.lastrowid or 0
-        else:
-            source_id, origin, place, number = row
-            if source.kind != texts.TURN or origin != source.origin:
-                _forget(db, source_id)
-                place = number = 0
-        # The stamp is of before the reading: what is added meanwhile is read the next time.
-        rows = texts.read(memory, source, place)
-        place, number = _add(db, memory.config.tz or UTC, source_id, rows, place, number)
-        db.execute(
-            "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
-            (source.stamp, source.origin, place, number, source_id),
-        )
+        yield
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
@@ -182,34 +183,66 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> None:
         raise
 
 
+def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
+    """Index what is new in one source. A journal that only grew is read from where the last reading ended. Returns
+    whether all of it could be read."""
+    row = db.execute(
+        "SELECT id, origin, place, texts FROM source WHERE kind = ? AND name = ?", (source.kind, source.name)
+    ).fetchone()
+    origin = texts.origin(memory, source)
+    if row is None:
+        cursor = db.execute("INSERT INTO source (kind, name) VALUES (?, ?)", (source.kind, source.name))
+        row = (cursor.lastrowid or 0, "", 0, 0)
+    source_id, before, place, number = row
+    if not origin or origin != before:
+        _forget(db, source_id)
+        place = number = 0
+    place, number, whole = _add(db, memory, source_id, source, place, number)
+    # The stamp is of before the reading: what is added meanwhile is read the next time, and so is damage.
+    db.execute(
+        "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
+        (source.stamp if whole else "", origin, place, number, source_id),
+    )
+    return whole
+
+
 def _add(
-    db: sqlite3.Connection, zone: tzinfo, source_id: int, rows: Iterable[Text], place: int, number: int
-) -> tuple[int, int]:
+    db: sqlite3.Connection, memory: Holdfast, source_id: int, source: Source, place: int, number: int
+) -> tuple[int, int, bool]:
+    """Index the texts of a source from ``place`` on. Returns where to read on, the number of texts, and whether all of
+    them could be read."""
+    zone = memory.config.tz
     next_id = db.execute("SELECT coalesce(max(id), 0) FROM text").fetchone()[0] + 1
     pending: list[Any] = []
     tokens: list[Any] = []
-    for text in rows:
-        place = text.after or place
-        if not text.body:
-            continue
-        dated = dates.in_words(datetime.fromtimestamp(text.at, zone)) if text.at else ""
-        spoken = words.SPEAKER.match(text.body)
-        role = spoken[1] if spoken else text.role
-        marks = (
-            QUESTION * words.is_question(text.body)
-            + SELF * words.speaks_of_self(text.body)
-            + TIME * words.speaks_of_time(text.body)
-        )
-        stems = f" {' '.join(words.stems(text.body[spoken.end() if spoken else 0 :]))} "
-        pending.append(
-            (next_id, source_id, number, text.kind, text.place, text.at, dated, role, marks, stems, text.body)
-        )
-        tokens.append((next_id, words.spread(text.body), dated))
-        next_id, number = next_id + 1, number + 1
-        if len(pending) == _BATCH:
-            _insert(db, pending, tokens)
+    whole = True
+    try:
+        for text in texts.read(memory, source, place):
+            place = text.after or place
+            if not text.body:
+                continue
+            pending.append(_row(next_id, source_id, number, text, zone))
+            tokens.append((next_id, words.spread(text.body), pending[-1][_DATED]))
+            next_id, number = next_id + 1, number + 1
+            if len(pending) == _BATCH:
+                _insert(db, pending, tokens)
+    except Corrupt:
+        whole = False  # what came before the damage is found all the same
     _insert(db, pending, tokens)
-    return place, number
+    return place, number, whole
+
+
+def _row(one: int, source: int, number: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
+    dated = dates.in_words(dates.local(text.at, zone)) if text.at else ""
+    spoken = words.SPEAKER.match(text.body)
+    role = spoken[1] if spoken else text.role
+    marks = (
+        QUESTION * words.is_question(text.body)
+        + SELF * words.speaks_of_self(text.body)
+        + TIME * words.speaks_of_time(text.body)
+    )
+    stems = f" {' '.join(words.stems(text.body[spoken.end() if spoken else 0 :]))} "
+    return (one, source, number, text.kind, text.place, text.at, dated, role, marks, stems, text.body)
 
 
 def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:

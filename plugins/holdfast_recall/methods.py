@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from holdfast import Holdfast
+
+logger = logging.getLogger(__name__)
 
 #: Characters of a question that are read. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
@@ -41,6 +44,16 @@ class SearchHit:
     text: str
 
 
+@frozen(kw_only=True)
+class Found:
+    """Hits, best first; the number of texts that were searched; and the names of damaged sources, of which only what
+    comes before the damage was searched."""
+
+    hits: list[SearchHit]
+    texts: int
+    unread: tuple[str, ...]
+
+
 def search(
     memory: Holdfast,
     question: str,
@@ -56,8 +69,27 @@ def search(
 
     ``kinds`` are turn, note, decision, memory, fact, document (none: all). ``since`` and ``until`` (without it) are
     aware times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
-    Raises: BadValue for arguments that cannot be used; Unavailable; Corrupt when something stored cannot be read.
+    Damaged sources are searched up to the damage and named in the log; :func:`find` returns their names.
+    Raises: BadValue for arguments that cannot be used; Unavailable.
     """
+    found = find(
+        memory, question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
+    )
+    return found.hits
+
+
+def find(
+    memory: Holdfast,
+    question: str,
+    *,
+    limit: int = 10,
+    kinds: Iterable[str] = (),
+    session: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Found:
+    """As :func:`search`, with what was searched."""
     chosen = _checked(question, limit, kinds)
     conditions: list[tuple[str, tuple[object, ...]]] = []
     if chosen:
@@ -71,15 +103,28 @@ def search(
     where = " AND ".join(condition for condition, _ in conditions)
     given = tuple(value for _, values in conditions for value in values)
     asked = question[:_QUESTION]
-    with index.opened(memory, progress) as db:
+    with index.opened(memory, progress) as (db, total, unread):
+        if unread:
+            logger.warning("damaged, and searched only up to the damage: %s", ", ".join(unread))
         span = dates.of(asked, memory.services.now())
-        found = rank.rank(db, asked, where=where, given=given, span=span)[:limit]
-        return [_hit(memory, db, one, asked) for one in found]
+        ranked = rank.rank(db, asked, where=where, given=given, span=span)
+        hits = [_hit(memory, db, one, asked) for one in _once_each(db, ranked, limit)]
+        return Found(hits=hits, texts=total, unread=unread)
+
+
+def _once_each(db: sqlite3.Connection, ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
+    """The best pieces; of a turn that is several pieces only the best one."""
+    seen: dict[object, rank.Ranked] = {}
+    for one in ranked:
+        seen.setdefault(db.execute("SELECT source, place FROM text WHERE id = ?", (one.id,)).fetchone(), one)
+        if len(seen) == limit:
+            break
+    return list(seen.values())
 
 
 def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]:
     if not isinstance(question, str) or not words.asked(question):
-        raise BadValue("question", "holds no word to look for")
+        raise BadValue("question", "holds no word to look for", next_step="Give at least one word, like `certificate`.")
     if limit < 1:
         raise BadValue("limit", f"must be at least 1, not {limit}")
     chosen = tuple(kinds)
@@ -103,7 +148,7 @@ def _hit(memory: Holdfast, db: sqlite3.Connection, one: rank.Ranked, question: s
     text = memory.services.gate.outgoing(body, surface="journal" if kind == texts.TURN else "daily")
     return SearchHit(
         kind=kind, name=name, place=place, where=where, role=role, score=round(one.score, 4), text=text,
-        at=datetime.fromtimestamp(at, memory.config.tz) if at else None, excerpt=_excerpt(text, question),
+        at=dates.local(at, memory.config.tz) if at else None, excerpt=_excerpt(text, question),
     )  # fmt: skip
 
 

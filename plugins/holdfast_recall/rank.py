@@ -173,20 +173,23 @@ def _features(
         two_before, before, after, two_after = (relative.get(one.id, 0.0) if one else 0.0 for one in around)
         asks = around[1] is not None and around[1].marks & QUESTION
         near = row.stems + "".join(one.stems for one in around[1:3] if one)
-        yield row, Features(
-            own=relative.get(row.id, 0.0),
-            before=before if asks else 0.4 * before,
-            around=(two_before + after + two_after) / 3,
-            source=best.get(row.source, 0.0),
-            words=sum(weight for stem, weight in stems.items() if stem in row.stems) / total,
-            near=sum(weight for stem, weight in stems.items() if stem in near) / total,
-            first=float(row.number == 0),
-            speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
-            length=math.log1p(row.length) / 5,
-            question=float(bool(row.marks & QUESTION)),
-            self=float(bool(row.marks & SELF)),
-            time=float(bool(row.marks & when)),
-            dated=float(span is not None and span.start.timestamp() <= row.at < span.end.timestamp()),
+        yield (
+            row,
+            Features(
+                own=relative.get(row.id, 0.0),
+                before=before if asks else 0.4 * before,
+                around=(two_before + after + two_after) / 3,
+                source=best.get(row.source, 0.0),
+                words=sum(weight for stem, weight in stems.items() if stem in row.stems) / total,
+                near=sum(weight for stem, weight in stems.items() if stem in near) / total,
+                first=float(row.number == 0),
+                speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
+                length=math.log1p(row.length) / 5,
+                question=float(bool(row.marks & QUESTION)),
+                self=float(bool(row.marks & SELF)),
+                time=float(bool(row.marks & when)),
+                dated=float(span is not None and span.start.timestamp() <= row.at < span.end.timestamp()),
+            ),
         )
 
 

@@ -39,13 +39,11 @@ _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: ME
 
 
 class Source(NamedTuple):
-    """A journal (``name`` is the session), a document, or the facts (no name). ``stamp`` changes with the content;
-    with the same ``origin`` it has only grown."""
+    """A journal (``name`` is its file), a document, or the facts (no name). ``stamp`` changes with the content."""
 
     kind: str
     name: str
     stamp: str
-    origin: str = ""
 
 
 class Text(NamedTuple):
@@ -73,8 +71,7 @@ def _journals(state: str) -> Iterator[Source]:
             found = os.stat(path)
         except OSError:
             continue  # gone meanwhile
-        origin = str(found.st_ino)
-        yield Source(TURN, os.path.basename(path), f"{origin} {found.st_size} {found.st_mtime_ns}", origin)
+        yield Source(TURN, os.path.basename(path), f"{found.st_ino} {found.st_size} {found.st_mtime_ns}")
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
@@ -132,6 +129,17 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
             yield Text(TURN, record["id"], at, role, piece, entry.end)
 
 
+def origin(memory: Holdfast, source: Source) -> str:
+    """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
+    gone or does not begin as one. Raises: Unavailable."""
+    session = _session(memory, source) if source.kind == TURN else None
+    return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
+
+
+def _session(memory: Holdfast, source: Source) -> str | None:
+    return journal.session_id_of(os.path.join(memory.services.state, "sessions", source.name))
+
+
 def _pieces(text: str, most: int = 0) -> list[str]:
     """``text`` in pieces of :data:`PIECE` characters that end at a line or a word where one ends."""
     pieces = []
@@ -153,13 +161,21 @@ def document(memory: Holdfast, name: str) -> list[Text]:
     if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
         return []  # they repeat what is said elsewhere
     kind = _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
-    day = _DAY.search(name)
-    at = datetime.fromisoformat(day[0]).timestamp() if day else 0.0
+    at = _day(name, memory)
     return [
         Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
         for number, line in enumerate(found.text.split("\n"), 1)
         if (body := _COMMENT.sub("", line).strip()) and not (kind == NOTE and _FRAME.search(body))
     ]
+
+
+def _day(name: str, memory: Holdfast) -> float:
+    """When the day began that a document is named after; 0 when it is named after none."""
+    found = _DAY.search(name)
+    try:
+        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz).timestamp() if found else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def facts(memory: Holdfast) -> Iterator[Text]:
@@ -174,7 +190,6 @@ def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none. Raises: Corrupt,
     Unavailable."""
     if source.kind == TURN:
-        path = os.path.join(memory.services.state, "sessions", source.name)
-        session = journal.session_id_of(path)
+        session = _session(memory, source)
         return turns(memory, session, start) if session else iter(())
     return iter(document(memory, source.name)) if source.kind == DOCUMENT else facts(memory)

@@ -55,7 +55,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "facts": "list, show, edit, forget, import and export facts; the log of what left",
         "validate": "judge every stored document; exit code 1 when there is an error",
         "status": "which sessions are safe; exit code 1 when one is not",
-        "sessions": "every session that has a journal",
+        "sessions": "every session that has a journal; show what was said in one",
         "doctor": "check that everything works, and repair what can be repaired",
         "outbox": "what waits to be published on a forge; send it now, or drop it",
         "config": "the settings in force and where each comes from; change one",

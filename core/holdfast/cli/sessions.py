@@ -1,26 +1,55 @@
-"""``holdfast sessions``: every session that has a journal."""
+"""``holdfast sessions``: every session that has a journal, and what was said in one."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import state
-from holdfast.cli.args import add_json, examples
+from holdfast.cli.args import add_json, examples, session_id
+from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
+from holdfast.errors import NotFound
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+#: Messages shown before and after the one that --around names.
+_AROUND = 5
 
 
 def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("list", "show"), default="list", metavar="show", help="show ID")
+    parser.add_argument("id", nargs="?", type=session_id, metavar="ID", help="with show: the session to read")
+    parser.add_argument(
+        "--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"
+    )
     add_json(parser)
-    parser.epilog = examples("holdfast sessions", "holdfast sessions --json")
+    parser.epilog = examples(
+        "holdfast sessions",
+        "holdfast sessions --json",
+        "holdfast sessions show fix-login",
+        "holdfast sessions show fix-login --around msg_0a1b2c3d",
+    )
 
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
+
+    if (args.action == "show") != (args.id is not None) or (args.around is not None and args.action != "show"):
+        raise UsageError(
+            "`holdfast sessions show` takes one session id, and --around belongs to it.",
+            next_step="Write `holdfast sessions show ID`; `holdfast sessions` lists the ids.",
+        )
+    with Holdfast.open(args.root) as memory:
+        return _show(memory, args) if args.action == "show" else _list(memory, args)
+
+
+def _list(memory: Holdfast, args: Namespace) -> int:
     from holdfast.status import status
 
-    with Holdfast.open(args.root) as memory:
-        now = status(memory.services)
+    now = status(memory.services)
     out = Term()
     if args.json:
         out.json({"ok": True, "sessions": [state.session_table(s) for s in now.sessions]})
@@ -34,3 +63,38 @@ def run(args: Namespace) -> int:
             rows.append((*state.cells(out, one), "ended" if one.ended else held, last))
         out.say(out.table(rows, head=("", "session", "state", "in context", "last turn")))
     return 0
+
+
+def _show(memory: Holdfast, args: Namespace) -> int:
+    out = Term()
+    found = _messages(memory, args.id)
+    if args.around is not None:
+        ids = [one["id"] for one in found]
+        if args.around not in ids:
+            raise NotFound(
+                f"Session {args.id!r} has no message {args.around!r}.",
+                next_step=f"`holdfast sessions show {args.id}` lists them all.",
+            )
+        at = ids.index(args.around)
+        found = found[max(at - _AROUND, 0) : at + _AROUND + 1]
+    texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
+    if args.json:
+        shown = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
+        out.json({"ok": True, "session": args.id, "messages": shown})
+        return 0
+    for one, text in zip(found, texts, strict=True):
+        out.say(f"{out.bold(one['role'])} {out.dim(one['at'])} {out.dim(one['id'])}")
+        for line in text.split("\n"):
+            out.say(f"  {out.plain(line)}".rstrip())
+        out.say()
+    return 0
+
+
+def _messages(memory: Holdfast, session: str) -> list[dict[str, Any]]:
+    """The records of a session's messages, in order. Raises: NotFound; Corrupt; Unavailable."""
+    from holdfast.journal import Journal
+
+    journal = Journal(memory.services.state, session)
+    if not journal.exists():
+        raise NotFound(f"There is no session {session!r}.", next_step="`holdfast sessions` lists them.")
+    return [entry.record for entry in journal.of_kinds("message")]

@@ -1,0 +1,141 @@
+"""``holdfast search``: find what was said, decided and noted."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.cli.args import add_json, examples, positive, session_id
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import ago, count
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast_recall.methods import Found, SearchHit
+
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Go on"
+SUMMARY = "find what was said, decided and noted, in every session"
+
+_KINDS: Final = ("turn", "note", "decision", "memory", "fact", "document")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="WORDS", help="words or a question, in any language")
+    parser.add_argument("--kind", action="append", default=[], choices=_KINDS, help="only this kind; can be repeated")
+    parser.add_argument("--since", metavar="WHEN", help="not older than 3d, 2w, 6m, 1y or a date like 2026-11-02")
+    parser.add_argument("--until", metavar="WHEN", help="older than this")
+    parser.add_argument("--session", metavar="ID", type=session_id, help="only turns of this session")
+    parser.add_argument("--limit", metavar="N", type=positive("limit"), default=10, help="at most N hits (default: 10)")
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast search why did we choose sqlite",
+            "holdfast search certificate --kind decision --kind note",
+            "holdfast search 'what broke last Tuesday?' --json",
+            "holdfast search deploy --since 3d --limit 3",
+        )
+        + "\n\nkinds: turn, note, decision, memory, fact, document. Turns are kept as long as [retention] journal says."
+        "\nRead on with `holdfast sessions show ID --around TURN` and `holdfast show NAME`."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast.cli.bar import Bar
+    from holdfast_recall import methods
+
+    out, errors = Term(), _stderr()
+    bar = Bar(errors) if errors.is_tty and not args.json else None
+    question = " ".join(args.words)
+    with Holdfast.open(args.root) as memory:
+        since, until = (_moment(memory, name, text) for name, text in (("since", args.since), ("until", args.until)))
+        try:
+            found = methods.find(
+                memory, question, limit=args.limit, kinds=args.kind, session=args.session or "", since=since, until=until,
+                progress=bar,
+            )  # fmt: skip
+        finally:
+            if bar is not None:
+                bar.clear()
+        now = memory.services.now()
+    if args.json:
+        hits = [as_table(hit) for hit in found.hits]
+        out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread)})
+        return 0
+    _show(out, found, question, now)
+    if found.unread:
+        errors.say(f"{errors.mark('warn')} Searched only up to the damage in {', '.join(found.unread)}. "
+                   "`holdfast doctor` checks it.")  # fmt: skip
+    return 0
+
+
+def as_table(hit: SearchHit) -> dict[str, Any]:
+    """A hit as JSON data. ``at`` is an ISO time, or null when no date is known."""
+    return {
+        "kind": hit.kind,
+        "at": hit.at.isoformat() if hit.at else None,
+        "name": hit.name,
+        "place": hit.place,
+        "where": hit.where,
+        "role": hit.role,
+        "score": hit.score,
+        "excerpt": hit.excerpt,
+    }
+
+
+def _stderr() -> Term:
+    import sys
+
+    return Term(sys.stderr)
+
+
+def _moment(memory: Holdfast, name: str, text: str | None) -> datetime | None:
+    from holdfast_recall import dates
+
+    if text is None:
+        return None
+    try:
+        return dates.moment(text, memory.services.now())
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--{name} takes a span or a date, not {text!a}.",
+            next_step=f"Write it like `--{name} 3d` (days; h, w, m, y too) or `--{name} 2026-11-02`.",
+        ) from None
+
+
+def _show(out: Term, found: Found, question: str, now: datetime) -> None:
+    from holdfast_recall import words
+
+    searched = count(found.texts, "text")
+    if not found.hits:
+        out.say(f"Nothing found in {searched}." if found.texts else "Nothing is stored yet, so nothing was searched.")
+        return
+    stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
+    for hit in found.hits:
+        when = (
+            f"{hit.at:%Y-%m-%d %H:%M}"
+            if hit.kind in ("turn", "fact") and hit.at
+            else f"{hit.at:%Y-%m-%d}"
+            if hit.at
+            else ""
+        )
+        head = " ".join(filter(None, (out.bold(hit.where), out.dim(f"{hit.kind} {hit.role}".strip()), out.dim(when))))
+        out.say(f"{head} {out.dim(f'({ago(hit.at, now)})')}" if hit.at else head)
+        for line in out.wrapped(hit.excerpt, first="  ").split("\n"):
+            out.say(_marked(out, line, stems))
+    out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first."))
+
+
+def _marked(out: Term, line: str, stems: set[str]) -> str:
+    """``line`` with the words of the question in bold, where there is colour."""
+    if not out.colour:
+        return line
+    from holdfast_recall import words
+
+    return re.sub(
+        r"\w+", lambda match: out.style(match[0], "bold", "cyan") if words.stems(match[0]) & stems else match[0], line
+    )
