@@ -1,7 +1,7 @@
 """Recall@10 of the search on LoCoMo: ``python -m benchmarks.recall.locomo FILE [--sealed]``.
 
-FILE is the data set's ``locomo10.json``, which its owners publish under CC BY-NC: fetch it yourself, it is never in this
-repository. Conversations 1 to 5 are for development; ``--sealed`` reports 6 to 10.
+FILE is the data set's ``locomo10.json``, which its owners publish under CC BY-NC: fetch it yourself. It is never
+in this repository. Conversations 1 to 5 are for development; ``--sealed`` reports 6 to 10.
 """
 
 from __future__ import annotations

@@ -55,9 +55,15 @@ def run(args: Namespace) -> int:
         since, until = (_moment(memory, name, text) for name, text in (("since", args.since), ("until", args.until)))
         try:
             found = methods.find(
-                memory, question, limit=args.limit, kinds=args.kind, session=args.session or "", since=since, until=until,
+                memory,
+                question,
+                limit=args.limit,
+                kinds=args.kind,
+                session=args.session or "",
+                since=since,
+                until=until,
                 progress=bar,
-            )  # fmt: skip
+            )
         finally:
             if bar is not None:
                 bar.clear()

@@ -1,7 +1,7 @@
 """Days in questions, and days as the words that the index has of them.
 
-A question of "in March" or "last Tuesday" finds texts of that time by words (``March``, ``Tuesday``) and, where it names
-one span, those in it first.
+A question of "in March" or "last Tuesday" finds texts of that time by words (``March``, ``Tuesday``) and, where it
+names one span, those in it first.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturda
 _MONTH: Final = {name.lower()[:length]: n for n, name in enumerate(_MONTHS, 1) for length in (3, len(name))}
 _WEEKDAY: Final = {name.lower(): n for n, name in enumerate(_DAYS)}
 _NUMBER: Final = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "couple": 2, "few": 3,
+    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10,
+    "couple": 2, "few": 3,
 }  # fmt: skip
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
 _MONTH_DAY: Final = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{'|'.join(sorted(_MONTH, key=len, reverse=True))})\b\.?"
+    r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
+    rf"(?P<month>{'|'.join(sorted(_MONTH, key=len, reverse=True))})\b\.?"
     r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>\d{4}))?",
     re.IGNORECASE,
 )
@@ -76,13 +78,10 @@ def moment(text: str, now: datetime) -> datetime:
 
 
 def _dates(question: str, now: datetime) -> list[Span]:
-    found = []
-    for match in _ISO.finditer(question):
-        found.append(
-            _day(now, int(match[1]), int(match[2]), int(match[3]))
-            if match[3]
-            else _month(now, int(match[1]), int(match[2]))
-        )
+    found = [
+        _day(now, int(year), int(month), int(day)) if day else _month(now, int(year), int(month))
+        for year, month, day in _ISO.findall(question)
+    ]
     for match in _MONTH_DAY.finditer(question):
         month, day = _MONTH[match["month"].lower()], match["day"] or match["day2"]
         if match["month"].islower() and match["month"] in ("may", "mar", "sun") and not day:
@@ -90,8 +89,8 @@ def _dates(question: str, now: datetime) -> list[Span]:
         year = int(match["year"] or 0) or (now.year if (month, int(day or 1)) <= (now.month, now.day) else now.year - 1)
         found.append(_day(now, year, month, int(day)) if day else _month(now, year, month))
     if not found:
-        for match in _IN_YEAR.finditer(question):
-            found.append(Span(_start(now, int(match[1]), 1, 1), _start(now, int(match[1]) + 1, 1, 1)))
+        years = map(int, _IN_YEAR.findall(question))
+        found = [Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) for year in years]
     return found
 
 

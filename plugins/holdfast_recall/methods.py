@@ -28,9 +28,9 @@ _EXCERPT: Final = 240
 
 @frozen(kw_only=True)
 class SearchHit:
-    """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the
-    document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` says both for people.
-    ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt`` the part that
+    """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session,
+    the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
+    people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt`` the part that
     matched."""
 
     kind: str
@@ -136,7 +136,8 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
 
 def _hit(memory: Holdfast, db: sqlite3.Connection, one: rank.Ranked, question: str) -> SearchHit:
     kind, place, at, role, body, name = db.execute(
-        "SELECT t.kind, t.place, t.at, t.role, t.body, s.name FROM text t JOIN source s ON s.id = t.source WHERE t.id = ?",
+        "SELECT t.kind, t.place, t.at, t.role, t.body, s.name FROM text t JOIN source s ON s.id = t.source "
+        "WHERE t.id = ?",
         (one.id,),
     ).fetchone()
     if kind == texts.TURN:

@@ -1,7 +1,7 @@
 """Which of the found texts answers: a linear model over BM25 and what stands around a text.
 
-The weights of turns were fitted on conversations 1 to 5 of LoCoMo (benchmarks/recall). Two people who talk are where the
-features of neighbours and speakers come from, so other kinds of text have weights of their own.
+The weights of turns were fitted on conversations 1 to 5 of LoCoMo (benchmarks/recall). The features of neighbours
+and speakers suit two people who talk, so other kinds of text have weights of their own.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class _Row(NamedTuple):
 def rank(
     db: sqlite3.Connection, question: str, *, where: str = "", given: tuple[object, ...] = (), span: Span | None = None
 ) -> list[Ranked]:
-    """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values ``given``."""
+    """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values
+    ``given``."""
     asked = words.asked(question)
     weights = _idf(db, asked)
     scores = _scores(db, asked, weights, where, given)
@@ -100,7 +101,7 @@ def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
     db.executescript(
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
         CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
-        DELETE FROM temp.asked;"""
+        DELETE FROM temp.asked;"""  # noqa: S608 - no value is in it
     )
     db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
     counts = dict(
@@ -144,7 +145,8 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
     condition = f"AND ({where.replace('text.', 't.')})" if where else ""
     rows = db.execute(
         "SELECT DISTINCT t.id, t.source, t.number, t.kind, t.at, t.role, t.marks, t.stems, length(t.body) "  # noqa: S608
-        f"FROM text o JOIN text t ON t.source = o.source AND t.number BETWEEN o.number - {_AROUND} AND o.number + {_AROUND} "
+        f"FROM text o JOIN text t ON t.source = o.source "
+        f"AND t.number BETWEEN o.number - {_AROUND} AND o.number + {_AROUND} "
         f"WHERE o.id IN ({marks}) {condition} ORDER BY t.source, t.number",
         (*ids, *given),
     )

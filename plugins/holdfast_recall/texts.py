@@ -1,7 +1,7 @@
 """What is searched: every turn of every journal, every line of notes and documents, every fact.
 
-A :class:`Source` has a stamp that changes when it does, so that what is unchanged is not read. Texts are stored redacted
-and are redacted again when they are read.
+A :class:`Source` has a stamp that changes when it does, so that what is unchanged is not read. Texts are stored
+redacted and are redacted again when they are read.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ def facts(memory: Holdfast) -> Iterator[Text]:
 
 
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
-    """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none. Raises: Corrupt,
-    Unavailable."""
+    """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none.
+    Raises: Corrupt, Unavailable."""
     if source.kind == TURN:
         session = _session(memory, source)
         return turns(memory, session, start) if session else iter(())
