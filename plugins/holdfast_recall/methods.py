@@ -30,8 +30,8 @@ _EXCERPT: Final = 240
 class SearchHit:
     """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session,
     the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
-    people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt`` the part that
-    matched."""
+    people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt``
+    the part that matched."""
 
     kind: str
     name: str

@@ -1,0 +1,220 @@
+"""The index: derived, brought up to date by what is new, made again when it is damaged, and emptied by a purge."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from tests.support.forget import holding
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast.errors import Unavailable
+from holdfast_recall import index, texts
+
+FILE = Path(".holdfast/state") / index.FILE
+
+
+@pytest.fixture
+def memory(opened):
+    made = opened()
+    for number in range(30):
+        made.session("talk").add("user", f"turn {number} about apples and topic{number}", message_id=f"m{number}")
+    return made
+
+
+def hits(memory, question: str = "apples topic7") -> list[tuple[str, float]]:
+    return [(hit.place, hit.score) for hit in memory.search(question)]
+
+
+def test_index__turn_added__found_and_only_what_is_new_is_read(memory, monkeypatch) -> None:
+    hits(memory)
+    read = []
+    turns = texts.turns
+    monkeypatch.setattr(texts, "turns", lambda *args: (read.append(one) or one for one in turns(*args)))
+    hits(memory)
+    assert read == []
+    memory.session("talk").add("user", "now pears", message_id="new")
+    assert memory.search("pears")[0].place == "new"
+    assert [one.place for one in read] == ["new"]
+
+
+def test_index__document_edited_by_hand__the_new_line_is_found_and_the_old_one_is_not(memory, project: Path) -> None:
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text("# Memory\n\n- The server is called osprey\n")
+    assert memory.search("osprey")[0].where == "MEMORY.md:3"
+    path.write_text("# Memory\n\n- The server is called kestrel now\n")
+    assert not memory.search("osprey")
+    assert memory.search("kestrel")[0].kind == "memory"
+
+
+def test_index__fact_deleted__not_found(memory) -> None:
+    made = memory.facts.create("The osprey is a bird", "knowledge", 0.9)
+    assert memory.search("osprey")
+    memory.facts.delete(made.fact.id)
+    assert not memory.search("osprey")
+
+
+@pytest.mark.parametrize(
+    "damage", ["deleted", "emptied", "text", "cut", "middle", "version", "table", "folder of bytes"]
+)
+def test_index__file_damaged__made_again_with_the_same_hits(memory, project: Path, damage: str) -> None:
+    before = hits(memory)
+    path = project / FILE
+    data = path.read_bytes()
+    if damage == "deleted":
+        path.unlink()
+    elif damage == "emptied":
+        path.write_bytes(b"")
+    elif damage == "text":
+        path.write_bytes(b"this is no database\n" * 1000)
+    elif damage == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif damage == "middle":
+        path.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
+    elif damage == "folder of bytes":
+        path.write_bytes(os.urandom(5_000))
+    else:
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA user_version=99" if damage == "version" else "DROP TABLE text")
+        db.commit()
+        db.close()
+    try:
+        found = hits(memory)
+    except Unavailable:  # damage that only the reading of a page shows: the next search has a new file
+        found = hits(memory)
+    assert found == before
+
+
+def test_index__file_is_a_symbolic_link__refused_and_its_target_untouched(
+    memory, project: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "precious"
+    target.write_text("precious")
+    hits(memory)
+    (project / FILE).unlink()
+    (project / FILE).symlink_to(target)
+    with pytest.raises(Unavailable):
+        hits(memory)
+    assert target.read_text() == "precious"
+
+
+SEARCH = """
+import sys
+from holdfast import Holdfast
+with Holdfast.open(sys.argv[1]) as memory:
+    for _ in range(int(sys.argv[2])):
+        found = memory.search("apples topic7")
+        assert found[0].place == "m7", found
+"""
+
+
+def test_index__several_processes_while_a_journal_is_written__all_find_it(memory, project: Path) -> None:
+    memory.close()
+    running = [subprocess.Popen([sys.executable, "-c", SEARCH, str(project), "8"]) for _ in range(3)]
+    with Holdfast.open(project) as writing:
+        for number in range(40):
+            writing.session("talk").add("user", f"later turn {number} on plums", message_id=f"p{number}")
+    assert [one.wait(timeout=120) for one in running] == [0, 0, 0]
+    with Holdfast.open(project) as reading:
+        assert {hit.place for hit in reading.search("plums", limit=100)} >= {f"p{number}" for number in range(40)}
+
+
+FULL = """
+import resource, sys
+from holdfast import Holdfast
+from holdfast.errors import Unavailable
+with Holdfast.open(sys.argv[1]) as memory:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    try:
+        print("found", memory.search("apples"))
+    except Unavailable as error:
+        print(error.message, error.next_step)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of a file's size")
+def test_index__full_disk__clear_error_and_found_when_there_is_room_again(memory, project: Path) -> None:
+    memory.close()
+    done = subprocess.run([sys.executable, "-c", FULL, str(project)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "The search index cannot be used" in done.stdout and "Free disk space" in done.stdout
+    with Holdfast.open(project) as again:
+        assert again.search("apples topic7")[0].place == "m7"
+
+
+def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memory, project: Path) -> None:
+    memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
+    assert memory.search("Xanthippe")
+    assert holding(project, "Xanthippe")
+    assert memory.purge(subject="Xanthippe").clean
+    assert holding(project, "Xanthippe") == []
+    assert hits(memory)[0][0] == "m7"
+    assert not memory.search("Xanthippe")
+    assert holding(project, "Xanthippe") == []
+
+
+def test_purge__dry_run_after_a_search__leaves_the_index(memory, project: Path) -> None:
+    hits(memory)
+    before = (project / FILE).read_bytes()
+    memory.purge(subject="apples", dry_run=True)
+    assert (project / FILE).read_bytes() == before
+
+
+def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path) -> None:
+    memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
+    stop = threading.Event()
+
+    def search() -> None:
+        with Holdfast.open(project) as other:
+            while not stop.is_set():
+                other.search("Xanthippe apples")
+
+    searching = [threading.Thread(target=search) for _ in range(2)]
+    for one in searching:
+        one.start()
+    try:
+        report = memory.purge(subject="Xanthippe")
+    finally:
+        stop.set()
+        for one in searching:
+            one.join()
+    assert report.clean, report.left
+    assert holding(project, "Xanthippe") == []
+
+
+def test_retention__session_past_its_days__its_words_are_out_of_the_index(
+    opened, config, clock, payload, project
+) -> None:
+    memory = opened()
+    old = memory.session("old")
+    old.add("user", "Ask Xanthippe about apples")
+    old.flush(payload())
+    old.end()
+    assert memory.search("Xanthippe")
+    clock.tick(days=400)
+    assert memory.retention().removed
+    assert not (project / FILE).exists()
+    assert not [hit for hit in memory.search("Xanthippe") if hit.kind == "turn"]
+
+
+def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project: Path, opened) -> None:
+    (project / ".holdfast/memory").mkdir(parents=True)
+    (project / ".holdfast/memory/2026-11-20.md").write_text("# Note\n\n- Fact: trust the albatross\n")
+    (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- trust the albatross\n")
+    git = ["git", "-C", str(project), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "memory"]):
+        subprocess.run([*git, *words], check=True)
+    clone = project.with_name("clone")
+    subprocess.run(["git", "clone", "-q", str(project), str(clone)], check=True)
+    with Holdfast.open(clone) as memory:
+        assert memory.store.is_withheld("MEMORY.md")
+        assert memory.search("albatross") == []
+    trusted(clone)
+    with Holdfast.open(clone) as memory:
+        assert {hit.kind for hit in memory.search("albatross")} == {"note", "memory"}

@@ -1,0 +1,173 @@
+"""``memory.search()``: what is found, in which order, and what a strange question does."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.errors import BadValue
+from holdfast_recall import dates, methods, words
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def talked(opened):
+    """A project with two sessions, a flushed one with its note, and a fact."""
+
+    def run(*said: str, **config):
+        memory = opened(**config)
+        for number, text in enumerate(said):
+            memory.session("talk").add("user", text, message_id=f"m{number}")
+        return memory
+
+    return run
+
+
+def places(memory, question: str, **options) -> list[str]:
+    return [hit.place for hit in memory.search(question, **options)]
+
+
+def test_search__turn_of_a_flushed_session__found_with_session_date_and_place(talked, payload, clock) -> None:
+    memory = talked("We chose SQLite because it needs no server", "Ana brings the cake")
+    memory.session("talk").flush(payload())
+    memory.session("talk").compact(0)
+    hit = memory.search("why did we choose sqlite?", kinds=["turn"])[0]
+    assert (hit.kind, hit.name, hit.place, hit.role) == ("turn", "talk", "m0", "user")
+    assert hit.at == clock()
+    assert 0 < hit.score <= 1
+    assert hit.where == "session talk, turn m0"
+
+
+def test_search__notes_decisions_and_facts__found_by_kind(talked, payload) -> None:
+    memory = talked("Something else entirely")
+    memory.session("talk").flush(payload(decisions=["Use zookeeper locks"], facts=["Zookeeper listens on 2181"]))
+    memory.facts.create("Zookeeper is deprecated here", "knowledge", 0.9)
+    found = {hit.kind: hit for hit in memory.search("zookeeper")}
+    assert set(found) >= {"decision", "note", "fact"}
+    assert found["decision"].where.startswith("memory/2026-11-21.md:")
+    assert {hit.kind for hit in memory.search("zookeeper", kinds=["fact"])} == {"fact"}
+
+
+def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> None:
+    memory = talked("the old plan")
+    clock.tick(days=10)
+    memory.session("later").add("user", "the new plan", message_id="n0")
+    assert places(memory, "plan", session="later") == ["n0"]
+    assert places(memory, "plan", since=NOW.replace(day=25)) == ["n0"]
+    assert places(memory, "plan", until=NOW.replace(day=25)) == ["m0"]
+    assert len(places(memory, "plan", limit=1)) == 1
+
+
+@pytest.mark.parametrize("question", ['"sqlite" AND NOT (', "sqlite* OR NEAR(", "body: sqlite^", "sqlite\0", "'; DROP TABLE text; -- sqlite", "{sqlite} + -"])  # fmt: skip
+def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, question: str) -> None:
+    assert places(talked("We use sqlite"), question) == ["m0"]
+
+
+def test_search__question_of_100_kilobytes__answered(talked) -> None:
+    assert places(talked("We use sqlite"), "sqlite " + "filler words " * 8_000) == ["m0"]
+
+
+def test_search__stop_words_only__found_by_them(talked) -> None:
+    assert places(talked("What is it about", "Nothing"), "what is it?")[0] == "m0"
+
+
+@pytest.mark.parametrize(
+    ("question", "options"), [("", {}), ("  ?!", {}), ("a", {"limit": 0}), ("a", {"kinds": ["x"]})]
+)
+def test_search__question_that_cannot_be_used__clear_error(talked, question: str, options) -> None:
+    with pytest.raises(BadValue):
+        talked("text").search(question, **options)
+
+
+def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) -> None:
+    memory = talked("我们决定使用数据库来保存记忆", "今天天气很好", "明日の会議は中止です")
+    assert places(memory, "数据库")[0] == "m0"
+    assert places(memory, "会議")[0] == "m2"
+
+
+def test_search__words_of_other_forms_and_accents__found(talked) -> None:
+    memory = talked("The migrations were running", "Das Café öffnet um neun")
+    assert places(memory, "migration runs")[0] == "m0"
+    assert places(memory, "cafe oeffnet")[0] == "m1"
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("what broke last Tuesday?", "2026-11-17", "2026-11-17"),
+        ("last Saturday", "2026-11-14", "2026-11-14"),
+        ("what did we do in March", "2026-03-01", "2026-03-31"),
+        ("in December", "2025-12-01", "2025-12-31"),
+        ("on 2 November 2026", "2026-11-02", "2026-11-02"),
+        ("yesterday", "2026-11-20", "2026-11-20"),
+        ("two days ago", "2026-11-19", "2026-11-19"),
+        ("2026-11-02", "2026-11-02", "2026-11-02"),
+        ("last month", "2026-10-01", "2026-10-31"),
+    ],
+)
+def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, last: str) -> None:
+    span = dates.of(question, NOW)
+    assert span is not None
+    assert (f"{span.start:%Y-%m-%d}", f"{span.end:%Y-%m-%d}") > (first, last)
+    assert f"{span.start:%Y-%m-%d}" == first
+    assert (span.end - datetime.fromisoformat(last).replace(tzinfo=UTC)).days == 1
+
+
+@pytest.mark.parametrize("question", ["", "may I go", "on 31 February", "99999999 days ago", "in March or in May 2026"])
+def test_dates__none_several_or_impossible__no_span(question: str) -> None:
+    assert dates.of(question, NOW) is None
+
+
+def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clock) -> None:
+    memory = talked("the deploy broke", "the weather")
+    clock.tick(days=3)  # Tuesday
+    memory.session("tuesday").add("user", "the deploy broke", message_id="t0")
+    clock.tick(days=4)
+    memory.session("later").add("user", "the deploy broke", message_id="l0")
+    assert places(memory, "did the deploy break last Tuesday?")[0] == "t0"
+
+
+def test_search__secret_that_was_stored_before_its_rule__masked_on_the_way_out(project: Path, opened) -> None:
+    opened().session("talk").add("user", f"the token of the deploy is {SECRET}", message_id="m0")
+    with Holdfast.open(project) as memory:  # with the validators of every project
+        hit = memory.search("deploy token")[0]
+    assert SECRET not in hit.text + hit.excerpt
+
+
+def test_search__long_turn__found_once_with_the_part_that_matched(talked) -> None:
+    memory = talked(
+        "filler text of no interest. " * 900 + "The password policy is described in zanzibar. " + "more. " * 900
+    )
+    (hit,) = memory.search("zanzibar filler")
+    assert len(hit.excerpt) < 300
+    assert "zanzibar" in memory.search("zanzibar")[0].excerpt
+
+
+def test_search__empty_project__nothing_found_and_no_folder_made(opened, project: Path) -> None:
+    memory = opened()
+    found = methods.find(memory, "anything")
+    assert (found.hits, found.texts, found.unread) == ([], 0, ())
+    assert not list(project.rglob("search.sqlite"))
+
+
+def test_search__damaged_journal__others_and_what_comes_before_the_damage_found_and_named(
+    talked, project: Path
+) -> None:
+    memory = talked("an apple before", "an apple after")
+    memory.session("other").add("user", "an apple elsewhere", message_id="o0")
+    path = project / ".holdfast/state/sessions/talk.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b"no record at all\n", *lines[2:]]))
+    for _ in range(2):  # it is said each time, until it is repaired
+        found = methods.find(memory, "apple")
+        assert {hit.place for hit in found.hits} == {"m0", "o0"}
+        assert found.unread == ("talk.jsonl",)
+
+
+def test_asked__question_with_stop_words__only_the_others_once_each() -> None:
+    assert words.asked("What did Ana's team say about the Team?") == ["ana's", "team"]
