@@ -59,12 +59,16 @@ class Index(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
+class Damaged(Unavailable):
+    """The file was damaged, which only a question showed. It is removed, and the next opening makes it again."""
+
+
 @contextmanager
 def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index]:
     """The index, up to date, for reading. ``progress`` is called with the sources done and the number of them.
 
     Raises: Unavailable when the file cannot be written (a full disk), when another process holds it for a minute, or
-    when a source cannot be read.
+    when a source cannot be read; Damaged.
     """
     state = memory.services.state
     if not os.path.isdir(state) and not memory.services.store.names() and not memory.facts.count():
@@ -73,16 +77,18 @@ def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index
         return
     private.make(state, private.DERIVED)
     path = os.path.join(state, FILE)
+    # Also while it is read: a reader of a file that was removed would take the new file's journal for its own.
     with private.lock(path, timeout_s=_WAIT_S):
         db, unread = _up_to_date(path, memory, progress)
-    with closing(db):
-        try:
-            yield Index(db, db.execute("SELECT count(*) FROM text").fetchone()[0], unread)
-        except sqlite3.DatabaseError as error:
-            if _is_damage(error):
-                with private.lock(path, timeout_s=_WAIT_S):
-                    _remove(path)
-            raise _unavailable(error) from error
+        with closing(db):
+            try:
+                yield Index(db, db.execute("SELECT count(*) FROM text").fetchone()[0], unread)
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise _unavailable(error) from error
+                db.close()
+                _remove(path)
+                raise Damaged("The search index was damaged and is removed.", next_step="Search again.") from error
 
 
 def _up_to_date(path: str, memory: Holdfast, progress: Progress | None) -> tuple[sqlite3.Connection, tuple[str, ...]]:

@@ -103,13 +103,21 @@ def find(
     where = " AND ".join(condition for condition, _ in conditions)
     given = tuple(value for _, values in conditions for value in values)
     asked = question[:_QUESTION]
-    with index.opened(memory, progress) as (db, total, unread):
-        if unread:
-            logger.warning("damaged, and searched only up to the damage: %s", ", ".join(unread))
-        span = dates.of(asked, memory.services.now())
-        ranked = rank.rank(db, asked, where=where, given=given, span=span)
-        hits = [_hit(memory, db, one, asked) for one in _once_each(db, ranked, limit)]
-        return Found(hits=hits, texts=total, unread=unread)
+    span = dates.of(asked, memory.services.now())
+
+    def found() -> Found:
+        with index.opened(memory, progress) as (db, total, unread):
+            ranked = rank.rank(db, asked, where=where, given=given, span=span)
+            hits = [_hit(memory, db, one, asked) for one in _once_each(db, ranked, limit)]
+            return Found(hits=hits, texts=total, unread=unread)
+
+    try:
+        answer = found()
+    except index.Damaged:
+        answer = found()
+    if answer.unread:
+        logger.warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
+    return answer
 
 
 def _once_each(db: sqlite3.Connection, ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:

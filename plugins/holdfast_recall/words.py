@@ -14,13 +14,13 @@ _WORD: Final = re.compile(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?
 STEM: Final = 5
 
 STOP: Final = frozenset(
-    """a about after again all also am an and any are aren't as at be because been before being both but by can can't
-    could did didn't do does doesn't doing don't down during each few for from further had has have having he her here
-    hers him his how i i'm if in into is isn't it it's its itself just let's me more most my myself no nor not now of off
-    on once only or other our ours out over own same she should so some such than that that's the their theirs them
-    then there these they this those through to too under until up us very was wasn't we were weren't what what's when where
-    which while who whom whose why will with won't would you you're your yours tell remember know say said does anyone
-    ever please kind many much
+    """a about after again all also am an and any are aren't as at be because been before being both but by can
+    can't could did didn't do does doesn't doing don't down during each few for from further had has have having he
+    her here hers him his how i i'm if in into is isn't it it's its itself just let's me more most my myself no nor
+    not now of off on once only or other our ours out over own same she should so some such than that that's the
+    their theirs them then there these they this those through to too under until up us very was wasn't we were
+    weren't what what's when where which while who whom whose why will with won't would you you're your yours tell
+    remember know say said does anyone ever please kind many much
     der die das den dem des ein eine einen einem einer und oder aber nicht ist sind war waren wird werden wurde wurden
     ich du er sie es wir ihr mich mir dich dir uns euch was wer wie wo wann warum welche welcher welches mit von zu zum
     zur im am auf für bei nach aus hat haben hatte

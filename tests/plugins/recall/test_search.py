@@ -63,7 +63,17 @@ def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> N
     assert len(places(memory, "plan", limit=1)) == 1
 
 
-@pytest.mark.parametrize("question", ['"sqlite" AND NOT (', "sqlite* OR NEAR(", "body: sqlite^", "sqlite\0", "'; DROP TABLE text; -- sqlite", "{sqlite} + -"])  # fmt: skip
+@pytest.mark.parametrize(
+    "question",
+    [
+        '"sqlite" AND NOT (',
+        "sqlite* OR NEAR(",
+        "body: sqlite^",
+        "sqlite\0",
+        "'; DROP TABLE text; -- sqlite",
+        "{sqlite} + -",
+    ],
+)
 def test_search__operators_and_quotes_of_fts5__are_words_like_others(talked, question: str) -> None:
     assert places(talked("We use sqlite"), question) == ["m0"]
 
