@@ -127,6 +127,29 @@ SEARCH_FACTS: Final = _object(
     limit={"type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "At most so many."},
 )
 
+SEARCH: Final = _object(
+    ("question",),
+    question=_text("Words or a question. A day in it counts: `last Tuesday`, `in March`."),
+    kind=_text("Only of this kind.", enum=["turn", "note", "decision", "memory", "fact", "document"]),
+    session=_text("Only turns of this session."),
+    since=_text("Not older than this date, like 2026-11-02."),
+    until=_text("Older than this date, like 2026-11-02."),
+    limit={"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Maximum number of hits."},
+)
+
+OPEN: Final = _object(
+    ("place",),
+    name=_text("The hit's `name`: a session or a document. Left out for a fact."),
+    place=_text("The hit's `place`: a message id, a line or a fact's id."),
+    around={
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 50,
+        "default": 3,
+        "description": "Messages or lines to show before and after it.",
+    },
+)
+
 FORGET: Final = _object(("fact_id",), fact_id=_text("The id, like fact_0a1b2c3d, from `search_facts`."))
 
 STATUS: Final = _object()

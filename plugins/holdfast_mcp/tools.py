@@ -1,4 +1,4 @@
-"""The seven tools: what a client is told of each, and what each does. Nothing here knows MCP.
+"""The tools: what a client is told of each, and what each does. Nothing here knows MCP.
 
 Each call opens the project anew: it takes ten milliseconds, settings that were repaired count at once, and two calls
 share nothing. What a tool returns is text for a model; what was recalled is fenced as data.
@@ -161,7 +161,7 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     return told
 
 
-def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
+def _search_facts(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     if memory.store.is_withheld(provenance.FACTS) and memory.facts.count():
         return f"{provenance.sentence((), facts=True)} {provenance.NEXT_STEP}"
     facts = memory.facts.list(order="confidence", category=arguments.get("category"))
@@ -184,6 +184,21 @@ def _line(fact: Fact) -> str:
     content = " ".join(fact.content.split())
     shown = content if len(content) <= _LINE_CHARS else f"{content[:_LINE_CHARS]}… ({len(content):,} characters)"
     return f"[{fact.category} | {fact.confidence:.2f}] {shown}"
+
+
+# search
+
+
+def _search(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
+    from holdfast_mcp import searching
+
+    return searching.search(memory, arguments)
+
+
+def _open(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
+    from holdfast_mcp import searching
+
+    return searching.open_place(memory, arguments)
 
 
 # status
@@ -259,7 +274,27 @@ TOOLS: Final[Mapping[str, Tool]] = {
             title="Search the facts",
             description="Stored facts that hold all words of the query, surest first, with their ids.",
             schema=schemas.SEARCH_FACTS,
+            run=_search_facts,
+            read_only=True,
+            idempotent=True,
+        ),
+        Tool(
+            name="search",
+            title="Search the memory",
+            description="Find what was said, decided or noted in any session, also long before the last compaction. "
+            "Call it before you ask the user something that may have been said. Short hits, best first; "
+            "`open` reads one.",
+            schema=schemas.SEARCH,
             run=_search,
+            read_only=True,
+            idempotent=True,
+        ),
+        Tool(
+            name="open",
+            title="Open a hit",
+            description="The whole text of a hit of `search`, with what is around it.",
+            schema=schemas.OPEN,
+            run=_open,
             read_only=True,
             idempotent=True,
         ),

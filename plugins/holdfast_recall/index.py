@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: The file, in the private folder. What is in that folder's ``derived`` goes with every purge.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
-VERSION: Final = 1
+VERSION: Final = 2
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 _TABLES: Final = f"""
 CREATE TABLE source (
@@ -32,10 +32,9 @@ CREATE TABLE source (
     UNIQUE (kind, name)
 );
 CREATE TABLE text (
-    id INTEGER PRIMARY KEY, source INTEGER, number INTEGER, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT,
-    marks INTEGER, stems TEXT, body TEXT
+    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, marks INTEGER, size INTEGER,
+    stems TEXT, body TEXT
 );
-CREATE UNIQUE INDEX text_number ON text (source, number);
 CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {TOKENS});
 CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 """
@@ -45,7 +44,9 @@ _WAIT_S: Final = 60.0
 #: Texts that are inserted with one call.
 _BATCH: Final = 1_000
 #: Where a row of ``text`` has the date in words.
-_DATED: Final = 6
+_DATED: Final = 4
+#: The id of a text is its source's id and its number in it, so that neighbours are found without looking them up.
+SOURCE: Final = 32
 
 Progress = Callable[[int, int], object]
 
@@ -82,7 +83,7 @@ def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index
         db, unread = _up_to_date(path, memory, progress)
         with closing(db):
             try:
-                yield Index(db, db.execute("SELECT count(*) FROM text").fetchone()[0], unread)
+                yield Index(db, size(db), unread)
             except sqlite3.DatabaseError as error:
                 if not _is_damage(error):
                     raise _unavailable(error) from error
@@ -149,6 +150,12 @@ def _unavailable(error: sqlite3.DatabaseError) -> Unavailable:
         f"The search index cannot be used: {error}. Nothing was searched.",
         next_step=f"Free disk space, or delete {FILE} in the private folder. The next search makes it again.",
     )
+
+
+def size(db: sqlite3.Connection) -> int:
+    """The number of texts."""
+    texts_: int = db.execute("SELECT coalesce(sum(texts), 0) FROM source").fetchone()[0]
+    return texts_
 
 
 # bringing it up to date
@@ -218,7 +225,6 @@ def _add(
     """Index the texts of a source from ``place`` on. Returns where to read on, the number of texts, and whether all of
     them could be read."""
     zone = memory.config.tz
-    next_id = db.execute("SELECT coalesce(max(id), 0) FROM text").fetchone()[0] + 1
     pending: list[Any] = []
     tokens: list[Any] = []
     whole = True
@@ -227,9 +233,10 @@ def _add(
             place = text.after or place
             if not text.body:
                 continue
-            pending.append(_row(next_id, source_id, number, text, zone))
-            tokens.append((next_id, words.spread(text.body), pending[-1][_DATED]))
-            next_id, number = next_id + 1, number + 1
+            row = _row(source_id << SOURCE | number, text, zone)
+            pending.append(row)
+            tokens.append((row[0], words.spread(text.body), row[_DATED]))
+            number += 1
             if len(pending) == _BATCH:
                 _insert(db, pending, tokens)
     except Corrupt:
@@ -238,7 +245,7 @@ def _add(
     return place, number, whole
 
 
-def _row(one: int, source: int, number: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
+def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
     dated = dates.in_words(dates.local(text.at, zone)) if text.at else ""
     spoken = words.SPEAKER.match(text.body)
     role = spoken[1] if spoken else text.role
@@ -248,11 +255,11 @@ def _row(one: int, source: int, number: int, text: Text, zone: tzinfo | None) ->
         + TIME * words.speaks_of_time(text.body)
     )
     stems = f" {' '.join(words.stems(text.body[spoken.end() if spoken else 0 :]))} "
-    return (one, source, number, text.kind, text.place, text.at, dated, role, marks, stems, text.body)
+    return (one, text.kind, text.place, text.at, dated, role, marks, len(text.body), stems, text.body)
 
 
 def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
-    db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO found (rowid, body, dated) VALUES (?, ?, ?)", tokens)
     rows.clear()
     tokens.clear()
@@ -260,9 +267,10 @@ def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
 
 def _forget(db: sqlite3.Connection, source_id: int) -> None:
     """Remove the texts of a source. A table without content has to be given what it holds."""
-    rows = db.execute("SELECT id, body, dated FROM text WHERE source = ?", (source_id,)).fetchall()
+    span = (source_id << SOURCE, (source_id + 1) << SOURCE)
+    rows = db.execute("SELECT id, body, dated FROM text WHERE id >= ? AND id < ?", span).fetchall()
     db.executemany(
         "INSERT INTO found (found, rowid, body, dated) VALUES ('delete', ?, ?, ?)",
         ((i, words.spread(body), dated) for i, body, dated in rows),
     )
-    db.execute("DELETE FROM text WHERE source = ?", (source_id,))
+    db.execute("DELETE FROM text WHERE id >= ? AND id < ?", span)

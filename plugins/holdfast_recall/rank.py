@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping
+from operator import mul
 from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
 from holdfast_recall.dates import Span
-from holdfast_recall.index import QUESTION, SELF, TIME, TOKENS
+from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, TOKENS, size
 
 #: Texts whose BM25 score is known, and how many of them are looked at together with their neighbours.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
@@ -65,14 +66,12 @@ class Ranked(NamedTuple):
 
 class _Row(NamedTuple):
     id: int
-    source: int
-    number: int
     kind: str
     at: float
     role: str
     marks: int
-    stems: str
     length: int
+    stems: str
 
 
 def rank(
@@ -86,13 +85,16 @@ def rank(
     if not scores:
         return []
     rows = _with_neighbours(db, [one for one, _ in scores[:_CANDIDATES]], where, given)
-    found = _features(db, question, rows, dict(scores), weights, span)
-    ranked = [Ranked(row.id, _score(WEIGHTS[row.kind], features)) for row, features in found]
+    found = _features(question, rows, dict(scores), weights, span)
+    ranked = [Ranked(row.id, _score(row.kind, features)) for row, features in found]
     return sorted(ranked, key=lambda one: (-one.score, one.id))
 
 
-def _score(weights: Features, features: Features) -> float:
-    return sum(w * f for w, f in zip(weights, features, strict=True)) / sum(w for w in weights if w > 0)
+_TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
+
+
+def _score(kind: str, features: Features) -> float:
+    return sum(map(mul, WEIGHTS[kind], features)) / _TOTALS[kind]
 
 
 def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
@@ -110,13 +112,8 @@ def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
             "GROUP BY a.doc"
         )
     )
-    total = _size(db)
+    total = size(db)
     return {word: math.log((total + 1) / (counts.get(number, 0) + 0.5)) for number, word in enumerate(asked)}
-
-
-def _size(db: sqlite3.Connection) -> int:
-    size: int = db.execute("SELECT coalesce(max(id), 0) FROM text").fetchone()[0]
-    return size
 
 
 def _scores(
@@ -124,7 +121,7 @@ def _scores(
 ) -> list[tuple[int, float]]:
     """The best texts by BM25 and their scores, best first."""
     table = f"found JOIN text ON text.id = found.rowid AND ({where})" if where else "found"
-    query = " OR ".join(f'"{word}"' for word in (_telling(asked, weights) if _size(db) >= _MANY else asked))
+    query = " OR ".join(f'"{word}"' for word in (_telling(asked, weights) if size(db) >= _MANY else asked))
     found: list[tuple[int, float]] = db.execute(
         f"SELECT found.rowid, -bm25(found, {_BODY}, {_DATED}) FROM {table} "  # noqa: S608 - conditions of ours
         "WHERE found MATCH ? ORDER BY 2 DESC LIMIT ?",
@@ -141,63 +138,77 @@ def _telling(asked: list[str], weights: dict[str, float]) -> list[str]:
 
 def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: tuple[object, ...]) -> list[_Row]:
     """The texts and those around them in the same source, by source and order."""
-    marks = ",".join("?" * len(ids))
-    condition = f"AND ({where.replace('text.', 't.')})" if where else ""
+    wanted = {one + offset for one in ids for offset in range(-_AROUND, _AROUND + 1)}
+    marks = ",".join("?" * len(wanted))
+    condition = f"AND ({where})" if where else ""
     rows = db.execute(
-        "SELECT DISTINCT t.id, t.source, t.number, t.kind, t.at, t.role, t.marks, t.stems, length(t.body) "  # noqa: S608
-        f"FROM text o JOIN text t ON t.source = o.source "
-        f"AND t.number BETWEEN o.number - {_AROUND} AND o.number + {_AROUND} "
-        f"WHERE o.id IN ({marks}) {condition} ORDER BY t.source, t.number",
-        (*ids, *given),
+        "SELECT id, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
+        f"WHERE id IN ({marks}) {condition} ORDER BY id",
+        (*wanted, *given),
     )
-    return [_Row(*row) for row in rows]
+    return list(map(_Row._make, rows))
 
 
 def _features(
-    db: sqlite3.Connection,
-    question: str,
-    rows: list[_Row],
-    scores: dict[int, float],
-    weights: dict[str, float],
-    span: Span | None,
+    question: str, rows: list[_Row], scores: dict[int, float], weights: dict[str, float], span: Span | None
 ) -> Iterator[tuple[_Row, Features]]:
     top = max(scores.values())
-    relative = {one: score / top for one, score in scores.items()}
-    places = {(row.source, row.number): row for row in rows}
-    best = _best_of_sources(db, relative)
-    stems = {f" {words.stem(word)}": weight for word, weight in weights.items() if weight > 0}
-    total = sum(stems.values()) or 1.0
-    named = {row.role for row in rows if words.names(question, row.role)}
+    own = {one: score / top for one, score in scores.items()}
+    best: dict[int, float] = {}
+    for one, score in own.items():
+        best[one >> SOURCE] = max(best.get(one >> SOURCE, 0.0), score)
+    held = {row.id: row for row in rows}
+    shares = _Shares(weights)
+    bits = {row.id: shares.bits(row.stems) for row in rows}
+    named = {role for role in {row.role for row in rows} if words.names(question, role)}
     when = TIME * words.asks_when(question)
+    start, end = (span.start.timestamp(), span.end.timestamp()) if span else (0.0, 0.0)
 
     for row in rows:
-        around = [places.get((row.source, row.number + offset)) for offset in (-2, -1, 1, 2)]
-        two_before, before, after, two_after = (relative.get(one.id, 0.0) if one else 0.0 for one in around)
-        asks = around[1] is not None and around[1].marks & QUESTION
-        near = row.stems + "".join(one.stems for one in around[1:3] if one)
+        one = row.id
+        previous = held.get(one - 1)
+        before = own.get(one - 1, 0.0) if previous else 0.0
+        asks = previous is not None and previous.marks & QUESTION
+        around = sum(own.get(other, 0.0) for other in (one - 2, one + 1, one + 2) if other in held)
+        near = bits[one] | bits.get(one - 1, 0) | bits.get(one + 1, 0)
+        marks = row.marks
         yield (
             row,
             Features(
-                own=relative.get(row.id, 0.0),
+                own=own.get(one, 0.0),
                 before=before if asks else 0.4 * before,
-                around=(two_before + after + two_after) / 3,
-                source=best.get(row.source, 0.0),
-                words=sum(weight for stem, weight in stems.items() if stem in row.stems) / total,
-                near=sum(weight for stem, weight in stems.items() if stem in near) / total,
-                first=float(row.number == 0),
+                around=around / 3,
+                source=best.get(one >> SOURCE, 0.0),
+                words=shares.of(bits[one]),
+                near=shares.of(near),
+                first=float(not one & ((1 << SOURCE) - 1)),
                 speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
                 length=math.log1p(row.length) / 5,
-                question=float(bool(row.marks & QUESTION)),
-                self=float(bool(row.marks & SELF)),
-                time=float(bool(row.marks & when)),
-                dated=float(span is not None and span.start.timestamp() <= row.at < span.end.timestamp()),
+                question=float(bool(marks & QUESTION)),
+                self=float(bool(marks & SELF)),
+                time=float(bool(marks & when)),
+                dated=float(start <= row.at < end),
             ),
         )
 
 
-def _best_of_sources(db: sqlite3.Connection, relative: dict[int, float]) -> dict[int, float]:
-    best: dict[int, float] = {}
-    marks = ",".join("?" * len(relative))
-    for one, source in db.execute(f"SELECT id, source FROM text WHERE id IN ({marks})", list(relative)):  # noqa: S608
-        best[source] = max(best.get(source, 0.0), relative[one])
-    return best
+class _Shares:
+    """The share of the question's words that texts have, the rare ones counting more."""
+
+    def __init__(self, weights: dict[str, float]) -> None:
+        by_stem = {f" {words.stem(word)}": weight for word, weight in weights.items() if weight > 0}
+        self._stems = [(stem, 1 << number) for number, stem in enumerate(by_stem)]
+        self._weights = list(by_stem.values())
+        self._total = sum(self._weights) or 1.0
+        self._known: dict[int, float] = {}
+
+    def bits(self, stems: str) -> int:
+        """The question's words that are among ``stems``, a bit for each."""
+        return sum(bit for stem, bit in self._stems if stem in stems)
+
+    def of(self, bits: int) -> float:
+        """Their share, from 0 to 1."""
+        if bits not in self._known:
+            weight = sum(one for number, one in enumerate(self._weights) if bits >> number & 1)
+            self._known[bits] = weight / self._total
+        return self._known[bits]

@@ -67,16 +67,7 @@ def _list(memory: Holdfast, args: Namespace) -> int:
 
 def _show(memory: Holdfast, args: Namespace) -> int:
     out = Term()
-    found = _messages(memory, args.id)
-    if args.around is not None:
-        ids = [one["id"] for one in found]
-        if args.around not in ids:
-            raise NotFound(
-                f"Session {args.id!r} has no message {args.around!r}.",
-                next_step=f"`holdfast sessions show {args.id}` lists them all.",
-            )
-        at = ids.index(args.around)
-        found = found[max(at - _AROUND, 0) : at + _AROUND + 1]
+    found = messages(memory, args.id, around=args.around, span=_AROUND)
     texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
     if args.json:
         shown = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
@@ -90,11 +81,21 @@ def _show(memory: Holdfast, args: Namespace) -> int:
     return 0
 
 
-def _messages(memory: Holdfast, session: str) -> list[dict[str, Any]]:
-    """The records of a session's messages, in order. Raises: NotFound; Corrupt; Unavailable."""
+def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+    """The records of a session's messages, in order, as they are stored: mask them before they are shown. With
+    ``around`` only the message of that id, and ``span`` of them before and after it. Raises: NotFound; Unavailable."""
     from holdfast.journal import Journal
 
     journal = Journal(memory.services.state, session)
     if not journal.exists():
         raise NotFound(f"There is no session {session!r}.", next_step="`holdfast sessions` lists them.")
-    return [entry.record for entry in journal.of_kinds("message")]
+    found = [entry.record for entry in journal.of_kinds("message")]
+    if around is None:
+        return found
+    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+    if at < 0:
+        raise NotFound(
+            f"Session {session!r} has no message {around!r}.",
+            next_step=f"`holdfast sessions show {session}` lists them all.",
+        )
+    return found[max(at - span, 0) : at + span + 1]
