@@ -85,10 +85,14 @@ class FactsConfig:
 
 @frozen(kw_only=True)
 class ExtractConfig:
-    """What happens to turns whose extraction failed: tried again, at most ``max_attempts`` times in all, first after
-    ``backoff_minutes`` and then after twice as long each time; given up after ``max_wait_hours``. Source: reading A19.
+    """When turns are extracted, and what happens to those whose extraction failed.
+
+    ``when``: ``flush``, or ``turn``, which extracts each turn once it ended, in a process of its own. A failed
+    extraction is tried again, at most ``max_attempts`` times in all, first after ``backoff_minutes`` and then after
+    twice as long each time; given up after ``max_wait_hours``. Source: R033, reading A19.
     """
 
+    when: str = field(default="flush", validator=validators.in_(("flush", "turn")))
     max_attempts: int = field(default=5, validator=validators.ge(1))
     backoff_minutes: float = field(default=1.0, validator=validators.ge(0))
     max_wait_hours: float = field(default=72.0, validator=validators.gt(0))

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, evolve, field
 
 from holdfast import (
+    background,
+    backlog,
     contract,
     delivery,
     durable,
@@ -88,6 +90,8 @@ def flush(
     session.unmarked = False
     if not receipt.repeated and not services.hurried:  # all is durable and no lock is held: a model may be asked now
         receipt = work.ask_models(receipt)
+    elif not receipt.repeated and services.config.extract.when == background.TURN:
+        background.start(services.root)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -366,7 +370,7 @@ class _Flush:
         """Store the facts stated and found, and let the turns wait for those who are asked later. Returns what to warn
         of. A flush that is written again brings back no fact that was deleted since."""
         fresh = None if self.documents.proof.lost else payload
-        queued, warnings = extract.settle_flush(
+        queued, warnings = backlog.settle_flush(
             self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
         )
         self.queued += queued
@@ -382,7 +386,7 @@ class _Flush:
 
     def ask_models(self, receipt: Receipt) -> Receipt:
         """Ask those that wait for this flush's turns, and one piece more; the receipt with what came of it."""
-        asked = extract.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
+        asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
         if asked.failures:
             receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]

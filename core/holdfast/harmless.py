@@ -146,6 +146,7 @@ CORE: Mapping[str, Check] = {
     "facts.strict": _flag,
     "facts.bad_category": _one_of("drop", "context"),
     # Each attempt may be a question to a paid model.
+    "extract.when": _one_of("flush"),
     "extract.max_attempts": _between(1, 5),
     "extract.backoff_minutes": _between(1, 1_440, whole=False),
     "extract.max_wait_hours": _between(1, 720, whole=False),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast import capture, paths, recall, safety
+from holdfast import background, capture, paths, recall, safety
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
@@ -146,6 +146,7 @@ class Session:
         with self._lock:
             if record["id"] not in self._ids:
                 self._append(record)
+                background.said(self._services, role, tool)
             return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
 
     def extend(self, messages: Iterable[Message]) -> int:
@@ -159,6 +160,7 @@ class Session:
             if new:
                 self.journal.append(*capture.message_records(services.gate, services.root, new))
                 self.catch_up()
+                background.said(self._services, new[-1].role, new[-1].tool)
             return len(new)
 
     @property

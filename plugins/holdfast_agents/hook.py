@@ -225,6 +225,10 @@ class _Call:
         self._beat(event)
         if broken is not None:
             return self._told(broken)
+        if event.kind == events.STOP:
+            from holdfast import background
+
+            background.after_turn(root)
         notice = self._held_back(event)
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
@@ -267,7 +271,10 @@ class _Call:
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
+                from holdfast import background
+
                 gated.told(memory, event)
+                background.after_turn(root)
                 return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
                 from holdfast_agents import asking
