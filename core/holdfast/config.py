@@ -98,6 +98,27 @@ class ExtractConfig:
     max_wait_hours: float = field(default=72.0, validator=validators.gt(0))
 
 
+def _nonblank(_: object, __: Attribute[str], value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{value!r} is not a command")
+
+
+def _commands(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise TypeError("expected a list of commands")
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class WorkflowConfig:
+    """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
+    write down the checks that fail when a session ends. ``tests`` are beginnings of further commands that run tests,
+    beside those that holdfast knows."""
+
+    automatic: bool = True
+    tests: tuple[str, ...] = field(default=(), converter=_commands, validator=validators.deep_iterable(_nonblank))
+
+
 @frozen(kw_only=True)
 class PromptConfig:
     """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
@@ -191,6 +212,7 @@ class Config:
     extract: ExtractConfig = field(factory=ExtractConfig)
     prompt: PromptConfig = field(factory=PromptConfig)
     dream: DreamConfig = field(factory=DreamConfig)
+    workflow: WorkflowConfig = field(factory=WorkflowConfig)
     retention: RetentionConfig = field(factory=RetentionConfig)
 
     def plugin(self, name: str) -> PluginConfig:

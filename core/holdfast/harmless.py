@@ -162,6 +162,8 @@ CORE: Mapping[str, Check] = {
     "dream.max_memory_chars": _between(10_000, 200_000),
     "dream.max_items": _between(50, 1_000),
     "dream.backups": _at_least_in_force("dream.backups", 30, 1_000),
+    "workflow.automatic": _flag,
+    "workflow.tests": _users,
     "retention.daily": _users,
     "retention.diary": _users,
     "retention.trail": _users,
@@ -214,5 +216,6 @@ _REASONS = {
     "dream.plugin": "decides which plugin reads the notes",
     "dream.every_hours": "decides how often a model is paid",
     "extract": "decides how often a model is paid",
+    "workflow.tests": "decides which commands count as proof",
     "prompt.counter": "may load a vocabulary from a server",
 }

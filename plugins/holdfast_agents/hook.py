@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from typing import NoReturn
 
+    from holdfast import Holdfast
     from holdfast_agents.events import Answer, Dialect
     from holdfast_agents.watchdog import Watchdog
 
@@ -230,6 +231,11 @@ class _Call:
 
             background.after_turn(root)
         notice = self._held_back(event)
+        if event.kind == events.STOP and turns.has_open_workflow(self.state):
+            from holdfast import Holdfast
+
+            with Holdfast.open(root, lenient=True) as memory:
+                notice = " ".join(filter(None, (notice, self._workflows(memory, event))))
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
             from holdfast import Holdfast
@@ -275,7 +281,7 @@ class _Call:
 
                 gated.told(memory, event)
                 background.after_turn(root)
-                return Reply(notice=self._held_back(event))
+                return Reply(notice=" ".join(filter(None, (self._held_back(event), self._workflows(memory, event)))))
             if event.kind == events.COMPACTED:
                 from holdfast_agents import asking
 
@@ -283,7 +289,19 @@ class _Call:
                 gated.compacted(memory, event)
             else:
                 gated.ending(memory, event)
+                self._workflows(memory, event)
         return SILENCE
+
+    def _workflows(self, memory: Holdfast, event: Event) -> str:
+        """End the workflows whose conditions were observed. What goes wrong is logged: they stay open."""
+        from holdfast import autoend
+
+        try:
+            told = autoend.stopped(memory.services, event.session, final=event.kind == events.END)
+        except HoldfastError as error:
+            self._log(f"{type(error).__name__}: {error.message}")
+            return ""
+        return "".join(f"holdfast: {sentence}" for sentence in told)
 
     def _config(self, event: Event, root: str) -> Reply:
         from holdfast import inforce, private, settings
