@@ -6,13 +6,14 @@ The turns wait in the durable queue (:mod:`holdfast.queue`), so no lock is held 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from holdfast import background, extract, extracted, paths, private, recall, statedfacts
 from holdfast.errors import HoldfastError, Refused
+from holdfast.extract import ExtractResult
 from holdfast.extracted import Extracted
 from holdfast.journal import Journal
 from holdfast.layout import Surface
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
+
+
+def extract_now(services: Services, said: extract.Said | Iterable[extract.Said], *, source: str = "") -> ExtractResult:
+    """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
+    from holdfast.factrules import check_source
+
+    source = check_source(source)
+    result = ExtractResult()
+    failed: set[str] = set()
+    for piece in extract.pieces(extract.redacted(services, extract.turns_given(said))):
+        found = extract.gather(services, piece, source=source)
+        failed.update(found.failed)
+        result += extract.settle(services, found, said=piece, source=source)
+    return result + work_off(services, but=failed)
 
 
 def settle_flush(
@@ -157,10 +172,10 @@ def work_off(
     first: Collection[str] = (),
     but: Collection[str] = (),
     even_if_not_due: bool = False,
-) -> extract.ExtractResult:
+) -> ExtractResult:
     """Try the waiting items with an id in ``first`` and up to ``limit`` others whose time has come, leaving out those
     that wait for a plugin in ``but``: it has just failed. Never raises."""
-    result = extract.ExtractResult()
+    result = ExtractResult()
     queue = extract.queue_of(services)
     failing = {*but}
     try:
@@ -182,14 +197,12 @@ def work_off(
                     continue
                 failing |= {*found.failed}
                 waits = queue.failed(item, found.failed, error=extract.sentences(troubles), now=services.clock())
-                result += extract.ExtractResult(
-                    failures=extract.told(troubles, waits=waits).values(), queued=int(waits)
-                )
+                result += ExtractResult(failures=extract.told(troubles, waits=waits).values(), queued=int(waits))
         _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
-        result += extract.ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
-    return result + extract.ExtractResult(given_up=queue.given_up)
+        result += ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
+    return result + ExtractResult(given_up=queue.given_up)
 
 
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:

@@ -113,21 +113,6 @@ class ExtractResult:
         )
 
 
-def extract(services: Services, said: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-    """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
-    from holdfast.backlog import work_off
-    from holdfast.facts import check_source
-
-    source = check_source(source)
-    result = ExtractResult()
-    failed: set[str] = set()
-    for piece in pieces(_redacted(services, _turns(said))):
-        found = gather(services, piece, source=source)
-        failed.update(found.failed)
-        result += settle(services, found, said=piece, source=source)
-    return result + work_off(services, but=failed)
-
-
 def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
     """Ask every extractor. One that fails does not hold up the others: the turns wait for it in the queue."""
     said = recall.without_recalled(turns)
@@ -270,7 +255,8 @@ def queue_of(services: Services) -> Queue:
     return Queue(services.state, services.config.extract)
 
 
-def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+    """What a caller gave, as turns. Raises: BadValue."""
     from holdfast.transcripts import messages as plain
     from holdfast.transcripts.reading import Reading
 
@@ -298,7 +284,7 @@ def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
     return (*turns, *turns_of(loose))
 
 
-def _redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
+def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
     """The turns as a journal would hold them. Raises: Refused, PluginError; then nothing was sent anywhere."""
     texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
     admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
