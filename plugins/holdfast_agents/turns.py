@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
+from holdfast import safeopen
 from holdfast.capture import hot_dispatch, message_record
 from holdfast.errors import ConfigError, Refused
 from holdfast.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
@@ -92,10 +93,10 @@ def has_open_workflow(state: str) -> bool:
     """Whether a workflow over the three files is open, without reading more than its record."""
     folder = os.path.join(state, "workflows")
     try:
-        for name in os.listdir(folder):
+        for name in safeopen.names(folder):
             if name.endswith(".json"):
-                with open(os.path.join(folder, name), "rb") as file:
-                    if b'"state": "open"' in file.read(4096):
+                with safeopen.reader(os.path.join(folder, name)) as file:
+                    if b'"state": "open"' in file.read():
                         return True
     except OSError:
         return False
