@@ -280,7 +280,7 @@ def test_end__agent_stated_decisions_before__they_are_in_the_update(
     client = Client(project)
     ask(client)
     with Holdfast.open(project) as memory:
-        memory.session(client.session).flush({"decisions": ["Tokens live for an hour"], "next_step": "Deploy it"})
+        memory.session(client.session).flush({"decisions": ["Tokens live for an hour"], "next_step": "Deploy it", "curated": "none"})
     ran(client, "cargo test", 0)
     stop(client)
     active = three()["active_context"]

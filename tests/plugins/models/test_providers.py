@@ -720,7 +720,7 @@ def test_flush__facts_are_stated_and_extracted__prompt_has_both_once(memory: Any
     opened = memory()
     session = opened.session("s")
     session.add("user", "I like tabs.")
-    session.flush({"facts": ["The parser is recursive", "User prefers tabs"]})
+    session.flush({"facts": ["The parser is recursive", "User prefers tabs"], "curated": "none"})
     told = opened.prompt()
     assert told.count("The parser is recursive") == 1
     assert told.count("User prefers tabs") == 1
