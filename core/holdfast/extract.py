@@ -176,7 +176,7 @@ def _trouble(failure: HookFailed, root: str) -> _Trouble:
     """What a failure comes to for a person. Only ``reason`` is told, which dispatch has masked, never the cause itself:
     a plugin's error may quote what was said."""
     from holdfast.answers import AnswerUnusable
-    from holdfast.modelcalls import ModelFailed
+    from holdfast.errors import ModelFailed
 
     cause = failure.__cause__
     if not isinstance(cause, HoldfastError):

@@ -294,10 +294,8 @@ class _Call:
 
     def _workflows(self, memory: Holdfast, event: Event) -> str:
         """End the workflows whose conditions were observed. What goes wrong is logged: they stay open."""
-        from holdfast import autoend
-
         try:
-            told = autoend.stopped(memory.services, event.session, final=event.kind == events.END)
+            told = memory.end_observed(event.session, final=event.kind == events.END)
         except HoldfastError as error:
             self._log(f"{type(error).__name__}: {error.message}")
             return ""

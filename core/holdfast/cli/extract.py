@@ -47,9 +47,7 @@ def run(args: Namespace) -> int:
             return _log(memory, Term(), as_json=args.json)
         result = ExtractResult()
         if args.transcript:
-            from holdfast.transcripts import read
-
-            transcript = read(args.transcript)
+            transcript = memory.read_transcript(args.transcript)
             result += memory.extract(transcript.messages, source=transcript.session_id)
         if args.turns:
             from holdfast.turnwise import run as run_turns

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Answered, Client
 
-from holdfast import Holdfast, update
+from holdfast import Holdfast
 from holdfast.errors import Refused
-from holdfast.three import Deliverable, MemoryUpdate
+from holdfast_workflow.three import Deliverable, MemoryUpdate
 
 CLIENTS = ("claude-code", "codex", "opencode")
 NO_CHANGE = ["active_context", "patterns", "progress"]
@@ -24,7 +24,7 @@ NO_CHANGE = ["active_context", "patterns", "progress"]
 def three(project: Path) -> Callable[[], dict[str, str]]:
     """The three files of a project in which the workflow ``build`` was started: ``three()`` reads them."""
     with Holdfast.open(project) as memory:
-        update.create(memory.services)
+        memory.create_three_files()
         memory.workflow("build").start()
     return lambda: {p.stem: p.read_text("utf-8") for p in (project / ".holdfast" / "context").glob("*.md")}
 
@@ -280,7 +280,9 @@ def test_end__agent_stated_decisions_before__they_are_in_the_update(
     client = Client(project)
     ask(client)
     with Holdfast.open(project) as memory:
-        memory.session(client.session).flush({"decisions": ["Tokens live for an hour"], "next_step": "Deploy it", "curated": "none"})
+        memory.session(client.session).flush(
+            {"decisions": ["Tokens live for an hour"], "next_step": "Deploy it", "curated": "none"}
+        )
     ran(client, "cargo test", 0)
     stop(client)
     active = three()["active_context"]
