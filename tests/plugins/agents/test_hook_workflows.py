@@ -187,7 +187,7 @@ def test_stop__file_edited_after_the_tests__waits_for_another_run(
     stop(client)
     assert is_open(project)
     ran(client, "pytest", 0)
-    stop(client)
+    stop(client, "Done, the tests pass with the change as well.")
     assert not is_open(project)
 
 
