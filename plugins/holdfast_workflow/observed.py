@@ -89,10 +89,14 @@ class Observed:
 
     @property
     def passing(self) -> tuple[Run, ...]:
-        """The runs that passed, each line once with its last run, without those that have failed since."""
+        """The runs that passed, each line once with its last run and in order of time, without those that have failed
+        since."""
         failing = {part for run in self.failing for part in run.parts}
-        last = {run.line: run for run in self.runs if run.passed}
-        return tuple(run for run in last.values() if not failing & {*run.parts})
+        last: dict[str, Run] = {}
+        for run in self.runs:
+            last.pop(run.line, None)
+            last[run.line] = run
+        return tuple(run for run in last.values() if run.passed and not failing & {*run.parts})
 
     @property
     def mended(self) -> tuple[Run, ...]:

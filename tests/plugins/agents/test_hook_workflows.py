@@ -79,7 +79,7 @@ def stop(client: Client, answer: str = "Done, the login works.") -> Answered:
     return client.hook("Stop", last_assistant_message=answer, prompt_id="p")
 
 
-@pytest.mark.req("R201", "R202")
+@pytest.mark.req("R213", "R216", "R238")
 @pytest.mark.parametrize("name", CLIENTS)
 def test_stop__tests_passed__build_has_ended_with_the_command_as_evidence(
     name: str, project: Path, three: Callable[[], dict[str, str]]
@@ -235,7 +235,7 @@ def test_stop__a_command_of_the_settings__counts_as_a_test(
     assert not is_open(project)
 
 
-@pytest.mark.req("R203")
+@pytest.mark.req("R217")
 def test_debug__test_failed_and_passes_now__only_the_root_cause_has_to_be_stated(
     project: Path, three: Callable[[], dict[str, str]]
 ) -> None:
