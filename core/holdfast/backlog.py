@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import background, extract, extracted, paths, private, recall, statedfacts
+from holdfast import background, extract, extracted, hostile, paths, private, recall, statedfacts
 from holdfast.errors import HoldfastError, Refused
 from holdfast.extract import ExtractResult
 from holdfast.extracted import Extracted
@@ -23,7 +23,7 @@ from holdfast.queue import Queue, Waiting
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import Extraction, Message, Payload
+    from holdfast.models import Extraction, Message, Payload, Turn
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
@@ -150,19 +150,25 @@ def _note(
     journal = Journal(services.state, item.source)
     if not item.covers or not plugins or not journal.exists():
         return
-    said = {plugin: _summary(services, extraction) for plugin, extraction in results}
+    said = {plugin: _summary(services, extraction, item.turns) for plugin, extraction in results}
     rows = [Extracted(name, item.covers, said.get(name, ""), given_up) for name in plugins]
     journal.append(*map(extracted.record, rows))
 
 
-def _summary(services: Services, extraction: Extraction) -> str:
-    """The summary as it may be stored; empty when a validator refuses it."""
-    text = paths.rewrite(extraction.summary, services.root).strip()
+def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) -> str:
+    """The summary of ``turns`` as it may be stored, lines that instruct an agent marked with their source; empty when a
+    validator refuses it."""
+    text = hostile.marked(extraction.summary, lambda line: _source(line, turns))
+    text = paths.rewrite(text, services.root).strip()
     try:
         return services.gate.admit(text, surface=Surface.DAILY) if text else ""
     except Refused as refused:
         logger.warning("a summary was refused: %s", refused.message)
         return ""
+
+
+def _source(line: str, turns: Sequence[Turn]) -> str:
+    return "" if hostile.by_user(line, turns) else hostile.source_of(line, turns)
 
 
 def work_off(
@@ -229,7 +235,7 @@ def _summarise(services: Services, item: Waiting, found: extract.Gathered) -> tu
     part = item.id if item.covers else ""
     told = []
     for plugin, extraction in found.results:
-        text = _summary(services, extraction)
+        text = _summary(services, extraction, item.turns)
         if text and _tell(services, item.source, item.flush, plugin, text, at=item.since, part=part):
             told.append((item.flush, text))
     return tuple(told)

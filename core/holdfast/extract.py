@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from holdfast import hostile, paths, profile, recall
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
 from holdfast.queue import GivenUp, Queue
+from holdfast.witness import REASON
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -232,7 +233,8 @@ def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), so
         if extraction.profile != Profile():
             try:
                 before = profile.load(services)
-                changed = profile.learn(services, extraction.profile) != before or changed
+                learnt = _without_instructions(extraction.profile, said)
+                changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was left as it is: {refused.message}")
     return ExtractResult(
@@ -245,9 +247,12 @@ def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
     return isinstance(content, str) and hostile.instructs(content) and not hostile.by_user(content, said)
 
 
-_HOSTILE: Final = AddResult(
-    outcome=AddOutcome.REFUSED, reason="it instructs an agent and is not in the user's own words"
-)
+def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
+    kept = {n: t if hostile.without_instructions([t], said) else "" for n, t in asdict(learnt).items()}
+    return Profile(**kept)
+
+
+_HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
 
 
 def queue_of(services: Services) -> Queue:
