@@ -38,6 +38,14 @@ def said(services: Services, role: str, tool: str) -> None:
         start(services.root)
 
 
+def takes_over(services: Services) -> bool:
+    """Whether what a flush left to the extractors is for another process or a later call, because a client waits. With
+    ``[extract] when = "turn"`` that process is started."""
+    if services.hurried and services.config.extract.when == TURN:
+        start(services.root)
+    return services.hurried
+
+
 def start(root: str) -> None:
     """Start ``holdfast extract --turns`` for the project at ``root`` and return at once.
 

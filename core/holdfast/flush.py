@@ -89,10 +89,8 @@ def flush(
     except HoldfastError as error:
         raise _not_begun(services, session, work, error) from error
     session.unmarked = False
-    if not receipt.repeated and not services.hurried:  # all is durable and no lock is held: a model may be asked now
+    if not receipt.repeated and not background.takes_over(services):  # all is durable and no lock is held
         receipt = work.ask_models(receipt)
-    elif not receipt.repeated and services.config.extract.when == background.TURN:
-        background.start(services.root)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -378,17 +376,14 @@ class _Flush:
 
     def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
         """The journal's record of the summary; empty when there is none."""
-        if not summary:
-            return {}
-        extracted = self.gathered is not None and any(e.summary.strip() for _, e in self.gathered.results)
-        by = summaries.EXTRACTED if extracted or self.gathered is None else summaries.DERIVED
-        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at))
+        derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
+        by = summaries.DERIVED if derived else summaries.EXTRACTED
+        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
 
     def ask_models(self, receipt: Receipt) -> Receipt:
         """Ask those that wait for this flush's turns, and one piece more; the receipt with what came of it."""
         asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
-        if asked.failures:
-            receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         if mine:
             self.session.catch_up()
