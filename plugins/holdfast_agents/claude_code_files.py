@@ -31,6 +31,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
     "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
     "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},
+    "PostToolUseFailure": {"command": "{program} hook claude-code", "timeout": 10},
     "Stop": {"command": "{program} hook claude-code", "timeout": 10},
     "PostCompact": {"command": "{program} hook claude-code", "timeout": 20},
     "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},

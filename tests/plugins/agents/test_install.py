@@ -91,7 +91,7 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
         **{
             event: [{"type": "command", "command": "holdfast hook claude-code", "timeout": timeout}]
             for event, timeout in {
-                "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "Stop": 10,
+                "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "PostToolUseFailure": 10, "Stop": 10,
                 "PostCompact": 20, "SessionEnd": 30, "ConfigChange": 10,
             }.items()
         },
