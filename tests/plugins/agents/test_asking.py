@@ -125,8 +125,8 @@ def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path
     filler = {"type": "user", "message": {"content": "x" * 100_000, "usage": 1}}
     client.write(*[filler] * 100, answered(150_000), filler)
     parsed: list[int] = []
-    loads = json.loads
-    monkeypatch.setattr(asking.json, "loads", lambda line: (parsed.append(len(line)), loads(line))[1])
+    loads = asking.untrusted.from_json
+    monkeypatch.setattr(asking.untrusted, "from_json", lambda line: (parsed.append(len(line)), loads(line))[1])
     rows = list(asking._newest(str(client.transcript)))
     assert sum(parsed) <= asking.TAIL_BYTES
     assert any(asking._of_claude_code(row) == (150_000, 200_000) for row in rows)
