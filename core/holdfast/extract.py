@@ -116,7 +116,7 @@ class ExtractResult:
 
 def extract(services: Services, said: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
     """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
-    from holdfast.facts import check_source
+    from holdfast.factrules import check_source
 
     source = check_source(source)
     result = ExtractResult()

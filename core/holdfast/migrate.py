@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 
 from holdfast import durable, safeopen
 from holdfast.errors import ConfigError, Conflict, Unavailable
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import AddOutcome, Fact
 from holdfast.provenance import FACTS
 from holdfast.storage import ABSENT, Capability, StorageBackend, sha256

@@ -14,12 +14,13 @@ from attrs import frozen
 
 from holdfast.derived import Derived
 from holdfast.errors import HoldfastError
+from holdfast.forge import Forge
 from holdfast.layout import Surface
 from holdfast.models import Severity
 from holdfast.report import SECTIONS, Line, Report, report
 
 if TYPE_CHECKING:
-    from holdfast.forge import Activity, Forge
+    from holdfast.forge import Activity
     from holdfast.services import Services
 
 FORGE: Final = "On the forge"
@@ -52,7 +53,7 @@ def morning(services: Services) -> Morning:
     files = report(services, days=2)
     happened: list[Line] = []
     remarks: list[str] = []
-    forges = services.dispatch.forges()
+    forges = services.dispatch.offering(Forge)
     for forge in forges.values():
         lines, remark = _of(services, forge, since, now)
         happened += lines

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.markdown import BOM, Heading, Outline, outline
 from holdfast.models import CuratedEntry
 

@@ -23,7 +23,7 @@ from attrs import evolve, field, frozen
 
 from holdfast import durable, private, safeopen, sections, untrusted, update
 from holdfast.errors import Corrupt, Refused
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import CuratedEntry
 from holdfast.serde import moment, stamp, structure, unstructure

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.markdown import Heading, Outline, outline
 from holdfast.models import Finding, Severity

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.cli import migrate as cli
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast.models import Fact
 from holdfast.storage import StorageBackend, check_name

@@ -18,7 +18,7 @@ from holdfast.models import turns_of
 from holdfast.transcripts import Transcript, detect, read
 
 SAMPLES = Path(__file__).parents[1] / "data" / "transcripts"
-DEMO = Path(str(files("holdfast") / "demo" / "session.jsonl"))
+DEMO = Path(str(files("holdfast_demo") / "session.jsonl"))
 
 
 def said(transcript: Transcript) -> list[tuple[str, str]]:
