@@ -112,7 +112,7 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
     marketplace of that one plugin. ``server`` includes the MCP server."""
     from holdfast.cli.usage import version
 
-    manifest = {
+    manifest: dict[tuple[str, ...], object] = {
         ("name",): PLUGIN,
         ("version",): version() if version()[:1].isdigit() else "0.0.0",
         ("description",): "Memory that survives compaction: nothing is dropped until it is durable.",
@@ -120,7 +120,7 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
         ("license",): "MIT",
     }
     about = manifest[("description",)]
-    market = {
+    market: dict[tuple[str, ...], object] = {
         ("name",): PLUGIN,
         ("owner",): {"name": "holdfast"},
         ("description",): about,

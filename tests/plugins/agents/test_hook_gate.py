@@ -355,7 +355,7 @@ def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_perso
     assert "holdfast.toml" in started.notice
     assert "Do not take it for empty" in started.context
     assert client.hook("PostToolUse", tool_name="Bash", tool_use_id="t") == NOTHING
-    assert client.hook("SessionEnd", reason="other") == NOTHING
+    assert "holdfast.toml" in client.hook("SessionEnd", reason="other").stderr
 
 
 @pytest.mark.req("R166")
