@@ -28,15 +28,9 @@ if TYPE_CHECKING:
     from holdfast.extract import ExtractResult, Said
     from holdfast.facts import Facts
     from holdfast.models import Profile
-    from holdfast.morning import Morning
-    from holdfast.report import Report
     from holdfast.safety import Marker
-    from holdfast.sightings import Captured
-    from holdfast.three import MemoryUpdate
-    from holdfast.transcripts import Transcript
-    from holdfast.update import Updated
+    from holdfast.transcripts.reading import Transcript
     from holdfast.validation import Validation
-    from holdfast.workflow import Workflow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -313,35 +307,6 @@ class Holdfast(Features):
 
         return load(self.services, max_chars=max_chars)
 
-    def workflow(self, name: str) -> Workflow:
-        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
-        discovery, architecture, build, debug or review. Raises: ValueError for another."""
-        from holdfast.workflow import Workflow
-
-        return Workflow(self.services, name)
-
-    def update(self, given: MemoryUpdate) -> Updated:
-        """Update the three-file memory on demand, outside of any workflow, with what waits to be written (FR-5).
-
-        Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
-        """
-        from holdfast import sightings, update
-
-        done = update.update(self.services, given)
-        sightings.write_due(self.services)
-        return done
-
-    def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
-        """Count an ``issue`` or ``pattern`` noticed in the middle of work; see :func:`holdfast.sightings.capture`.
-
-        ``workflow`` is by default the one that is open, if only one is.
-        """
-        from holdfast.sightings import capture
-        from holdfast.workflow import current
-
-        workflow = workflow or current(self.services)
-        return capture(self.services, kind, text, workflow=workflow, critical=critical)
-
     def validate(self, names: Iterable[str] = ()) -> Validation:
         """What the validators say of the stored documents (of ``names``, by default all). Changes nothing.
 
@@ -351,25 +316,13 @@ class Holdfast(Features):
 
         return validate(self.services, names)
 
-    def report(self, *, days: int = 1) -> Report:
-        """The operator's report on the last ``days`` calendar days, derived from files only."""
-        from holdfast.report import report
-
-        return report(self.services, days=days)
-
-    def morning(self) -> Morning:
-        """The report on yesterday and the night, from files and from the forges that are enabled."""
-        from holdfast.morning import morning
-
-        return morning(self.services)
-
     def reread(self) -> None:
         """Read the open sessions again after their journals were changed: removed text must not stay in memory."""
         for one in self._sessions.values():
             try:
                 one.catch_up()
             except HoldfastError as error:
-                logger.warning("an open session could not be read anew: %s", type(error).__name__)
+                logger.warning("an open session could not be read again: %s", type(error).__name__)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""

@@ -16,13 +16,24 @@ from holdfast import discovery
 from holdfast.errors import PluginNotFound
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
     from datetime import date
     from types import EllipsisType
 
     from holdfast.dreamlog import DreamResult
+    from holdfast.models import Written
+    from holdfast.transcripts.reading import Transcript
+    from holdfast.validation import Repair
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
+    from holdfast_report.morning import Morning
+    from holdfast_report.report import Report
+    from holdfast_workflow.observations import Captured
+    from holdfast_workflow.three import MemoryUpdate
+    from holdfast_workflow.update import Updated
+    from holdfast_workflow.workflow import Workflow
 
 
 class Features:
@@ -116,3 +127,73 @@ class Features:
         """Every run, oldest first, with skipped, failed and interrupted ones. Raises: Unavailable."""
         runs: list[DreamResult] = self._call("dreams")
         return runs
+
+    # the three-file memory
+
+    def workflow(self, name: str) -> Workflow:
+        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
+        discovery, architecture, build, debug or review. Raises: ValueError for another name."""
+        made: Workflow = self._call("workflow", name)
+        return made
+
+    def update(self, given: MemoryUpdate) -> Updated:
+        """Update the three-file memory outside of any workflow, and write the captured patterns that are due (FR-5).
+
+        Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
+        """
+        made: Updated = self._call("update", given)
+        return made
+
+    def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
+        """Count an ``issue`` or ``pattern`` noticed during work; see :func:`holdfast_workflow.observations.capture`.
+
+        ``workflow`` defaults to the open one, if only one is open.
+        """
+        made: Captured = self._call("capture", kind, text, workflow=workflow, critical=critical)
+        return made
+
+    def create_three_files(self) -> tuple[list[str], list[str]]:
+        """Create the missing files and add the missing anchors. Returns the names of the documents made or changed, and
+        of those that were complete. Raises: Corrupt when a file cannot be read or added to; Refused; Unavailable."""
+        made: tuple[list[str], list[str]] = self._call("create_three_files")
+        return made
+
+    def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
+        """The safe repairs of the three files ``names``, by default of all; nothing is written."""
+        made: list[Repair] = self._call("repairs", names)
+        return made
+
+    def apply_repair(self, repair: Repair) -> None:
+        """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
+        self._call("apply_repair", repair)
+
+    # reports
+
+    def report(self, *, days: int = 1) -> Report:
+        """The operator's report on the last ``days`` calendar days, derived from files only."""
+        made: Report = self._call("report", days=days)
+        return made
+
+    def morning(self) -> Morning:
+        """The report on yesterday and the night, from files and from the enabled forges."""
+        made: Morning = self._call("morning")
+        return made
+
+    def store_report(self) -> Written | None:
+        """Store the report on yesterday, once. None when it exists already, or when there is nothing to report.
+
+        Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
+        """
+        made: Written | None = self._call("store_report")
+        return made
+
+    # transcripts
+
+    def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
+        """The conversation that an agent's client recorded in the file at ``path``, from byte ``offset`` on.
+
+        ``agent`` reads the sub-agent of that id instead. Raises: ConfigError for an unusable path; Corrupt for a file
+        that is empty or of no known format.
+        """
+        made: Transcript = self._call("read_transcript", path, offset=offset, agent=agent)
+        return made

@@ -4,7 +4,10 @@ event, and importing attrs there would cost more than everything else together (
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+#: A document with more characters is not checked, and not edited: it would be of no use as memory.
+MAX_DOCUMENT_CHARS: Final = 5_000_000
 
 
 class Subject(NamedTuple):
@@ -12,7 +15,8 @@ class Subject(NamedTuple):
 
     ``surface`` is one of :data:`holdfast.layout.SURFACES`; ``name`` the document it belongs to (``""`` when it has
     none); ``text`` the text itself; ``sources`` the texts it was made from, as ``(name, text)`` pairs, for checks
-    that compare (grounding); ``stored`` is true when the text already lies in the store (``holdfast validate``).
+    that compare (grounding); ``stored`` is true when the text already lies in the store (``holdfast validate``);
+    ``entailed`` are lines of the text that a judge found in the sources where words cannot prove them.
     """
 
     surface: str
@@ -20,3 +24,4 @@ class Subject(NamedTuple):
     text: str
     sources: tuple[tuple[str, str], ...] = ()
     stored: bool = False
+    entailed: tuple[str, ...] = ()

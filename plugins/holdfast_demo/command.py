@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
     """Play all acts; 0 when the promise held in each."""
     from holdfast import Holdfast
     from holdfast.serde import payload_from_json
-    from holdfast.transcripts import read
+    from holdfast_transcripts import read
 
     out = Term()
     folder = _folder(args.dir)

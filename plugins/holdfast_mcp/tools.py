@@ -119,7 +119,10 @@ def _load(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     from holdfast.models import AddOutcome
+    from holdfast.witness import REASON, Witness
 
+    if Witness(memory.services).is_hostile(arguments.get("content", "")):
+        return f"Not stored: {REASON}."
     result: AddResult = memory.facts.create(**{"content": "", **arguments})
     if result.outcome is AddOutcome.ADDED and result.fact:
         masked = result.fact.content != arguments.get("content", "").strip()

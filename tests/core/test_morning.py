@@ -18,7 +18,7 @@ from holdfast.errors import FlushRefused, Unavailable, Unsupported
 from holdfast.forge import Activity, Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
-from holdfast.report import SECTIONS
+from holdfast_report.report import SECTIONS
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
 NOTE = ".holdfast/memory/2026-11-21.md"

@@ -12,13 +12,10 @@ ELSEWHERE = {
     "core/holdfast/cli/given.py": "a file that the user names",
     "core/holdfast/cli/importing.py": "a file that the user names",
     "core/holdfast/cli/problem.py": "the null device",
-    "core/holdfast/cli/update.py": "installed text",
-    "core/holdfast/cli/updating.py": "a file that the user names",
     "core/holdfast/discovery.py": "metadata of installed distributions",
     "core/holdfast/effective.py": "the project's settings",
     "core/holdfast/settings.py": "settings of the project and the user",
     "core/holdfast/trust.py": "the user's own folder",
-    "core/holdfast/transcripts/__init__.py": "a client's recording",
     "plugins/holdfast_agents/follow.py": "a client's recording",
     "plugins/holdfast_agents/guard.py": "a client's settings",
     "plugins/holdfast_agents/installed.py": "a client's settings",
@@ -39,6 +36,9 @@ ELSEWHERE = {
     "plugins/holdfast_dream/commands/dream.py": "a draft that the user edits",
     "plugins/holdfast_redaction/build.py": "sources of the table of rules",
     "plugins/holdfast_redaction/loader.py": "a rules file that the user names",
+    "plugins/holdfast_transcripts/__init__.py": "a client's recording",
+    "plugins/holdfast_workflow/commands/update.py": "installed text",
+    "plugins/holdfast_workflow/commands/updating.py": "a file that the user names",
     "backends/holdfast_file/facts.py": "a descriptor that is open already",
 }
 _OF_OS = frozenset({"open", "truncate", "link", "symlink", "mkfifo", "mknod"})

@@ -68,8 +68,6 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
 
     if not asked and inforce.load(done.root).layout.preset != "opencode":
         return done
-    from holdfast import update
-
     with Holdfast.open(done.root) as memory:
-        made, kept = (map(memory.store.backend.where, names) for names in update.create(memory.services))
+        made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
         return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))

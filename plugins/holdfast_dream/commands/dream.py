@@ -95,10 +95,9 @@ def _report(memory: Holdfast) -> None:
     """The nightly run stores the report on the day before. The dream's result does not depend on it."""
     from holdfast.cli.problem import tell
     from holdfast.errors import HoldfastError
-    from holdfast.report import write_yesterdays
 
     try:
-        write_yesterdays(memory.services)
+        memory.store_report()
     except HoldfastError as error:
         tell(error, as_json=False)
 
