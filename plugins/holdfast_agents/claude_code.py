@@ -115,6 +115,8 @@ def answer(kind: str, reply: Reply) -> Answer:
     """Blocked: exit 2 and the reason on stderr; otherwise JSON for the events that take it, or nothing."""
     if kind in (events.COMPACTING, events.CONFIG):
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
+    if kind == events.END:  # stderr of a failed hook is shown at the end, by `claude -p` too, and changes nothing else
+        return Answer(stderr=f"{reply.notice}\n", code=1) if reply.notice else Answer()
     return spoken(kind, reply)
 
 

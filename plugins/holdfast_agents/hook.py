@@ -337,6 +337,8 @@ class _Call:
         self._log(f"{type(error).__name__}: {error.message}")
         if self.kind == events.COMPACTING:
             return Reply(block=f"holdfast keeps the context: {error.message} {error.next_step}".rstrip())
+        if self.kind == events.END:
+            return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
             notice = f"holdfast: {error.message} {error.next_step} Until then compaction is held back."
             cannot = f"holdfast cannot read this project's memory now: {error.message} Do not take it for empty."
