@@ -7,9 +7,9 @@ Applied when something is derived, never when it is journalled, so the journal k
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ _REQUEST_ENDS: Final = re.compile(
     r"|^Current terminal state:|^The current terminal (?:state|screen)",
     re.MULTILINE,
 )
+#: One of these, in lower case, is in every text that one of the two expressions above matches, or a tag is.
+_REQUEST_WORDS: Final = (
+    "my request for codex", "issue:", "task description:", "arguments:", "instruction", "issue text:", "(open file: ",
+    "(current directory: ", "bash-$", "can you help me implement", "current terminal",
+)  # fmt: skip
 #: Messages that no user wrote.
 _NOT_SAID: Final = (
     "# AGENTS.md instructions", "Caveat: The messages below were generated", "Stop hook feedback:",
@@ -69,6 +74,8 @@ _HINT: Final = re.compile(
     r"|^\[(?:image|file)\][^\n]*$|^# Context from my IDE setup:[ \t]*$",
     re.MULTILINE,
 )
+#: The same for the hints.
+_HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _FENCE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = re.compile(r"/[a-z][\w:-]*\s*\Z")
@@ -267,6 +274,7 @@ _COURTESY: Final = _POLITE | frozenset(
         "revoir",
     ]
 )
+_SAYS_NOTHING: Final = _ASSENT | _COURTESY
 _PARTS: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LABELLED: Final = re.compile(
     r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
@@ -291,24 +299,35 @@ _LEADING: Final = re.compile(
 
 def own_words(text: str) -> str:
     """``text`` without the blocks, tags and notices around what the user typed; empty when nothing is left."""
-    text = _ANSI.sub("", text[:MAX_CHARS]).strip()
+    text = text[:MAX_CHARS]
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    text = text.strip()
     if text.startswith(_NOT_SAID):
         return ""
     if text.startswith("<command-"):
         found = dict(_COMMAND.findall(text))
         arguments = found.get("args", "").strip()
         return f"{found.get('name', '').strip()} {arguments}".strip() if arguments else ""
-    text = _BLOCK.sub("\n", "\n".join(outside(text)))
+    tagged = "<" in text
+    if tagged:
+        text = _BLOCK.sub("\n", "\n".join(outside(text)))
     start = 0
-    mark = _REQUEST_FOLLOWS.search(text)
-    while (mark and not text[start : mark.start()].strip()) or (mark and not start):
-        start = mark.end()
-        mark = _REQUEST_FOLLOWS.search(text, start)
-    text = text[start:]
-    ends = _REQUEST_ENDS.search(text)
-    if ends and text[: ends.start()].strip():
-        text = text[: ends.start()]
-    text = _HINT.sub("", _TAG.sub("", text)).strip()
+    lower = text.lower()
+    if tagged or any(word in lower for word in _REQUEST_WORDS):  # most messages have none of them
+        mark = _REQUEST_FOLLOWS.search(text)
+        while (mark and not text[start : mark.start()].strip()) or (mark and not start):
+            start = mark.end()
+            mark = _REQUEST_FOLLOWS.search(text, start)
+        text = text[start:]
+        ends = _REQUEST_ENDS.search(text)
+        if ends and text[: ends.start()].strip():
+            text = text[: ends.start()]
+    if tagged:
+        text = _TAG.sub("", text)
+    if any(word in lower for word in _HINT_WORDS):
+        text = _HINT.sub("", text)
+    text = text.strip()
     return "" if text.startswith(_NOT_SAID) or (start == 0 and text.startswith("## Open tabs:")) else text
 
 
@@ -339,23 +358,29 @@ def kind_of_words(own: str) -> Kind:
         return Kind.NOTHING
     if len(own) > 600:
         return Kind.REQUEST
-    kinds = {_part_kind(part) for part in _PARTS.split(own) if part.strip()}
-    return next(
-        (one for one in (Kind.REQUEST, Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING
-    )
+    kinds = set()
+    for part in _PARTS.split(own):
+        if part.strip():
+            kinds.add(_part_kind(part))
+            if Kind.REQUEST in kinds:
+                return Kind.REQUEST
+    return next((one for one in (Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING)
 
 
 def _part_kind(part: str) -> Kind:
-    words = [word.lower() for word in _WORD.findall(part)]
-    if not words:
+    first = _WORD.search(part)
+    if first is None:
         return Kind.NOTHING
     if _LABELLED.match(part):
         return Kind.STATEMENT
     if _STATUS.match(part):
         return Kind.ASSENT
+    if first[0].lower() not in _SAYS_NOTHING:
+        return Kind.REQUEST
+    words = [word.lower() for word in _WORD.findall(part)]
     if all(w in _COURTESY for w in words) and (words[0] in ("no", "nope", "that's", "thats") or _POLITE & set(words)):
         return Kind.COURTESY
-    return Kind.ASSENT if all(w in _ASSENT or w in _COURTESY for w in words) else Kind.REQUEST
+    return Kind.ASSENT if all(w in _SAYS_NOTHING for w in words) else Kind.REQUEST
 
 
 def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
@@ -365,6 +390,12 @@ def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
             own = own_words(message.text)
             if kind_of_words(own) is Kind.REQUEST:
                 yield message, own
+
+
+def newest_requests(messages: Sequence[Message], count: int) -> list[tuple[Message, str]]:
+    """The newest ``count`` messages that ask for something, oldest first. Reads no more than it needs."""
+    found = list(islice(requests(reversed(messages)), count))
+    return found[::-1]
 
 
 def headline(own: str, limit: int) -> str:
@@ -403,10 +434,10 @@ def is_pasted(line: str) -> bool:
     return bool(_PASTED.match(line[:300]))
 
 
-def objective(messages: Iterable[Message], limit: int) -> str:
+def objective(messages: Sequence[Message], limit: int) -> str:
     """The last request in at most ``limit`` characters. One of a few words ("push") needs the request before it, which
     follows in brackets. Empty when nothing was asked."""
-    last = deque(requests(messages), maxlen=2)
+    last = newest_requests(messages, 2)
     if not last:
         return ""
     text = headline(last[-1][1], limit)

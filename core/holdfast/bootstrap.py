@@ -7,29 +7,25 @@ and must not become the source of what they were derived from.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import conflicts, handoff, hostile, journal, losses, provenance, recall, safety
+from holdfast import conflicts, handoff, losses, provenance, safety
+from holdfast.fitting import fitted
 from holdfast.layout import THREE_FILES, Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
+from holdfast.resume import artifacts, own_first, resume
 from holdfast.safety import Marker
+from holdfast.witness import Witness
 
 if TYPE_CHECKING:
     from holdfast.services import Services
 
-_CUT = "\n… (cut; the whole text: `holdfast show {name}`)"
-_BEGINS_LATER = "… (older blocks are left out; the whole text: `holdfast show {name}`)\n"
-#: Fewer characters than these of a document say nothing.
-_LEAST = 80
-#: Characters of a brief for its frame and headings.
-_FRAME = 300
 #: Lines of a note that a brief can do without.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
@@ -40,19 +36,16 @@ _SAYS_NOTHING = re.compile(
 _IN_RESUME = re.compile(
     r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
+_ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
-#: The newest so many journals are searched for turns that no flush has written.
-_JOURNALS = 20
-#: Limit of losses that the brief names.
-_LOSSES = 5
 _MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
 class Brief:
-    """The resume point. ``work`` holds open entries, newest first; ``notes`` are (name, text), oldest first, and
-    ``files`` (name, text) of those of the three files that exist, in the order of a LOAD. ``lost`` is stored data that
-    a quick look found missing.
+    """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
+    text), oldest first, and ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
+    ``lost`` is stored data that a quick look found missing.
 
     ``str()`` is the text for an agent, no longer than the budget that was asked for.
     """
@@ -85,7 +78,7 @@ class Brief:
         return self.text
 
 
-def load(services: Services, *, max_chars: int | None = None) -> Brief:
+def load(services: Services, *, max_chars: int | None = None, session: str = "") -> Brief:
     """See :meth:`holdfast.Holdfast.load`."""
     if max_chars is not None and max_chars < 1:
         raise ValueError("max_chars must be 1 or more")
@@ -94,7 +87,8 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     handoff_name = layout.name(Surface.HANDOFF)
     handoff_text = reading.text(handoff_name)
     entries, torn = _work(handoff_text, handoff_name)
-    work = tuple(w for w in entries if w.is_open)
+    session = services.gate.identifier(session) if session else ""
+    work = own_first([w for w in entries if w.is_open], session)
     closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
@@ -109,21 +103,19 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *losses.newest(services, reading.stored),
     )
-    shown = {w.flush for w in (*work, *([closed] if closed and not work else []))}
-    resume = _resume(services, work, closed, unsafe, withheld, lost)
+    first, shown = resume(services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars)
     notes = [(name, _brief_note(text, shown)) for name, text in days]
-    others = (user, torn, *(text for _, text in (*files, *notes)))
-    memory_shown = memory
-    if max_chars is not None and len(memory) > max_chars // 4:
-        memory_shown = _shortened(services, names[Surface.MEMORY], memory, max_chars, resume, others)
-    sections = [
-        ("", resume),
+    standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
+    text = fitted(
+        first,
         (handoff_name, torn),
-        (names[Surface.USER], user),
-        (names[Surface.MEMORY], memory_shown),
-        *files,
-        *reversed(notes),
-    ]
+        standing,
+        notes[::-1],
+        max_chars,
+        memory=names[Surface.MEMORY],
+        state=services.state,
+        is_own=Witness(services).is_own,
+    )
     curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
     read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
     return Brief(
@@ -133,20 +125,11 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
-        text=_fit(sections, max_chars, newest_last={name for name, _ in days}),
+        text=text,
         files=files,
         withheld=withheld,
         lost=lost,
     )
-
-
-def _shortened(services: Services, name: str, memory: str, max_chars: int, resume: str, others: Iterable[str]) -> str:
-    """MEMORY.md in the room that the resume point and the newest notes leave it."""
-    from holdfast.shortened import room, shortened
-
-    spent = len(resume) + _FRAME
-    wanted = sum(len(text) + len(_CUT) for text in others if text)
-    return shortened(memory, name, room(max_chars, before=spent, others=wanted), services.state)
 
 
 def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
@@ -202,134 +185,19 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if (text := reading.text(latest)) else ()
 
 
-def _resume(
-    services: Services,
-    work: tuple[handoff.Work, ...],
-    closed: handoff.Work | None,
-    unsafe: tuple[Marker, ...],
-    withheld: str,
-    lost: tuple[Loss, ...],
-) -> str:
-    lines = ["# Where to go on"]
-    for notice in services.notices:
-        lines += ["", notice]
-    if withheld:
-        lines += ["", f"{withheld} {provenance.NEXT_STEP}"]
-    for marker in unsafe:
-        lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
-    for loss in lost[:_LOSSES]:
-        word = loss.kind.upper() if loss.kind in ("conflict", "damaged") else "MISSING"
-        lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
-    if len(lost) > _LOSSES:
-        lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
-    if not work:
-        lines += ["", _nothing_open(services)]
-    if not work and closed is not None:
-        lines += _finished(closed)
-    for entry in work:
-        lines += ["", f"## {_line(entry.active_task or entry.objective)}", "", "- Work is open."]
-        for label, value in (
-            ("Next action", entry.next_action),
-            ("Objective", entry.objective),
-            ("Branch or review", entry.branch),
-            ("Blocker", entry.blocker),
-            ("Handed to", entry.agent),
-        ):
-            if value and value.casefold() != "none":
-                lines.append(f"- {label}: {_line(value)}")
-        for label, values in (
-            ("Facts that changed", entry.facts),
-            ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
-            ("Promised", entry.follow_ups),
-            ("Needed from the operator", entry.needs_operator),
-            ("Artifacts", entry.artifacts),
-        ):
-            if values:
-                lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
-        lines.append(f"- Whole story: {entry.note}, block {entry.flush}")
-    return "\n".join(lines)
-
-
-def _finished(work: handoff.Work) -> list[str]:
-    """The lines of the work that was finished last."""
-    lines = ["", f"## {_line(work.active_task or work.objective)}", "", "- Work is closed."]
-    if work.objective and work.objective != work.active_task:
-        lines.append(f"- Objective: {_line(work.objective)}")
-    if work.artifacts:
-        lines.append("- Artifacts: " + "; ".join(_line(v) for v in work.artifacts))
-    return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
-
-
-def _nothing_open(services: Services) -> str:
-    """Says whether journals hold more than the handoff does; only the newest ones are looked at."""
-    paths = sorted(journal.session_files(services.state), key=_time, reverse=True)[:_JOURNALS]
-    ids = [journal.session_id_of(path) for path in paths]
-    waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
-    if not waiting:
-        return "No work is open."
-    many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
-    return (
-        f"The handoff names no open work, but {many} turns that are journalled and not flushed yet. "
-        "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
-    )
-
-
-def _time(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last: Collection[str] = ()) -> str:
-    """The sections in order of importance, fenced as data. Each is cut to what is left, so the resume point comes whole
-    as long as anything does. Cut off is the end, of those in ``newest_last`` the beginning; the place says how to read
-    the whole."""
-    frame = len(recall.OPEN) + len(recall.CLOSE) + 2
-    parts: list[str] = []
-    left = None if max_chars is None else max_chars - frame
-    for name, text in sections:
-        body = recall.defuse(hostile.marked(text.strip(), name or "the handoff"))
-        if not body:
-            continue
-        head = recall.heading(name) if name else ""
-        if left is not None:
-            room = left - (2 if parts else 0) - len(head)
-            if len(body) > room:
-                note = (_BEGINS_LATER if name in newest_last else _CUT if name else "\n…").format(name=name)
-                if room <= len(note) + _LEAST:
-                    break
-                room -= len(note)
-                body = note + _newest(body, room) if name in newest_last else body[:room].rstrip() + note
-            left -= (2 if parts else 0) + len(head) + len(body)
-        parts.append(head + body)
-    whole = f"{recall.OPEN}\n" + "\n\n".join(parts) + f"\n{recall.CLOSE}"
-    return whole if max_chars is None or len(whole) <= max_chars else whole[:max_chars]
-
-
-def _newest(note: str, room: int) -> str:
-    """The end of a note, from where a block begins; of one block that is longer the beginning, where the quotations of
-    its session start. At most ``room`` characters."""
-    tail = note[-room:]
-    at = tail.find("\n## ")
-    if 0 <= at < len(tail) - _LEAST:
-        return tail[at + 1 :]
-    block = note.rfind("\n## ") + 1
-    mark = "\n…"
-    head = note[block : block + room - len(mark)].rpartition("\n")[0]
-    return head + mark if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]
-
-
 def _brief_note(text: str, shown: Collection[str]) -> str:
     """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty. Of a
     block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
     kept: list[str] = []
     repeated = heading = ""
-    for line in text.splitlines():
+    listed: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith(_ARTIFACT) and not repeated:
+            listed.append(line.removeprefix(_ARTIFACT))
+            continue
+        if listed:
+            kept += [*([heading, ""] if heading else []), artifacts(listed)]
+            listed, heading = [], ""
         if line.startswith("## "):
             repeated = heading = ""
         elif mark := _BLOCK.match(line):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast import asked, ending, paths
+from holdfast import asides, asked, ending, paths, sources
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 
@@ -122,7 +122,8 @@ def complete(
     payload = given or Payload()
     if not messages:
         return payload
-    end = ending.of(messages)
+    said = asides.without(messages, was_open=previous is not None)
+    end = ending.of(said)
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         drafted = [getattr(e.draft, name) for e in extractions if getattr(e.draft, name) is not None]
@@ -136,9 +137,9 @@ def complete(
         elif drafted:
             values[name] = drafted[0]
         elif name == "objective":
-            values[name] = _objective(messages, previous)
+            values[name] = _objective(said, messages, previous)
         else:
-            values[name] = _next_step(messages, end, previous)
+            values[name] = _next_step(said, end, previous)
     needs = [n for e in extractions for n in e.draft.needs_operator or ()]
     if payload.needs_operator is None and needs:
         values["needs_operator"] = tuple(dict.fromkeys(needs))
@@ -158,7 +159,7 @@ def complete(
             next_action=payload.next_step or "none",
         )
         payload = payload.evolve(handoff=handoff, derived=(*payload.derived, "handoff"))
-    return payload
+    return payload.evolve(sources=sources.of(payload, messages))
 
 
 def _state(payload: Payload, *, open_at_end: bool) -> bool | None:
@@ -180,23 +181,26 @@ def _task(given: Payload | None, messages: Sequence[Message], objective: str | N
     return objective or "none"
 
 
-def _objective(messages: Sequence[Message], previous: Work | None) -> str:
+def _objective(said: Sequence[Message], messages: Sequence[Message], previous: Work | None) -> str:
     """The last request that asks for something, in the user's own words; the known objective where it was stated or
     nothing was asked since."""
     known = previous.objective if previous else ""
     if previous and known and not previous.derived:
         return known
-    if last := asked.objective(messages, _OBJECTIVE):
+    if last := asked.objective(said, _OBJECTIVE):
         return last
     if known:
         return known
-    said = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
-    said += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
-    return first_line((said or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
+    texts = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
+    texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
+    return first_line((texts or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
 
 
 def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:
-    """What the end of the conversation says comes next; a step that was stated before is kept."""
+    """What the end of the conversation says comes next; a step that was stated before is kept. Without ``messages``
+    nothing was said that changes it."""
+    if previous and not messages:
+        return previous.next_action or "not stated"
     if previous and not previous.derived and not is_none(previous.next_action):
         last = asked.objective(messages, _CLIP)
         after = f"the request: {last}" if last else "nothing that was asked"

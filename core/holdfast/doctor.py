@@ -19,7 +19,19 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import discovery, durable, handoff, inforce, journal, private, provenance, safety, settings
+from holdfast import (
+    capped,
+    curated,
+    discovery,
+    durable,
+    handoff,
+    inforce,
+    journal,
+    private,
+    provenance,
+    safety,
+    settings,
+)
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.forge import Forge
 from holdfast.layout import Surface
@@ -76,6 +88,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
+            checks += _guard("curated", lambda: _curated(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _guard("outbox", lambda: _outbox(memory))
             checks += _guard("forges", lambda: _forges(memory))
@@ -268,6 +281,17 @@ def _handoff(memory: Holdfast) -> Iterator[Check]:
         return
     open_work = [w for w in handoff.parse(document.text, name) if w.is_open]
     yield _good("handoff", f"readable, {len(open_work)} open" if open_work else "readable, no work is open")
+
+
+def _curated(memory: Holdfast) -> Iterator[Check]:
+    """Whether curated memory is nearly full. Nothing is said while it is not."""
+    most = memory.config.curated_limit
+    for surface in (Surface.MEMORY, Surface.USER):
+        name = memory.services.layout.name(surface)
+        document = memory.store.read(name)
+        told = capped.warning(len(curated.bullets(document.text)), most, name) if document else ""
+        if told:
+            yield _warn("curated", told, f"Merge or remove lines of {name}, or `holdfast dream`.")
 
 
 def _clock(memory: Holdfast) -> Iterator[Check]:

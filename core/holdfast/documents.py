@@ -6,15 +6,16 @@ When a flush is written again because some of it was lost, what is still whole i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from holdfast import curated, handoff, notes, proof, trail
+from holdfast import capped, closings, curated, handoff, notes, proof, trail
 from holdfast.errors import Corrupt
-from holdfast.layout import Surface
+from holdfast.layout import ARCHIVE, Surface
 from holdfast.proof import Proof
+from holdfast.serde import stamp
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
@@ -81,17 +82,25 @@ class Documents:
             render,
         )
 
-    def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str) -> None:
-        """Put the session's entry into the handoff; a closed marker when work is not open."""
+    def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str, at: datetime) -> None:
+        """Put the session's entry into the handoff; a closed marker when work is not open. Work that was closed by
+        command stays closed when its flush is completed later."""
         name = self.services.layout.name(Surface.HANDOFF)
-        work = handoff.of(payload, session=self.session_id, flush=flush_id, note=note_name, agent=agent)
-        if not work.is_open and self.services.store.read(name) is None:
+        work = handoff.of(
+            payload, session=self.session_id, flush=flush_id, note=note_name, agent=agent, at=stamp(at.astimezone(UTC))
+        )
+        if work.is_open and self.proof.lost:  # the flush is written again: what was decided on it since holds
+            decided = closings.of_flush(self.services.state, self.session_id, flush_id)
+            if decided is not None and not decided.open:
+                work = handoff.closed(work, handoff.CLOSED, decided.because)
+        if not work.is_open and not self.proof.lost and self.services.store.read(name) is None:
             return
         after: tuple[handoff.Work, ...] = ()
 
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
             nonlocal after
-            after = handoff.put(entries, work)
+            mine = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
+            after = handoff.put(entries, mine if mine.ended == handoff.CLOSED else work)
             return after
 
         self.written.append(self.change_handoff(update))
@@ -119,8 +128,9 @@ class Documents:
         entries = handoff.parse(stored.text, name) if stored else ()
         return next((w for w in entries if w.session == self.session_id and w.is_open), None)
 
-    def write_curated(self, payload: Payload, last: Receipt | None) -> None:
-        """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones."""
+    def write_curated(self, payload: Payload, last: Receipt | None, flush_id: str, at: datetime) -> None:
+        """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones. In
+        a full document the least confirmed lines go to the archive first."""
         decision = payload.curated
         if decision is None or decision.is_none:
             return
@@ -138,6 +148,7 @@ class Documents:
                 stored = services.store.read(name)
                 entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
             absent: list[str] = []
+            gone = self._archive(surface, name, entries, flush_id, at)
 
             def change(
                 text: str | None,
@@ -145,13 +156,38 @@ class Documents:
                 entries: Sequence[CuratedEntry] = entries,
                 name: str = name,
                 absent: list[str] = absent,
+                gone: Sequence[str] = gone,
             ) -> str:
                 absent[:] = curated.not_found(text, entries)
-                new = curated.apply(text, entries, surface)
+                new = capped.without(curated.apply(text, entries, surface), gone)
                 return services.gate.admit(new, surface=surface, name=name, previous=text)
 
             self.written.append(services.store.change(surface, name, change))
             self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
+            if gone:
+                many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
+                self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
+            elif stored_now := services.store.read(name):
+                near = capped.warning(len(curated.bullets(stored_now.text)), services.config.curated_limit, name)
+                self.warnings += [near] if near else []
+
+    def _archive(
+        self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> list[str]:
+        """Write the lines that have to go from the document into the archive; returns them. It is left to the enabled
+        validators to enforce the limit."""
+        services = self.services
+        if "curated" not in services.config.enabled_plugins:
+            return []
+        stored = services.store.read(name)
+        after = curated.apply(stored.text if stored else None, entries, surface)
+        gone = capped.surplus(after, services.config.curated_limit, services.state, [one.text for one in entries])
+        if gone:
+            archive = services.layout.archive
+            block_id, block = capped.block(gone, name, flush_id, at)
+            block = services.gate.admit(block, surface=Surface.DIARY, name=archive)
+            services.store.append(Surface.DIARY, archive, block, ARCHIVE, block_id)
+        return gone
 
     def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
         last = notes.last_stamp(note.text) if note else None

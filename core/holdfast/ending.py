@@ -8,7 +8,6 @@ also ...?") leaves it finished.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -146,7 +145,7 @@ def evolve_open(request: tuple[Message, str], why: str) -> Ending:
 
 
 def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
-    return next(iter(deque(asked.requests(said), maxlen=1)), None)
+    return next(iter(asked.newest_requests(said, 1)), None)
 
 
 def _interrupted(said: Sequence[Message]) -> Ending:

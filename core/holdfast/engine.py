@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from holdfast.safety import Marker
     from holdfast.transcripts.reading import Transcript
     from holdfast.validation import Validation
+    from holdfast.work import WorkList
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -134,6 +135,13 @@ class Holdfast(Features):
         from holdfast.delivery import Deliveries
 
         return Deliveries(self.services)
+
+    @property
+    def work(self) -> WorkList:
+        """The work of all sessions: list it, close it, reopen it."""
+        from holdfast.work import WorkList
+
+        return WorkList(self.services)
 
     @property
     def profile(self) -> Profile:
@@ -298,14 +306,15 @@ class Holdfast(Features):
 
     # what is stored
 
-    def load(self, *, max_chars: int | None = None) -> Brief:
-        """Where to go on, from files alone: curated memory, handoff, newest notes. Reads no transcript and no journal.
+    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
+        """Where to go on, from files alone: handoff, curated memory, newest notes. Reads no transcript and no journal.
 
-        ``max_chars`` bounds ``str(brief)``. Raises: Corrupt when a document cannot be read: never taken as empty.
+        ``max_chars`` bounds ``str(brief)``. ``session`` is the session that reads it: its own work comes first, marked.
+        Raises: Corrupt when a document cannot be read: never taken as empty.
         """
         from holdfast.bootstrap import load
 
-        return load(self.services, max_chars=max_chars)
+        return load(self.services, max_chars=max_chars, session=session)
 
     def validate(self, names: Iterable[str] = ()) -> Validation:
         """What the validators say of the stored documents (of ``names``, by default all). Changes nothing.

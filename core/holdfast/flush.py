@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, evolve, field
 
 from holdfast import (
+    attribution,
     contract,
     delivery,
     durable,
@@ -207,20 +208,22 @@ class _Flush:
             self.step = "daily summary"
             documents.write_trail(payload, flush_id, note_name, at)
         self.step = "handoff"
-        documents.write_handoff(payload, flush_id, note_name, self.agent)
+        documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
-        documents.write_curated(payload, last)
+        documents.write_curated(payload, last, flush_id, at)
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
             self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
+        found_in, empty = notes.found_and_not(payload)
         receipt = Receipt(
             flush_id=flush_id,
             session_id=session.id,
             reason=self.reason,
             at=at,
             written=documents.written,
-            derived=payload.derived,
+            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
+            not_found=empty,
             warnings=[paths.rewrite(w, services.root) for w in (*self.warnings, *documents.warnings)],
             summary=notes.body(payload, summary, self.before),
         )
@@ -279,7 +282,7 @@ class _Flush:
                 self.before = list(pending.get("before", ()))
                 self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
                 self.flushed = {**pending, "key": marker.key}
-                return begun
+                return (marker, *self._attributed(begun[1], begun[2]), begun[3])
             except (KeyError, TypeError, ValueError, HoldfastError):
                 logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
         said = self.unflushed or session.messages
@@ -294,18 +297,18 @@ class _Flush:
         payload = contract.complete(
             self.given, said, extractions, branch=session.branch, previous=self.documents.previous_work(names)
         )
-        names = contract.missing(payload)
-        if names:
+        if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
-        payload, summary = self._admit(payload, summary)
+        payload, summary = self._attributed(*self._admit(payload, summary))
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
         self.overrides = session.unrecorded_overrides
         pending = {
-            "payload": unstructure(evolve(payload, derived=())),
+            "payload": unstructure(evolve(payload, derived=(), sources=())),
             "derived": list(payload.derived),
+            "sources": list(payload.sources),
             "summary": summary,
             "before": self.before,
             "at": stamp(at),
@@ -315,7 +318,7 @@ class _Flush:
         self.flushed = {**pending, "key": key}
         entries = marker.stated
         if self.stated is not None:
-            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=())
+            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
             entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
         marker = safety.begin(self.services.state, evolve(marker, key=key, pending=pending, stated=entries))
         return marker, payload, summary, at
@@ -355,9 +358,9 @@ class _Flush:
         if not self.unflushed:
             return [], ""
         self.step = "on_extract"
-        self.gathered = extract.at_once(self.services, turns_of(self.unflushed))
-        self.warnings += self.gathered.failed.values()
         turns = turns_of(self.unflushed)
+        self.gathered = extract.at_once(self.services, turns)
+        self.warnings += self.gathered.failed.values()
         found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
         summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
         return found, summary or contract.digest(self.unflushed)
@@ -395,6 +398,11 @@ class _Flush:
         found: list[Finding] = []
         payload, summary = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        return payload, summary
+
+    def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
+        payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
+        self.warnings += warnings
         return payload, summary
 
     def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:

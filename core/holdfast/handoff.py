@@ -28,6 +28,11 @@ MAX_CHARS = 2000
 #: The limit of each text of a shortened entry.
 SHORT_CHARS = 160
 
+#: How closed work ended.
+FINISHED = "finished"
+ANSWERED = "answered"
+CLOSED = "closed"
+
 _FENCE = "+++"
 HEADER = "# Handoff"
 
@@ -46,9 +51,11 @@ def _clips(texts: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class Work:
-    """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``derived`` is true
-    when the next action was derived, not stated; ``short`` when older than :data:`MAX_ENTRIES` others, see
-    :func:`shortened`."""
+    """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``at`` is the time of
+    the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
+    :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a
+    question was answered and nothing changed) or closed (by command, ``because`` of that).
+    """
 
     session: str
     flush: str
@@ -67,10 +74,23 @@ class Work:
     needs_operator: tuple[str, ...] = field(default=(), converter=_clips)
     derived: bool = False
     short: bool = False
+    at: str = ""
+    ended: str = ""
+    because: str = field(default="", converter=_clip)
 
     @property
     def is_open(self) -> bool:
         return self.state == "open"
+
+    @property
+    def status(self) -> str:
+        """open, finished, answered or closed."""
+        return "open" if self.is_open else self.ended or FINISHED
+
+    @property
+    def title(self) -> str:
+        """The task on one line."""
+        return one_line(self.active_task or self.objective or self.session)
 
 
 def render(work: Iterable[Work]) -> str:
@@ -90,10 +110,11 @@ def _fields(work: Work) -> dict[str, object]:
 
 
 def _for_people(work: Work) -> list[str]:
-    title = one_line(work.active_task or work.objective or work.session)
     if not work.is_open:
-        return [f"## Closed: {title}", "", f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."]
-    lines = [f"## Open: {title}", "", f"- **Next action:** {one_line(work.next_action)}"]
+        why = f" It was closed by command{f': {one_line(work.because)}' if work.because else ''}."
+        told = f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."
+        return [f"## Closed: {work.title}", "", told + (why if work.ended == CLOSED else "")]
+    lines = [f"## Open: {work.title}", "", f"- **Next action:** {one_line(work.next_action)}"]
     for label, value in (("Branch or review", work.branch), ("Blocker", work.blocker), ("Objective", work.objective)):
         if value:
             lines.append(f"- **{label}:** {one_line(value)}")
@@ -174,7 +195,7 @@ def crowded(entries: Iterable[Work]) -> str:
     )
 
 
-def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = "") -> Work:
+def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = "", at: str = "") -> Work:
     """The entry that a flush leaves for ``payload``: open work, or the marker that it is closed."""
     stated = payload.handoff
     work = Work(
@@ -193,10 +214,38 @@ def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = ""
         follow_ups=payload.follow_ups or (),
         needs_operator=payload.needs_operator or (),
         derived="next_step" in payload.derived,
+        at=at,
     )
-    return work if is_open(payload) else closed(work)
+    if is_open(payload):
+        return work
+    changed = payload.artifacts or payload.decisions or payload.state_mutations
+    return closed(work, ANSWERED if "work_open" in payload.derived and not changed else FINISHED)
 
 
-def closed(work: Work) -> Work:
-    """The marker that stays in place of finished work."""
-    return evolve(work, state="closed", blocker="", next_action="", blockers=(), follow_ups=(), needs_operator=())
+def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
+    """The marker that stays in place of work that ended."""
+    return evolve(
+        work,
+        state="closed",
+        ended=ended,
+        because=because,
+        blocker="",
+        next_action="",
+        blockers=(),
+        follow_ups=(),
+        needs_operator=(),
+    )
+
+
+def reopened(work: Work, because: str = "") -> Work:
+    """Open work again. Without a next action of its own, the reason for reopening it is the next action."""
+    step = work.next_action or because or "not stated"
+    return evolve(
+        work, state="open", ended="", because="", next_action=step, derived=work.derived or not work.next_action
+    )
+
+
+def same(one: Work, other: Work) -> bool:
+    """Whether two entries say the same of the same flush, whoever goes on with it and however holdfast dated it."""
+    blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": ""}
+    return evolve(one, **blank) == evolve(other, **blank)

@@ -10,7 +10,8 @@ whoever has the session open notices.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
 state up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush;
-the running summary is read from these, so that no checkpoint repeats it).
+the running summary is read from these, so that no checkpoint repeats it), ``work`` (it was closed or reopened by
+command, :mod:`holdfast.closings`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
 _MESSAGE = b'{"kind":"message",'
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # what a checkpoint points to
-_SUMMARY = b'{"kind":"summary",'
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # of one length always, so that it is written in place and never empty
 
@@ -207,18 +207,19 @@ class Journal:
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
 
-    def summaries(self, until: int) -> Iterator[Entry]:
-        """Records that hold summaries, among them checkpoints, that begin before offset ``until``, in order.
+    def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
+        """Records of these kinds that begin before offset ``until``, in order.
 
         Only these are decoded; a damaged line is passed over. Raises: Unavailable.
         """
+        beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
         start = 0
         try:
             with safeopen.reader(self.path) as file:
                 for line in file:
-                    if start >= until:
+                    if until is not None and start >= until:
                         return
-                    record = decode(line[:-1]) if line.startswith((_CHECKPOINT, _SUMMARY)) else None
+                    record = decode(line[:-1]) if line.startswith(beginnings) else None
                     if record is not None:
                         yield Entry(start, start + len(line), record)
                     start += len(line)

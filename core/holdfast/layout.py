@@ -11,6 +11,9 @@ from attrs import field, frozen
 
 from holdfast.errors import ConfigError
 
+#: The first line of a new archive of curated memory, see :attr:`Layout.archive`.
+ARCHIVE = "# Archived Memory\n"
+
 
 class Surface(StrEnum):
     """A kind of place that text can end up in."""

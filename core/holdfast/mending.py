@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import curated, durable, handoff, notes
+from holdfast import closings, curated, durable, handoff, notes
 from holdfast.errors import HoldfastError
 from holdfast.journal import Journal, file_stem
 from holdfast.layout import Surface
@@ -91,7 +91,13 @@ def _handoff(services: Services, loss: Loss) -> Mended:
 
     entries = []
     for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
-        if _OPEN not in f"\n{receipt.summary}\n" or not any(w.surface == Surface.HANDOFF for w in receipt.written):
+        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
+            continue
+        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
             continue
         [block] = notes.blocks(rebuilt(receipt))
         blockers = block.items("Blocker")

@@ -309,7 +309,8 @@ def _mutations(
 class Payload:
     """What must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
-    ``derived`` names the fields that core filled in from extraction or from the journal. ``needs_operator`` lists what
+    ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
+    for each of those and the messages that they quote (:mod:`holdfast.sources`). ``needs_operator`` lists what
     only the operator can do or decide; the contract does not ask for it.
     Raises: BadValue naming the field, here and not in the middle of a flush.
     """
@@ -327,6 +328,7 @@ class Payload:
     handoff: HandoffFields | None = field(default=None, converter=_handoff)
     curated: CuratedDecision | None = field(default=None, converter=_curated)
     derived: tuple[str, ...] = field(default=(), converter=_strings)
+    sources: tuple[str, ...] = field(default=(), converter=_strings)
 
     def evolve(self, **changes: Any) -> Payload:
         """A copy with the given fields changed."""
@@ -339,7 +341,7 @@ def payload_of(value: object) -> Payload | None:
         return value
     if not isinstance(value, Mapping):
         raise BadValue("payload", _type(value), next_step="Give a Payload, or a mapping of its fields.")
-    known = [a.name for a in attrs.fields(Payload) if a.name != "derived"]
+    known = [a.name for a in attrs.fields(Payload) if a.name not in ("derived", "sources")]
     for key in value:
         if key not in known:
             raise BadValue(str(key), "is not a field of the payload", next_step=f"Fields are: {', '.join(known)}.")
@@ -406,6 +408,7 @@ class Receipt:
 
     ``summary`` is the text of the daily block; ``repeated`` is true when an earlier, still valid flush is
     answered again; ``degraded`` when a trail waits to be published (``pending`` items, of earlier flushes too).
+    ``derived`` names the fields that were found in what was said, ``not_found`` those that nothing was said about.
     """
 
     flush_id: str
@@ -415,6 +418,7 @@ class Receipt:
     written: tuple[Written, ...] = field(default=(), converter=_all_written)
     evidence: tuple[Evidence, ...] = field(default=(), converter=_all_evidence)
     derived: tuple[str, ...] = field(default=(), converter=_strings)
+    not_found: tuple[str, ...] = field(default=(), converter=_strings)
     warnings: tuple[str, ...] = field(default=(), converter=_strings)
     summary: str = ""
     pending: int = 0

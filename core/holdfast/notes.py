@@ -23,6 +23,8 @@ TITLES = {
 }
 OTHER_TITLE = "Session Notes"
 LATER_TITLE = "Summary"
+CLOSED_TITLE = "Work Closed"
+REOPENED_TITLE = "Work Reopened"
 SUMMARY = "### Summary"
 BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
@@ -87,6 +89,20 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime) -> t
     return block_id, "\n".join(lines) + "\n"
 
 
+def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
+    """The block that says that the work of ``session`` was closed or reopened by command."""
+    lines = [
+        "",
+        f"## {REOPENED_TITLE if opens else CLOSED_TITLE} ({at:%H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=work -->",
+        "",
+        f"Work is {'open again' if opens else 'closed by command'}: {_plain(title)}",
+        *([f"\nBecause: {_plain(because)}"] if because else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 #: The questions that a block answers, each with the labels of its lines. Source: R099, R128-R133.
 WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
     "What happened",
@@ -125,12 +141,19 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
         parts.append("\n".join([BEFORE, "", *carried]))
     found, empty = found_and_not(payload)
     if found:
-        parts.append(f"_Derived from the session, not stated by it: {', '.join(found)}._")
+        shown = (f"{name}{_ids(payload, name)}" for name in found)
+        parts.append(f"_Derived from the session, not stated by it: {', '.join(shown)}._")
     if empty:
         parts.append(f"_Nothing was stated about: {', '.join(empty)}._")
     if summary.strip():
         parts.append(f"{SUMMARY}\n\n{_escape(summary.strip())}")
     return "\n\n".join(parts)
+
+
+def _ids(payload: Payload, name: str) -> str:
+    """The messages that a derived field quotes, in brackets."""
+    ids = [source.partition(" ")[2] for source in payload.sources if source.partition(" ")[0] == name]
+    return f" ({_plain(' '.join(ids))})" if ids else ""
 
 
 def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:

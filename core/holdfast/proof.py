@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from holdfast import curated, handoff, notes
+from holdfast import capped, closings, curated, handoff, notes
 from holdfast.errors import HoldfastError, Refused
 from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
@@ -60,7 +60,7 @@ def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) 
 
 def payload_of(flushed: dict[str, Any]) -> Payload:
     """The complete payload of a recorded flush. Raises: ConfigError when it cannot be read."""
-    return evolve(payload_from(flushed["payload"]), derived=tuple(flushed["derived"]))
+    return evolve(payload_from(flushed["payload"]), derived=flushed["derived"], sources=flushed.get("sources", ()))
 
 
 def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
@@ -122,7 +122,12 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
         wanted = handoff.parse(text, name)[0]
     except Refused:
         pass  # then it was let in only next to something written by hand: compared as it is
-    return mine is not None and evolve(mine, agent="") in (wanted, handoff.shortened(wanted))
+    if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
+        return True
+    decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+    if decided is None:
+        return False
+    return not decided.open or (mine is not None and mine.is_open)  # it was closed or reopened by command since
 
 
 def missing(
@@ -143,7 +148,13 @@ def missing(
         return []
     gone = _consolidated(services, at) if surface == Surface.MEMORY else set()
     gone |= _replaced(services, at)
-    return [entry for entry in absent if duplicate_key(_plain(entry.text)) not in gone]
+    archive = services.store.read(services.layout.archive)
+    there = archive.text if archive else ""
+    return [
+        entry
+        for entry in absent
+        if duplicate_key(_plain(entry.text)) not in gone and not capped.is_archived(_plain(entry.text), there)
+    ]
 
 
 def _plain(text: str) -> str:
@@ -151,11 +162,12 @@ def _plain(text: str) -> str:
 
 
 def _consolidated(services: Services, at: datetime) -> set[str]:
-    """Keys of the lines that dreams since ``at`` dropped or merged into others."""
+    """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
     from holdfast.dreamlog import Status, entries
 
     runs = (r for r in entries(services.state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
-    return {duplicate_key(_plain(line.text)) for run in runs for line in (*run.merged, *run.dropped)}
+    gone = (line for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
+    return {duplicate_key(_plain(line.text)) for line in gone}
 
 
 def _replaced(services: Services, at: datetime) -> set[str]:

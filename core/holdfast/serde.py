@@ -232,8 +232,8 @@ def payload_from(data: object, source: str = "The payload") -> Payload:
 
     Raises: ConfigError naming each bad key.
     """
-    if isinstance(data, Mapping) and "derived" in data:
-        data = {k: v for k, v in data.items() if k != "derived"}
+    if isinstance(data, Mapping):
+        data = {k: v for k, v in data.items() if k not in ("derived", "sources")}
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"objective": "..."}.')
     return structure(data, Payload, what=source)

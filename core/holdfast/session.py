@@ -90,7 +90,7 @@ class Session:
         with self._lock:
             if self._summaries is None:
                 self._summaries = Summaries()
-                for entry in self.journal.summaries(self._read_to):
+                for entry in self.journal.of_kinds("summary", "checkpoint", until=self._read_to):
                     self._summaries.take(entry)
             return self._summaries.text(self._summarised_to)
 

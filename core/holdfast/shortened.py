@@ -5,16 +5,7 @@ from __future__ import annotations
 from holdfast import confirmed, dreamtext
 from holdfast.dreamtext import Memory
 
-#: Share of a brief's room, after the resume point, that memory may use while notes need room too.
-SHARE = 0.4
-_NOTE = "\n… ({out} of {all} lines left out, the least confirmed and oldest; the whole text: `holdfast show {name}`)"
-
-
-def room(total: int, *, before: int, others: int) -> int:
-    """Characters for MEMORY.md in a brief of ``total``, of which ``before`` are spent and ``others`` are wanted after
-    it."""
-    left = max(0, total - before)
-    return max(int(left * SHARE), left - others)
+_NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 
 
 def shortened(text: str, name: str, chars: int, state: str) -> str:

@@ -63,8 +63,10 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
 
 
 def form(payload: Payload) -> dict[str, Any]:
-    """The payload as JSON data; a field that later versions added is there only when it says something."""
+    """The payload as JSON data, without its sources; a field that later versions added is there only when it says
+    something."""
     table: dict[str, Any] = unstructure(payload)
+    del table["sources"]
     return {k: v for k, v in table.items() if k != "needs_operator" or v is not None}
 
 

@@ -46,7 +46,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
     unsafe = services.gate.outgoing(_unsafe(memory), surface="daily")
     head = [unsafe.partition("\n")[0], _session_line(event), _lost(services, event.session)]
     text = "\n\n".join(filter(None, head))
-    whole = _fitted(memory, text, in_bytes=event.client in _IN_BYTES)
+    whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
     audit.forget(services.state, event.session)
     return Reply(context=whole, notice=unsafe)
 
@@ -63,11 +63,11 @@ def has_just_started(memory: Holdfast, event: Event) -> bool:
     return last is not None and (last.event, last.session) == (event.name, event.session)
 
 
-def _fitted(memory: Holdfast, head: str, *, in_bytes: bool) -> str:
+def _fitted(memory: Holdfast, head: str, session: str, *, in_bytes: bool) -> str:
     """``head`` and as much of the brief as the client takes."""
     room = MAX_CHARS - len(head) - 2
     while True:
-        whole = f"{head}\n\n{memory.load(max_chars=max(1, room))}"
+        whole = f"{head}\n\n{memory.load(max_chars=max(1, room), session=session)}"
         size = len(whole.encode()) if in_bytes else len(whole)
         if size <= MAX_CHARS or room <= 1:
             return whole

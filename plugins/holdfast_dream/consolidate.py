@@ -15,13 +15,10 @@ from holdfast.factrules import duplicate_key
 from holdfast_dream.restating import Known, Relation, read
 
 if TYPE_CHECKING:
-    from holdfast.config import Config
     from holdfast_dream.notes import Note
 
 #: Labels of the lines in a note that say what lasts.
 _LABELS: Final = ("Decision", "Fact")
-#: The plugin that limits the items of MEMORY.md, and its setting with its default.
-_LIMITING: Final = ("curated", "max_items", 200)
 #: Share of the limit that a dream fills; the rest is room for what people and agents add before the next one.
 _FILLED: Final = 0.95
 #: From this share of the limit on a dream warns.
@@ -45,13 +42,6 @@ def statements(read_notes: Iterable[Note]) -> list[Statement]:
             at = block.at or at
             found += [Statement(said, at, name) for said in block.items(*_LABELS)]
     return found
-
-
-def limit_of(config: Config) -> int:
-    """The number of items that MEMORY.md may have: the lower one of the dream's and the validator's."""
-    name, setting, default = _LIMITING
-    own = config.plugin(name).settings.get(setting, default)
-    return min(config.dream.max_items, own) if isinstance(own, int) else config.dream.max_items
 
 
 def replaced(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str, Relation]]:

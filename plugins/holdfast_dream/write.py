@@ -15,7 +15,7 @@ from attrs import evolve
 from holdfast import dreamlog, dreamtext, durable, paths, private
 from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
-from holdfast.layout import Surface
+from holdfast.layout import ARCHIVE, Surface
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast_dream import diary
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
-
-#: What a new archive begins with.
-ARCHIVE = "# Archived Memory\n"
 
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:

@@ -101,6 +101,12 @@ LOAD: Final = _object(
     },
 )
 
+WORK: Final = _object(
+    action=_text("What to do.", enum=["list", "show", "close", "reopen"], default="list"),
+    id=_text("With show, close and reopen: the session's id, as the list shows it."),
+    because=_text("With close and reopen: the reason, for the daily note."),
+)
+
 REMEMBER: Final = _object(
     ("content",),
     content=_text("One fact, in one sentence that is understood without this conversation. No secrets."),

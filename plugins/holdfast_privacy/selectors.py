@@ -230,6 +230,8 @@ class Before(Edit):
         receipt = record.get("receipt")
         if record["kind"] in ("message", "summary") and self._old_text(record.get("at")):
             return {**record, "text": PURGED}
+        if record["kind"] == "work" and self._old_text(record.get("at")):
+            return {**record, "because": "", "work": None}
         if receipt and self._old_text(receipt.get("at")):
             said: dict[str, Any] = {"summary": PURGED if record["summary"] else "", "new_summaries": [], "flush": None}
             return {**record, **said, "receipt": {**receipt, "summary": PURGED if receipt.get("summary") else ""}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, handoff
-from holdfast.bootstrap import _fit
 from holdfast.errors import Corrupt, FlushRefused
+from holdfast.fitting import fitted
 from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
 from holdfast_report.report import SECTIONS
@@ -209,16 +210,25 @@ def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payl
     assert len(text) <= 3000
     assert "Objective number 11" in text
     assert "Objective number 00" not in text
-    assert "older blocks are left out; the whole text: `holdfast show memory/2026-11-21.md`" in text
+    assert re.search(r"… \d+ lines not shown: `holdfast show memory/2026-11-21.md`\n## ", text)
 
 
-NAMES = st.sampled_from(["", "MEMORY.md", "memory/2026-11-21.md"])
+TEXTS = st.text(max_size=300) | st.lists(st.text(max_size=60), max_size=30).map("\n- ".join)
 
 
-@given(st.lists(st.tuples(NAMES, st.text(max_size=300)), max_size=5), st.integers(1, 700))
-def test_fit__any_sections_and_budget__is_never_exceeded(sections, max_chars):
-    assert len(_fit(sections, max_chars)) <= max_chars
-    assert len(_fit(sections, max_chars, newest_last={name for name, _ in sections})) <= max_chars
+@given(st.lists(TEXTS, min_size=6, max_size=6), st.integers(1, 3_000))
+def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, texts, max_chars):
+    resume, torn, user, memory, today, yesterday = texts
+    text = fitted(
+        resume,
+        ("active.md", torn),
+        (("USER.md", user), ("MEMORY.md", memory)),
+        (("memory/2.md", today), ("memory/1.md", yesterday)),
+        max_chars,
+        memory="MEMORY.md",
+        state=str(tmp_path_factory.getbasetemp()),
+    )
+    assert len(text) <= max_chars
 
 
 def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):

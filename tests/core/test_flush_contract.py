@@ -99,10 +99,11 @@ def test_lenient_policy__one_field_dropped__compaction_waits_until_the_derived_o
 
     session.compact(0, given)
 
-    assert session.last_receipt.derived == (field,)
+    known = derived is not None or field == "objective"
+    assert session.last_receipt.derived == ((field,) if known else ())
+    assert session.last_receipt.not_found == (() if known or field == "state_mutations" else (field,))
     assert f"\n{line}\n" in note()
     empty = f"_Nothing was stated about: {field}._" if field != "state_mutations" else line
-    known = derived is not None or field == "objective"
     assert (f"_Derived from the session, not stated by it: {field}._" if known else empty) in note()
     assert not session.messages
 
@@ -212,14 +213,15 @@ def test_flush__only_heartbeat_data__is_incomplete(opened, project):
 
 def test_flush__no_payload__is_derived_and_marked_so(opened, note):
     session = opened().session("s")
-    session.add("user", "Fix the login test\nplease")
+    session.add("user", "Fix the login test\nplease", message_id="0a1b2c3d4e")
     session.add("assistant", "On it.")
     receipt = session.flush()
     assert "**Objective:** Fix the login test please\n" in note()
     assert "- Next step: none\n" in note()
     assert "Work is closed." in note()
-    assert set(receipt.derived) == {*REQUIRED, "work_open"}
-    assert "_Derived from the session, not stated by it: objective, next_step._" in note()
+    assert receipt.derived == ("objective", "next_step", "work_open")
+    assert receipt.not_found == ("facts", "decisions", "blockers", "artifacts", "follow_ups")
+    assert "_Derived from the session, not stated by it: objective (0a1b2c3d), next_step._" in note()
     assert "_Nothing was stated about: facts, decisions, blockers, artifacts, follow_ups._" in note()
 
 
@@ -229,7 +231,7 @@ def test_flush__no_payload_and_a_request_without_an_answer__is_open_with_the_req
     receipt = session.flush()
     assert "- Next step: Fix the login test\n" in note()
     assert "Work is open." in note()
-    assert set(receipt.derived) == {*REQUIRED, "work_open", "handoff"}
+    assert set(receipt.derived) == {"objective", "next_step", "work_open", "handoff"}
 
 
 def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):

@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Go on": {
         "load": "where to go on, from files alone: the brief for an agent",
+        "work": "open work of all sessions; show, close or reopen one",
         "prompt": "profile and facts as a block for a system prompt",
         "show": "print stored documents, or list them",
     },

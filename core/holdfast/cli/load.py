@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.args import add_json, examples, positive, session_id
 from holdfast.cli.term import Term
 
 if TYPE_CHECKING:
@@ -16,9 +16,15 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--max-chars", metavar="N", type=positive("max-chars"), help="at most so many characters (default: all)"
     )
+    parser.add_argument(
+        "--session",
+        metavar="ID",
+        type=session_id,
+        help="the session that reads it: its own work comes first",
+    )
     add_json(parser)
     parser.epilog = (
-        examples("holdfast load --max-chars 9000", "holdfast load --json")
+        examples("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json")
         + "\n\nIt needs nothing but the files: no transcript, no pasted context, no provider that remembers."
     )
 
@@ -28,7 +34,7 @@ def run(args: Namespace) -> int:
 
     out = Term()
     with Holdfast.open(args.root) as memory:
-        brief = memory.load(max_chars=args.max_chars)
+        brief = memory.load(max_chars=args.max_chars, session=args.session or "")
     if args.json:
         out.json(as_table(brief))
     else:

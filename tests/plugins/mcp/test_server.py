@@ -35,13 +35,13 @@ def notes_of(project: Path) -> str:
 # what it offers
 
 
-def test_tools__as_listed__are_the_six_with_schemas_and_hints(talk: Talk) -> None:
+def test_tools__as_listed__are_the_seven_with_schemas_and_hints(talk: Talk) -> None:
     async def scenario(client: Client) -> tuple[Any, str]:
         return (await client.list_tools()).tools, client.instructions or ""
 
     tools, instructions = talk(scenario)
     by_name = {t.name: t for t in tools}
-    assert list(by_name) == ["load", "flush", "remember", "search_facts", "forget", "status"]
+    assert list(by_name) == ["load", "flush", "work", "remember", "search_facts", "forget", "status"]
     for tool in tools:
         assert tool.input_schema["type"] == "object"
         assert tool.input_schema["additionalProperties"] is False

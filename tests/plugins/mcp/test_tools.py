@@ -49,7 +49,7 @@ def say(project: Path, session: str, text: str) -> None:
 
 
 def test_schema__of_flush__has_the_fields_of_a_payload_and_wants_what_the_contract_wants() -> None:
-    fields = {a.name for a in attrs.fields(Payload)} - {"derived"}
+    fields = {a.name for a in attrs.fields(Payload)} - {"derived", "sources"}
     assert set(schemas.FLUSH["properties"]) == fields | {"session", "reason"}
     assert tuple(schemas.FLUSH["required"]) == REQUIRED
     assert tuple(schemas.FLUSH["properties"]["handoff"]["required"]) == HANDOFF_FIELDS
@@ -70,6 +70,26 @@ def test_defaults__in_the_schemas__are_those_of_the_core(call: Call, project: Pa
         (fact,) = memory.facts.list()
     given = {name: one.get("default") for name, one in schemas.REMEMBER["properties"].items()}
     assert (given["category"], given["confidence"]) == (fact.category, fact.confidence)
+
+
+# work
+
+
+def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call: Call, project: Path) -> None:
+    assert call("work") == "No work is open."
+    with Holdfast.open(project) as memory:
+        memory.session("fix-login").flush(Payload(**WHOLE))
+    listed = call("work")
+    assert "fix-login: " in listed
+    assert "<recalled-memory>" in listed
+    assert "next_action" in call("work", action="show", id="fix-login")
+    assert "is closed" in call("work", action="close", id="fix-login", because="merged")
+    assert call("work") == "No work is open."
+    assert "is open" in call("work", action="reopen", id="fix-login")
+    with pytest.raises(BadValue, match="missing"):
+        call("work", action="close")
+    with pytest.raises(NotFound):
+        call("work", action="close", id="another")
 
 
 # arguments

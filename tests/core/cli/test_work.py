@@ -1,0 +1,101 @@
+"""``holdfast work``: a table for people, JSON for programs, and no session's name can forge either."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+PAYLOAD = {
+    "objective": "Fix the flaky login test",
+    "facts": [],
+    "decisions": [],
+    "blockers": [],
+    "next_step": "Run the login tests",
+    "artifacts": [],
+    "follow_ups": [],
+    "state_mutations": [],
+    "handoff": {"active_task": "Fix login", "branch": "main", "blocker": "none", "next_action": "Run the login tests"},
+    "curated": "none",
+}
+
+
+@pytest.fixture
+def worked(run):
+    """``worked(*sessions)``: each has left open work."""
+
+    def make(*sessions):
+        for session in sessions:
+            done = run("flush", "--session", session, stdin=json.dumps(PAYLOAD))
+            assert done.code == 0, done.err
+        return run
+
+    return make
+
+
+def test_work__nothing_flushed__says_so(run):
+    assert run("work").out.strip().endswith("no work is open")
+    assert run("work", "--json").json == {"ok": True, "open": 0, "work": [], "withheld": ""}
+
+
+def test_work__several_sessions__are_a_table_with_id_state_and_next_step(worked):
+    out = worked("s1", "s2")("work").out
+    assert [line.split()[1:3] for line in out.splitlines()[1:3]] == [["s2", "open"], ["s1", "open"]]
+    assert "Fix login. Next: Run the login tests" in " ".join(out.split())
+    assert "2 open; `holdfast work show ID` prints one" in out
+
+
+def test_work__close_show_and_reopen__tell_and_change_the_state(worked):
+    run = worked("s1", "s2")
+    assert "the work of s1 is closed; the daily note says so" in run("work", "close", "s1", "--because", "done").out
+    assert "s1" not in run("work").out
+    assert "1 open, 1 ended" in run("work", "--all").out
+    shown = run("work", "show", "s1").out
+    assert "closed" in shown
+    assert "done" in shown
+    again = run("work", "close", "s1", "--json").json
+    assert (again["changed"], again["work"]["state"], again["work"]["because"]) == (False, "closed", "done")
+    assert run("work", "reopen", "s1", "--json").json["work"]["state"] == "open"
+    assert "Run the login tests" in run("work", "show", "s1").out
+    assert run("doctor").code == 0
+
+
+def test_work__unknown_id__names_the_nearest_with_exit_code_1(worked):
+    result = worked("fix-login")("work", "close", "fix-logn")
+    assert result.code == 1
+    assert "next: Did you mean `fix-login`?" in result.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["close"], ["show"], ["list", "s1"], ["show", "s1", "--all"], ["show", "s1", "--because", "x"], ["burn", "s1"]],
+    ids=" ".join,
+)
+def test_work__arguments_that_do_not_fit__are_a_usage_error(worked, words):
+    result = worked("s1")("work", *words)
+    assert result.code == 2
+    assert "next:" in result.err
+
+
+def test_work__hostile_texts__are_masked_and_stay_on_their_line(run, project):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    evil = f"ignore\u202e \x1b[31mred {secret}\n✓ forged  open"
+    hostile = {**PAYLOAD, "handoff": {**PAYLOAD["handoff"], "active_task": evil, "next_action": evil}}
+    session = f"s-{secret}"
+    assert run("flush", "--session", session, stdin=json.dumps(hostile)).code == 0
+    name = run("work", "--json").json["work"][0]["id"]
+    assert secret not in name
+    for words in (("work",), ("work", "show", name), ("work", "close", name, "--because", evil), ("work", "--all")):
+        result = run(*words)
+        assert result.code == 0, result.err
+        assert secret not in result.out
+        assert "\x1b" not in result.out
+        assert "\u202e" not in result.out
+        assert not any(line.strip().startswith("✓ forged") for line in result.out.splitlines())
+    for path in (project / ".holdfast").rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes(), path
+
+
+def test_load__session_named__has_its_own_work_first(worked):
+    out = worked("s1", "s2", "s3")("load", "--session", "s1", "--max-chars", "4000").out
+    assert out.index("This is this session's own work.") < out.index("2 more open, of other sessions")

@@ -1,0 +1,61 @@
+"""Questions in between and thanks change nothing while work is open."""
+
+from __future__ import annotations
+
+import pytest
+
+TASK = [
+    ("user", "Replace the CSV reader in src/import.py by the one of the standard library"),
+    ("assistant", "I have read src/import.py. Next I'll replace the reader and run the tests."),
+]
+ASIDES = {
+    "a question": [("user", "By the way, which port does the server use?"), ("assistant", "It uses port 8080.")],
+    "thanks": [("user", "Thanks!"), ("assistant", "You're welcome!")],
+    "two questions and thanks": [
+        ("user", "What is a dialect?"),
+        ("assistant", "A dialect names the delimiter and the quoting."),
+        ("user", "And the default one?"),
+        ("assistant", "It is called excel."),
+        ("user", "Great, thanks"),
+    ],
+}
+
+
+def say(session, rows):
+    for role, text in rows:
+        session.add(role, text)
+
+
+@pytest.mark.parametrize("aside", ASIDES.values(), ids=ASIDES)
+@pytest.mark.parametrize("flushed", [False, True], ids=["same stretch", "next stretch"])
+def test_flush__aside_while_work_is_open__objective_next_step_and_state_stay(opened, aside, flushed):
+    session = opened().session("s")
+    say(session, TASK)
+    if flushed:
+        session.flush()
+    say(session, aside)
+    session.flush()
+    [work] = opened().load().work
+    assert work.objective == TASK[0][1]
+    assert work.active_task == TASK[0][1]
+    assert work.next_action.startswith("Next I'll replace the reader")
+
+
+def test_flush__question_after_the_work_was_done__is_answered_and_nothing_is_open(opened):
+    session = opened().session("s")
+    say(session, [TASK[0], ("assistant", "Done: src/import.py uses the csv module and all tests pass.")])
+    say(session, ASIDES["a question"])
+    session.flush()
+    assert opened().load().work == ()
+
+
+def test_flush__question_with_a_tool_call_or_a_new_task__is_no_aside(opened):
+    session = opened().session("s")
+    say(session, TASK)
+    session.flush()
+    session.add("user", "Could you first fix the failing date test in tests/test_dates.py?")
+    session.add("assistant", "bash: pytest tests/test_dates.py", tool="bash")
+    session.add("tool", "1 failed", tool="bash")
+    session.flush()
+    [work] = opened().load().work
+    assert work.objective.startswith("Could you first fix the failing date test")

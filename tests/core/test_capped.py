@@ -1,0 +1,135 @@
+"""Curated memory at its limit: nothing newer is refused, the least confirmed lines are in the archive."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from holdfast import Holdfast, capped, confirmed
+from holdfast.confirmed import Confirmation
+from holdfast.curated import bullets
+
+DAY = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def full(project, payload):
+    """``full(n)``: a project with the default plugins and n lines in MEMORY.md; line 7 was confirmed last."""
+    from holdfast.config import Config
+
+    def make(count: int, surface: str = "MEMORY.md") -> Holdfast:
+        folder = project / ".holdfast"
+        (folder / "state").mkdir(parents=True)
+        items = [f"The module number {n} belongs to team {n % 7}" for n in range(count)]
+        (folder / surface).write_text("# Memory\n\n## Modules\n\n" + "".join(f"- {one}\n" for one in items))
+        record = {
+            confirmed.key_of(one): Confirmation(first=DAY, last=DAY + timedelta(hours=n)) for n, one in enumerate(items)
+        }
+        record[confirmed.key_of(items[7])] = Confirmation(first=DAY, last=DAY + timedelta(days=90))
+        memory = Holdfast.open(project, config=Config(zone="UTC"))
+        confirmed.save(memory.services.state, record)
+        return memory
+
+    return make
+
+
+def decided(payload, *texts, surface="memory"):
+    return payload(curated={surface: list(texts)}, state_mutations=[])
+
+
+def test_flush__curated_memory_full__takes_the_new_line_and_archives_the_least_confirmed(full, payload, project):
+    memory = full(200)
+    receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
+    items = bullets((project / ".holdfast/MEMORY.md").read_text())
+    assert len(items) == 190
+    assert "The parser is written in Rust since the release 4.0" in items
+    assert "The module number 7 belongs to team 0" in items
+    assert "The module number 0 belongs to team 0" not in items
+    assert any("MEMORY.md was full: its 11 least confirmed lines moved to" in w for w in receipt.warnings)
+    archive = memory.store.read(memory.services.layout.archive)
+    assert archive is not None
+    assert archive.text.count("which was full)") == 11
+    assert "- The module number 0 belongs to team 0 (from MEMORY.md, which was full)" in archive.text
+    assert memory.session("s").flush().repeated
+    assert not memory.unsafe()
+
+
+def test_flush__line_was_archived_since__is_not_written_again(full, payload):
+    memory = full(199)
+    memory.session("old").flush(decided(payload, "The first decision names the queue 12"))
+    for n in range(30):
+        lines = (f"The later decision {n}.{m} names the queue {n}-{m}" for m in range(20))
+        memory.session(f"s{n}").flush(decided(payload, *lines))
+    document = memory.store.read("MEMORY.md")
+    assert document is not None
+    assert "The first decision" not in document.text
+    assert len(bullets(document.text)) <= 200
+    assert memory.session("old").flush().repeated
+
+
+def test_flush__more_lines_than_the_limit_at_once__the_last_ones_stay(full, payload):
+    memory = full(10)
+    lines = [f"The service {n} listens on the port {9000 + n}" for n in range(230)]
+    memory.session("s").flush(decided(payload, *lines))
+    document = memory.store.read("MEMORY.md")
+    assert document is not None
+    assert bullets(document.text)[-1] == lines[-1]
+    assert len(bullets(document.text)) == 190
+
+
+def test_flush__user_document_full__archives_from_its_top(full, payload, project):
+    memory = full(200, "USER.md")
+    (project / ".holdfast/state/dream.confirmed.json").unlink()
+    memory.session("s").flush(decided(payload, "Prefers answers in tables", surface="user"))
+    items = bullets((project / ".holdfast/USER.md").read_text())
+    assert (items[0], items[-1]) == ("The module number 11 belongs to team 4", "Prefers answers in tables")
+
+
+def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(full, payload, monkeypatch, project):
+    memory = full(200)
+    with monkeypatch.context() as patched:
+        patched.setattr("holdfast.curated.apply", _dies_on_the_second_call())
+        with pytest.raises(KeyboardInterrupt):
+            memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
+    memory.close()
+    from holdfast.config import Config
+
+    again = Holdfast.open(project, config=Config(zone="UTC"))
+    again.session("s").flush()
+    archive = again.store.read(again.services.layout.archive)
+    assert archive is not None
+    kept = bullets((project / ".holdfast/MEMORY.md").read_text())
+    assert archive.text.count("which was full)") + len(kept) == 201
+
+
+def _dies_on_the_second_call():
+    from holdfast import curated
+
+    apply, calls = curated.apply, []
+
+    def dying(*args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return apply(*args)
+
+    return dying
+
+
+@pytest.mark.parametrize(("count", "warned"), [(170, False), (180, True)])
+def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, payload, count, warned):
+    from holdfast.doctor import _curated
+
+    memory = full(count)
+    receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
+    assert any(f"MEMORY.md has {count + 1} items of 200" in w for w in receipt.warnings) is warned
+    assert [c.message for c in _curated(memory)] == [w for w in receipt.warnings if "items of 200" in w]
+
+
+def test_without__other_bytes__stay():
+    text = "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n  - Two\r\n- Three"
+    assert capped.without(text, ["two", "Nothing"]) == "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n- Three"
+    assert capped.surplus(text, 3, "nowhere") == []
+    assert json.dumps(capped.surplus(text, 2, "nowhere")) == '["One", "Two"]'

@@ -1,0 +1,81 @@
+"""Each derived field names the message it quotes, and a receipt says what was found and what was not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast import sources
+from holdfast.config import Config
+from holdfast.engine import Holdfast
+from holdfast.models import Message, Payload
+
+AT = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def say(session, rows):
+    for number, (role, text) in enumerate(rows):
+        session.add(role, text, message_id=f"{number}{number}{number}{number}-{role}-of-the-session")
+
+
+@pytest.fixture
+def memory(project):
+    with Holdfast.open(project, config=Config(zone="UTC")) as opened:
+        yield opened
+
+
+ROWS = [
+    ("user", "Replace the CSV reader in src/import.py by the one of the standard library."),
+    ("assistant", "Decision: keep the old reader behind a flag, because 2 customers rely on its quoting."),
+    ("user", "Good. Blocked by: the missing test data of the customer Acme."),
+    ("assistant", "I understand. Next I'll write the flag into src/settings.py."),
+]
+
+
+def test_flush__derived_fields__name_the_messages_that_they_quote(memory, note):
+    session = memory.session("s")
+    say(session, ROWS)
+    session.flush()
+    line = next(line for line in note(f"{memory.services.now():%Y-%m-%d}").splitlines() if line.startswith("_Derived"))
+    assert "objective (2222-use)" in line  # the last request
+    assert "next_step (3333-ass)" in line
+    assert "decisions (1111-ass)" in line
+
+
+def test_flush__receipt__says_what_was_found_and_what_was_not(memory):
+    session = memory.session("s")
+    say(session, ROWS[:1])
+    receipt = session.flush()
+    assert "objective" in receipt.derived
+    assert "next_step" in receipt.derived
+    assert {"facts", "decisions", "blockers"} <= set(receipt.not_found)
+    assert set(receipt.derived).isdisjoint(receipt.not_found)
+
+
+def test_flush__killed_and_completed_by_another_process__writes_the_same_block(memory, project, monkeypatch, note):
+    session = memory.session("s")
+    say(session, ROWS)
+    with monkeypatch.context() as patched:
+        patched.setattr("holdfast.documents.Documents.write_handoff", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            session.flush()
+    today = f"{memory.services.now():%Y-%m-%d}"
+    before = note(today)
+    with Holdfast.open(project, config=Config(zone="UTC")) as again:
+        again.session("s").flush()
+    assert note(today) == before
+
+
+def _dies(*_):
+    raise KeyboardInterrupt
+
+
+def test_of__text_that_no_message_holds__has_no_source():
+    said = [Message(role="user", text="Fix the parser of src/a.py", at=AT, id="abcdefghij")]
+    payload = Payload(
+        objective="Fix the parser of src/a.py", next_step="not stated", decisions=["made up by a model"],
+        derived=("objective", "next_step", "decisions"),
+    )  # fmt: skip
+    assert sources.of(payload, said) == ("objective abcdefgh",)
+    assert sources.of(payload.evolve(derived=()), said) == ()

@@ -1,0 +1,324 @@
+"""Work has an end and an owner: listed for all sessions, closed and reopened by command, shown to its owner first."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from holdfast import Holdfast, closings
+from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
+from holdfast.handoff import MAX_ENTRIES
+from holdfast.journal import Journal
+from holdfast.safety import State
+
+Opened = Callable[..., Holdfast]
+
+
+def step(n: int) -> dict[str, str]:
+    return {"active_task": f"task {n}", "branch": f"branch-{n}", "blocker": "none", "next_action": f"step {n}"}
+
+
+@pytest.fixture
+def many(opened, payload, clock):
+    """``many(n)``: a project with the open work of n sessions, s0 the oldest."""
+
+    def make(count: int) -> Opened:
+        for n in range(count):
+            clock.tick(minutes=1)
+            done = payload(objective=f"objective {n}", next_step=f"step {n}", handoff=step(n), state_mutations=[])
+            opened().session(f"session-{n:02}").flush(done)
+        return opened
+
+    return make
+
+
+# the brief
+
+
+def test_load__of_a_session_with_work__its_own_is_first_and_marked_and_the_others_are_named(many):
+    brief = many(4)().load(session="session-01", max_chars=9_000)
+    assert [w.session for w in brief.work] == ["session-01", "session-03", "session-02", "session-00"]
+    text = str(brief)
+    first = text.index("## task 1")
+    assert text.index("This is this session's own work.") > first
+    assert text.index("- Next action: step 1") < text.index("## 3 more open, of other sessions")
+    assert "- session-03: task 3 Next: step 3" in text
+    assert "## task 3" not in text
+    assert brief.objective == "objective 1"
+
+
+def test_load__of_a_new_session__newest_work_is_whole_with_its_owner_and_the_rest_is_named(many):
+    text = str(many(3)().load(session="new", max_chars=9_000))
+    assert "## task 2\n\n- Work is open.\n- Session: session-02" in text
+    assert "own work" not in text
+    assert "## 2 more open, of other sessions" in text
+
+
+@pytest.mark.parametrize("session", ["", "new", "session-03"])
+@pytest.mark.parametrize("max_chars", [2_000, 4_000, 9_000])
+def test_load__more_open_work_than_fits__every_entry_is_shown_or_counted(many, session, max_chars):
+    memory = many(40)()
+    brief = memory.load(session=session, max_chars=max_chars)
+    text = str(brief)
+    assert len(text) <= max_chars
+    shown = sum(f"session-{n:02}:" in text or f"Session: session-{n:02}\n" in text for n in range(40))
+    shown += "own work" in text
+    assert shown == 40 or f"… and {40 - shown} more: `holdfast work`" in text
+    assert len(brief.work) == len(memory.work.list()) == 40
+
+
+def test_load__work_named_only__its_note_keeps_the_lines_that_the_resume_point_does_not_have(opened, payload):
+    for name in ("one", "two"):
+        opened().session(name).flush(payload(handoff=step(1), next_step=f"step of {name}", facts=[f"fact of {name}"]))
+    text = str(opened().load(session="two", max_chars=9_000))
+    assert "- Fact: fact of one" in text
+    assert "- Fact: fact of two" not in text  # the resume point has it
+
+
+def test_load__long_notes_and_memory__handoff_then_notes_then_memory_have_room(many, project):
+    memory = many(2)()
+    found = [f"Found out {n}: the parser reads its tables from the file number {n}" for n in range(60)]
+    memory.session("session-01").flush({**_whole(), "handoff": step(1), "decisions": found, "state_mutations": []})
+    lines = "\n".join(f"- Standing item {n} about the parser" for n in range(400))
+    (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n{lines}\n")
+    (project / ".holdfast" / "USER.md").write_text(f"# User\n\n{lines}\n")
+    for max_chars in (2_000, 4_000, 9_000):
+        text = str(memory.load(max_chars=max_chars))
+        assert len(text) <= max_chars
+        assert "- Next action: step 1" in text
+        for name in ("MEMORY.md", "USER.md", "memory/2026-11-21.md"):
+            assert name in text
+        for said in ("Standing item", "Found out"):
+            part = sum(len(line) + 1 for line in text.splitlines() if said in line)
+            assert max_chars * 0.1 < part < max_chars * 0.6
+        assert "lines not shown" in text
+        assert "`holdfast show USER.md`" in text
+
+
+# listing
+
+
+def test_work__twenty_sessions__all_are_listed_newest_first(many):
+    work = many(20)().work.list()
+    assert [w.session for w in work] == [f"session-{n:02}" for n in reversed(range(20))]
+    assert [w.short for w in work] == [False] * MAX_ENTRIES + [True] * (20 - MAX_ENTRIES)
+    assert [w.next_action for w in work] == [f"step {n}" for n in reversed(range(20))]
+
+
+def test_work__everything__says_how_each_ended(opened, payload, clock):
+    opened().session("open").flush(payload(state_mutations=[]))
+    closed = payload(work_open=False, next_step="none", handoff=None)
+    clock.tick(minutes=1)
+    opened().session("finished").flush(closed)
+    clock.tick(minutes=1)
+    asked = opened().session("asked")
+    asked.add("user", "Which port does the server use?")
+    asked.add("assistant", "The server uses port 8080.")
+    asked.flush()
+    clock.tick(minutes=1)
+    opened().session("dropped").flush(payload(state_mutations=[]))
+    opened().work.close("dropped", "not wanted any more")
+    assert [(w.session, w.status) for w in opened().work.list()] == [("open", "open")]
+    assert [(w.session, w.status, w.because) for w in opened().work.list(everything=True)] == [
+        ("open", "open", ""),
+        ("dropped", "closed", "not wanted any more"),
+        ("asked", "answered", ""),
+        ("finished", "finished", ""),
+    ]
+
+
+def test_work_get__beginning_of_an_id__is_enough_when_no_other_has_it(many):
+    memory = many(12)()
+    assert memory.work.get("session-07").session == "session-07"
+    with pytest.raises(BadValue, match="begins 12 sessions"):
+        memory.work.get("sess")
+    with pytest.raises(BadValue, match="begins 2 sessions: session-11, session-10"):
+        memory.work.get("session-1")
+    with pytest.raises(NotFound) as unknown:
+        memory.work.get("sesion-07")
+    assert unknown.value.next_step == "Did you mean `session-07`?"
+    with pytest.raises(NotFound) as unknown:
+        memory.work.close("ses")
+    assert "Sessions with work: session-11" in unknown.value.next_step
+
+
+# closing and reopening
+
+
+def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(many, note, project):
+    closed = many(3)().work.close("session-01", "merged in #12")
+    assert (closed.status, closed.because, closed.next_action) == ("closed", "merged in #12", "")
+    assert [w.session for w in many(0)().load().work] == ["session-02", "session-00"]
+    block = note()[note().index("## Work Closed (14:33)") :]
+    assert "Work is closed by command: task 1" in block
+    assert "Because: merged in #12" in block
+    assert "It was closed by command: merged in #12." in (project / ".holdfast/continuity/active.md").read_text()
+    # ... although other sessions write the handoff, the same flush comes again, and the handoff is lost
+    memory = many(0)()
+    memory.session("session-02").flush(reason="end")
+    assert memory.session("session-01").flush().repeated
+    assert [w.session for w in memory.work.list()] == ["session-02", "session-00"]
+    memory.work.close("session-00")
+    (project / ".holdfast/continuity/active.md").unlink()
+    assert not memory.session("session-01").flush().repeated  # the marker is written again
+    assert memory.work.list() == ()
+
+
+def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many, project):
+    from holdfast.losses import every
+    from holdfast.mending import mend
+
+    memory = many(3)()
+    memory.work.close("session-01")
+    memory.work.close("session-00")
+    memory.work.reopen("session-00", "it is back")
+    (project / ".holdfast/continuity/active.md").unlink()
+    assert all(done.whole for done in mend(memory.services, every(memory.services)))
+    assert [w.session for w in memory.work.list()] == ["session-02", "session-00"]
+    assert memory.work.get("session-00").branch == "branch-0"
+
+
+def test_close__twice__changes_nothing_more(many, note):
+    memory = many(1)()
+    memory.work.close("session-00", "done")
+    before = note()
+    again = memory.work.close("session-00", "for another reason")
+    assert again.because == "done"
+    assert note() == before
+    assert len(list(Journal(memory.services.state, "session-00").of_kinds("work"))) == 1
+
+
+def test_close__killed_before_the_note__is_completed_by_the_next_call(many, note, monkeypatch):
+    memory = many(1)()
+    monkeypatch.setattr("holdfast.work.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        memory.work.close("session-00", "done")
+    monkeypatch.undo()
+    assert "Work Closed" not in note()
+    memory.work.close("session-00")
+    assert note().count("Because: done") == 1
+
+
+def test_reopen__closed_by_command__has_all_it_had(many, note):
+    memory = many(2)()
+    before = memory.work.get("session-00")
+    memory.work.close("session-00", "a mistake")
+    memory.session("session-01").flush(reason="end")
+    memory.session("other").flush({**_whole(), "objective": "other"})  # the closed marker goes
+    again = memory.work.reopen("session-00")
+    assert (again.next_action, again.blockers, again.branch) == (before.next_action, before.blockers, "branch-0")
+    assert memory.work.list()[0].session == "session-00"
+    assert "## Work Reopened" in note()
+    assert memory.session("session-00").flush().repeated  # nothing of it is lost
+    assert memory.work.get("session-00").is_open
+
+
+def _whole() -> dict[str, object]:
+    from tests.core.conftest import WHOLE
+
+    return dict(WHOLE)
+
+
+def test_reopen__finished_work__is_open_with_the_reason_as_its_next_action(opened, payload):
+    memory = opened()
+    memory.session("s").flush(payload(work_open=False, next_step="none", handoff=None))
+    memory.session("t").flush(payload(work_open=False, next_step="none", handoff=None))
+    again = memory.work.reopen("s", "The test fails again")
+    assert (again.is_open, again.next_action, again.objective) == (True, "The test fails again", "Fix the login test")
+    assert memory.session("s").flush().repeated
+    assert memory.load(session="s").next_step == "The test fails again"
+
+
+def test_close__session_that_goes_on__its_next_flush_counts_again(many, payload):
+    memory = many(1)()
+    memory.work.close("session-00")
+    session = memory.session("session-00")
+    session.add("user", "There is more to do")
+    session.flush(payload(next_step="the new step", state_mutations=[]))
+    assert memory.work.get("session-00").is_open
+
+
+def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many, payload, monkeypatch):
+    memory = many(1)()
+    get = type(memory.work).get
+
+    def late(self, work_id):
+        found = get(self, work_id)
+        memory.session("session-00").flush(payload(next_step="newer", state_mutations=[]))
+        return found
+
+    monkeypatch.setattr("holdfast.work.WorkList.get", late)
+    with pytest.raises(Conflict, match="meanwhile"):
+        memory.work.close("session-00")
+    monkeypatch.undo()
+    assert memory.work.get("session-00").is_open
+
+
+def test_close__two_writers_at_once__both_are_closed_and_nothing_else_is_lost(many, opened, clock):
+    many(20)
+    names = [f"session-{n:02}" for n in range(16)]
+    errors: list[BaseException] = []
+
+    def close(mine: list[str]) -> None:
+        try:
+            memory = opened()
+            for name in mine:
+                memory.work.close(name, f"by {mine[0]}")
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=close, args=(part,)) for part in (names[::2], names[1::2], names[::2])]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert errors == []
+    assert [w.session for w in opened().work.list()] == [f"session-{n}" for n in (19, 18, 17, 16)]
+    ended = [w for w in opened().work.list(everything=True) if w.status == "closed"]
+    assert sorted(w.session for w in ended) == names
+
+
+def test_close__session_that_is_unsafe__stays_unsafe_and_its_turns_stay(many, payload, project):
+    memory = many(1)()
+    session = memory.session("session-00")
+    session.add("user", "Something new")
+    blocked = project / ".holdfast" / "memory"
+    shutil.move(blocked, project / "kept")
+    blocked.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush()
+    blocked.unlink()
+    shutil.move(project / "kept", blocked)
+    marker = [(m.session, m.error, m.attempts) for m in memory.unsafe()]
+    assert marker
+
+    memory.work.close("session-00", "enough")
+
+    assert [(m.session, m.error, m.attempts) for m in memory.unsafe()] == marker
+    assert memory.session("session-00").state is State.UNSAFE
+    assert [m.text for m in memory.session("session-00").unflushed] == ["Something new"]
+    memory.work.reopen("session-00")
+    assert memory.session("session-00").state is State.UNSAFE
+
+
+def test_close__work_of_another_machine__needs_no_journal(many, project):
+    memory = many(1)()
+    shutil.rmtree(project / ".holdfast" / "state" / "sessions")
+    memory.work.close("session-00", "done elsewhere")
+    assert memory.work.list() == ()
+    assert memory.sessions() == []
+    assert memory.work.reopen("session-00").is_open
+
+
+def test_purge__of_a_subject_or_by_day__takes_it_out_of_the_closings_too(many, clock):
+    memory = many(2)()
+    memory.work.close("session-00", "because Zaphod said so")
+    report = memory.purge(subject="Zaphod")
+    assert report.gone if hasattr(report, "gone") else report
+    last = closings.latest(memory.services.state, "session-00")
+    assert last is not None
+    assert "Zaphod" not in last.because
+    clock.tick(days=3)
+    memory.purge(before=clock().date())
+    assert "Zaphod" not in str(memory.work.list(everything=True))
