@@ -40,3 +40,29 @@ def test_config__settings_with_a_key_of_many_tables__refused_with_the_next_step(
     (project / "holdfast.toml").write_text("a" + ".a" * 5_000 + " = 1\n")
     assert main(["--root", str(project), "config"]) == 2
     assert "nested too deeply" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", ["[{}]", '{{"a":{}}}'])
+@pytest.mark.parametrize("levels", [202, 900, 100_000])
+def test_from_json__nested_in_hundreds_of_levels__not_valid(levels: int, shape: str) -> None:
+    before, after = shape.format("\0").split("\0")
+    text = before * levels + "1" + after * levels
+    for data in (text, text.encode()):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            untrusted.from_json(data)
+
+
+def test_from_json__many_lists_and_brackets_side_by_side__are_read() -> None:
+    assert untrusted.from_json("[" + ",".join(["[{}]"] * 5_000) + "]") == [[{}]] * 5_000
+    assert untrusted.from_json('"' + "[" * 5_000 + '"') == "[" * 5_000
+    assert untrusted.from_json("[" * 190 + "]" * 190)
+
+
+def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--root", str(project), "add", "user", "Ana asked for the port."]) == 0
+    deep = project / ".holdfast" / "state" / "put-there.json"
+    deep.write_text('{"a":' * 900 + '"Ana"' + "}" * 900)
+    assert main(["--root", str(project), "purge", "--subject", "Ana", "--yes"]) == 0, capsys.readouterr()
+    assert not deep.exists() or "Ana" not in deep.read_text()
