@@ -18,7 +18,7 @@ from attrs import frozen
 from holdfast import conflicts, handoff, hostile, journal, losses, provenance, recall, safety
 from holdfast.layout import Surface
 from holdfast.losses import Loss
-from holdfast.markdown import BOM
+from holdfast.plain import BOM
 from holdfast.safety import Marker
 from holdfast.three import FILES
 

@@ -57,7 +57,8 @@ def newest(services: Services, texts: Mapping[str, str | None] | None = None) ->
     journals = session_files(services.state, missing=True)
     there = sorted((_changed(path), path) for path in journals)
     last = [_last_receipt(services, path) for at, path in there[-_NEWEST:] if at]
-    return [*_journals(services, sorted(path for at, path in there if not at)), *_facts(services), *_unproved(services, filter(None, last), texts)]
+    gone = sorted(path for at, path in there if not at)
+    return [*_journals(services, gone), *_facts(services), *_unproved(services, filter(None, last), texts)]
 
 
 def every(services: Services) -> list[Loss]:

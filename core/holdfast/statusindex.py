@@ -1,4 +1,4 @@
-"""An index of SAFE sessions, ``state/safe.jsonl``, so that a look at a project does not read every journal ever written.
+"""An index of SAFE sessions, ``state/safe.jsonl``, so that a look at a project does not read every journal again.
 
 A row holds what :mod:`holdfast.status` found in a journal, with the journal's size and time of change. It counts only
 while both are the same, so any write to the journal, by any process, makes it void. Nothing else depends on the file:
@@ -8,6 +8,7 @@ it is made again from the journals when it is missing or damaged, and it is not 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from holdfast import durable, journal, private, records, safeopen
@@ -86,12 +87,13 @@ def _line(path: str, at: Stamp, row: dict[str, Any]) -> bytes:
     return records.encode({"journal": os.path.basename(path), **at._asdict(), **row})
 
 
-def _stamps(paths: Any) -> dict[str, Stamp]:
+def _stamps(paths: Iterable[str]) -> dict[str, Stamp]:
     """The stamps of those files that exist, in the order of ``paths``, which are in one folder."""
     found: dict[str, Stamp] = {}
-    folder = next(map(os.path.dirname, paths), "")
-    if not folder:
+    paths = list(paths)
+    if not paths:
         return found
+    folder = os.path.dirname(paths[0])
     try:
         with Folder(folder) as opened:
             for path in paths:

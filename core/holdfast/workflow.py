@@ -21,7 +21,7 @@ from attrs import evolve, frozen
 
 from holdfast import durable, private, provenance, recall, safeopen, sightings, untrusted, update
 from holdfast.errors import Corrupt, Refused
-from holdfast.markdown import BOM
+from holdfast.plain import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
 from holdfast.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast.update import Loaded, Updated
