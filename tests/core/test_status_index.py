@@ -177,11 +177,18 @@ def test_status__a_row_of_the_index_is_not_one_of_ours__the_journal_is_read(
 
 
 def test_purge__a_session_in_the_index__leaves_no_trace_of_it(tmp_path: Path) -> None:
-    index = _indexed(tmp_path / "p")
-    with Holdfast.open(tmp_path / "p") as memory:
-        assert memory.purge(session="s-0006").clean
-    assert b"s-0006" not in index.read_bytes()
-    assert "s-0006" not in looked(tmp_path / "p")
+    root = lived_in(tmp_path / "p", 20, ended=False)
+    with Holdfast.open(root) as memory:
+        session = memory.session("of-ana")
+        session.add("user", "Move the port.")
+        session.flush()
+    assert "of-ana" in looked(root)
+    index = root / ".holdfast" / "state" / statusindex.FILE
+    assert b"of-ana" in index.read_bytes()
+    with Holdfast.open(root) as memory:
+        assert memory.purge(session="of-ana").clean
+    assert b"of-ana" not in index.read_bytes()
+    assert "of-ana" not in looked(root)
 
 
 def test_save__a_journal_was_purged_since_it_was_read__its_row_is_left_out(tmp_path: Path) -> None:
