@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TOO_DEEP = "nested too deeply"
+_TOO_LARGE = "a number has more than 64 bits"
 #: Limits of lists and tables within each other: far below the depth at which walking them exceeds Python's recursion.
 _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
@@ -42,8 +43,14 @@ def from_toml(text: str) -> dict[str, Any]:
         parsed = tomllib.loads(text)
     except RecursionError:
         raise tomllib.TOMLDecodeError(_TOO_DEEP) from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # a number of thousands of digits
+        raise tomllib.TOMLDecodeError(_TOO_LARGE) from None
     if _is_deeper(parsed, _TABLES):  # dotted keys in inline tables multiply their depths
         raise tomllib.TOMLDecodeError(_TOO_DEEP)
+    if _has_long_number(parsed):  # in hexadecimal: Python reads it and refuses to print it
+        raise tomllib.TOMLDecodeError(_TOO_LARGE)
     return parsed
 
 
@@ -56,3 +63,10 @@ def _is_deeper(value: Any, most: int) -> bool:
         if not level:
             return False
     return True
+
+
+def _has_long_number(value: Any) -> bool:
+    """Whether an integer in lists and tables has more than the 64 bits that TOML promises."""
+    if isinstance(value, (dict, list)):
+        return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and value.bit_length() > 63
