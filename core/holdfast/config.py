@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections.abc import Mapping
 from datetime import time, tzinfo
 
@@ -192,6 +191,8 @@ class DreamConfig:
 
 def _check_zone(_: object, __: Attribute[str], value: str) -> None:
     if value != "local":
+        import zoneinfo
+
         try:
             zoneinfo.ZoneInfo(value)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -236,4 +237,8 @@ class Config:
     @property
     def tz(self) -> tzinfo | None:
         """The zone that file names and headers follow; None is the system's."""
-        return None if self.zone == "local" else zoneinfo.ZoneInfo(self.zone)
+        if self.zone == "local":
+            return None
+        import zoneinfo
+
+        return zoneinfo.ZoneInfo(self.zone)

@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime
 
 from attrs import frozen
 
-from holdfast.contract import is_none, is_open
 from holdfast.models import CuratedDecision, Payload
+from holdfast.openwork import is_none, is_open
 from holdfast.plain import one_line
 from holdfast.serde import moment, stamp
 from holdfast.storage import block_marker

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve, frozen
 
 from holdfast import asked, ending, proof
-from holdfast.contract import is_none
 from holdfast.errors import HoldfastError
 from holdfast.models import Payload
+from holdfast.openwork import is_none
 from holdfast.serde import moment
 from holdfast.session import Session
 from holdfast_workflow import observed, update

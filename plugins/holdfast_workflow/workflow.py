@@ -24,8 +24,8 @@ from attrs import evolve, frozen
 
 from holdfast import durable, private, provenance, recall, safeopen, untrusted
 from holdfast.errors import Corrupt, Refused
-from holdfast.markdown import BOM
 from holdfast.models import CuratedEntry
+from holdfast.plain import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
 from holdfast_workflow import observations, observed, update
 from holdfast_workflow.observed import Observed
