@@ -446,16 +446,13 @@ class _Flush:
         try:
             marker = safety.begin(services.state, evolve(marker, stated=entries))
         except HoldfastError as error:
-            return self._unmarked(error)
+            raise FlushRefused(
+                f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
+                next_step=error.next_step,
+                target="state",
+            ) from error
         session.unwritten.clear()
         return marker
-
-    def _unmarked(self, error: HoldfastError) -> Marker:
-        raise FlushRefused(
-            f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
-            next_step=error.next_step,
-            target="state",
-        ) from error
 
     def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
         """Leave the marker, with what went wrong and what was stated, and refuse."""
