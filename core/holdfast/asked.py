@@ -76,12 +76,21 @@ _CONTROL: Final = re.compile(r"/[a-z][\w:-]*\s*\Z")
 _PASTED: Final = re.compile(
     r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
     r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
-    r"|import \w+[;,.]|from \w+ import |def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
+    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import |def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
 )
 
 
 #: A shorter request says little alone.
 _SHORT_CHARS: Final = 30
+#: Longest request that may do nothing but pick an item of a list.
+_PICK_CHARS: Final = 80
+_PICK: Final = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
+    r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
+    re.IGNORECASE,
+)
+#: A row of a table or an entry of a list, whose number takes the place of ``{0}``.
+_ITEM: Final = r"^[ \t]*(?:[-*] )?(?:\|[ \t]*#?{0}[ \t]*\||\**(?:Option )?{0}[.):]\**[ \t])(.+)$"
 
 
 class Kind(Enum):
@@ -406,13 +415,31 @@ def is_pasted(line: str) -> bool:
 def objective(messages: Iterable[Message], limit: int) -> str:
     """The last request in at most ``limit`` characters. One of a few words ("push") needs the request before it, which
     follows in brackets. Empty when nothing was asked."""
+    messages = list(messages)
     last = deque(requests(messages), maxlen=2)
     if not last:
         return ""
     text = headline(last[-1][1], limit)
+    if len(text) <= _PICK_CHARS and (item := _picked(messages, *last[-1])):
+        return f"{text} ({cut(item, limit - len(text) - 3)})"
     if len(text) > _SHORT_CHARS or len(last) == 1:
         return text
     return f"{text} (after: {headline(last[0][1], limit - len(text) - 10)})"
+
+
+def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
+    """The item of the last answer's list that a request such as "2" or "let's do 5" names; empty without one."""
+    number = _PICK.match(own)
+    if not number:
+        return ""
+    found = ""
+    for message in messages:
+        if message is request:
+            break
+        if message.role == "assistant" and not message.tool:
+            item = re.search(_ITEM.format(number[1]), message.text[-MAX_CHARS:], re.MULTILINE)
+            found = item[1] if item else ""
+    return " · ".join(cell.strip() for cell in found.replace("**", "").strip("| ").split("|") if cell.strip())
 
 
 def cut(text: str, limit: int) -> str:

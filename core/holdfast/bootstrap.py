@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -41,9 +41,12 @@ _SAYS_NOTHING = re.compile(
 _IN_RESUME = re.compile(
     r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
+_ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 #: The newest so many journals are searched for turns that no flush has written.
 _JOURNALS = 20
+#: Limit of artifacts of one piece of work.
+_ARTIFACTS = 12
 #: Limit of losses that the brief names.
 _LOSSES = 5
 _MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
@@ -240,13 +243,14 @@ def _resume(
                 lines.append(f"- {label}: {_line(value)}")
         for label, values in (
             ("Facts that changed", entry.facts),
-            ("Blockers", entry.blockers if len(entry.blockers) > 1 else ()),
+            ("Other blockers", tuple(b for b in entry.blockers if b != entry.blocker)),
             ("Promised", entry.follow_ups),
             ("Needed from the operator", entry.needs_operator),
-            ("Artifacts", entry.artifacts),
         ):
             if values:
                 lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
+        if entry.artifacts:
+            lines.append(_artifacts(entry.artifacts))
         lines.append(f"- Whole story: {entry.note}, block {entry.flush}")
     return "\n".join(lines)
 
@@ -257,8 +261,14 @@ def _finished(work: handoff.Work) -> list[str]:
     if work.objective and work.objective != work.active_task:
         lines.append(f"- Objective: {_line(work.objective)}")
     if work.artifacts:
-        lines.append("- Artifacts: " + "; ".join(_line(v) for v in work.artifacts))
+        lines.append(_artifacts(work.artifacts))
     return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
+
+
+def _artifacts(found: Sequence[str]) -> str:
+    """The first artifacts on one line; the others are counted."""
+    rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
+    return "- Artifacts: " + "; ".join(_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
 
 
 def _nothing_open(services: Services) -> str:
@@ -330,7 +340,14 @@ def _brief_note(text: str, shown: Collection[str]) -> str:
     block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
     kept: list[str] = []
     repeated = heading = ""
-    for line in text.splitlines():
+    listed: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith(_ARTIFACT) and not repeated:
+            listed.append(line.removeprefix(_ARTIFACT))
+            continue
+        if listed:
+            kept += [*([heading, ""] if heading else []), _artifacts(listed)]
+            listed, heading = [], ""
         if line.startswith("## "):
             repeated = heading = ""
         elif mark := _BLOCK.match(line):

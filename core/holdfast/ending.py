@@ -72,9 +72,16 @@ _NEEDS: Final = re.compile(
     r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
     r"|password|credentials?|link|name))|could you (?:please )?(?:provide|share|send|paste|confirm|tell|clarify|choose"
     r"|specify|run)|waiting for (?:you|your)|(?:choose|pick|select) (?:one|an? option|between)"
-    r"|let me know (?:which|what you|how you|whether))",
+    r"|let me know (?:which|what you|how you|whether)"
+    r"|needs? (?:a|your) (?:explicit )?(?:go-ahead|ok|okay|approval|confirmation|decision|input|permission|sign-?off)"
+    r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
     re.IGNORECASE,
 )
+#: A command that is handed over in a block of its own.
+_CODE_BELOW: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
+#: A short sentence with one of these needs the sentence before it.
+_POINTS_BACK: Final = re.compile(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
+_SHORT_CHARS: Final = 70
 _DONE: Final = re.compile(
     r"\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed|replaced|finished|ready"
     r"|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set|exported|set up|installed"
@@ -189,7 +196,11 @@ def announced(text: str) -> str:
             continue
         if found := _ANNOUNCES.search(sentence):
             start = found.start() if found.start() > 120 else 0
-            return asked.cut(sentence[start:].strip(" :,;–—-"), MAX_NEXT)
+            step = sentence[start:].strip(" :,;–—-")
+            before = sentences.index(sentence) - 1
+            if len(step) < _SHORT_CHARS and before >= 0 and _POINTS_BACK.search(step):
+                step = f"{sentences[before]} {step}"
+            return asked.cut(step, MAX_NEXT)
     return ""
 
 
@@ -197,21 +208,31 @@ def needed(text: str) -> str:
     """What the end of an answer asks the user for; empty when it asks nothing, or only offers more."""
     sentences = _last_sentences(text)
     done = bool(_DONE.search(text[:600]))
+    offered = False
     for sentence in reversed(sentences[-3:]):
         if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
-            return asked.cut(sentence, MAX_NEXT)
-        if not _QUESTION.search(sentence):
+            return asked.cut(_with_code(sentence, text), MAX_NEXT)
+        if offered or not _QUESTION.search(sentence):
             continue
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
             if _APPROVAL.search(sentence) or not (_MORE.search(sentence) or done):
                 return asked.cut(sentence, MAX_NEXT)
-            return ""
+            offered = True
+            continue
         if re.search(
             r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how can i help)\b", sentence, re.IGNORECASE
         ):
             return ""
         return asked.cut(sentence, MAX_NEXT)
     return ""
+
+
+def _with_code(sentence: str, text: str) -> str:
+    """``sentence``, with the first line of the block of code that follows it in ``text``."""
+    if not sentence.endswith(":"):
+        return sentence
+    below = _CODE_BELOW.match(text, text.rfind(sentence) + len(sentence))
+    return f"{sentence} {below[1].strip()}" if below else sentence
 
 
 def _proposal(text: str) -> str:

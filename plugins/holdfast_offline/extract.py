@@ -7,7 +7,7 @@ under the name of whoever said it, so that nothing is called a decision on suspi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from attrs import evolve
@@ -16,7 +16,7 @@ from holdfast import asked, tasks
 from holdfast.facts import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.transcripts.reading import SUMMARY
-from holdfast_offline import quotes
+from holdfast_offline import quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
 from holdfast_offline.quotes import Quote
@@ -31,14 +31,19 @@ MAX_FILES: Final = 60
 MAX_SUMMARY_CHARS: Final = 5_000
 _LEAST_SUMMARY_CHARS: Final = 3_000
 _LAST_ANSWER_CHARS: Final = 1_700
-_SAID_CHARS: Final = 900
-_ANSWERS_CHARS: Final = 1_500
+_SAID_CHARS: Final = 1_100
+_ANSWERS_CHARS: Final = 1_800
 _COMPACTION_CHARS: Final = 2_000
 _HEADLINE_CHARS: Final = 300
+_EARLIER_CHARS: Final = 200
 _MAX_LISTED: Final = 8
 #: This many of the newest messages of a kind are searched for quotations.
 _NEWEST: Final = 300
-_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+#: What a client's summary holds besides the summary: how it was made, and its own introduction.
+_ANALYSIS: Final = re.compile(
+    r"<analysis>.*?</analysis>|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)|^This session is being continued[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
 _SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Messages of the user beyond this length were pasted; only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
@@ -54,7 +59,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     found = Statements()
     ends = {id(message) for message in answers}
     for message in said:
-        if message.role == "user" or (message.role == "assistant" and not message.tool):
+        if message.role in ("user", "tool") or (message.role == "assistant" and not message.tool):
             found.read(message, point=message.role == "user" or id(message) in ends)
     done = changes(said)
     listed = tasks.of(said)
@@ -115,7 +120,8 @@ def _summary(
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
         add("The agent said last", kept, source=asked.source(last))
-    add("The user said", _user_said(requests, min(_SAID_CHARS, room), known))
+    spoke = sorted([*requests, *replies.said(said)], key=_place(said))
+    add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
     add("The agent said at the end of earlier turns", _round_robin(answers[:-1], min(_ANSWERS_CHARS, room), known))
     add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
@@ -155,19 +161,26 @@ def _asked(requests: Sequence[tuple[Message, str]], known: set[str]) -> list[Quo
         return []
     earlier = requests[:-1]
     picked = [*earlier[:1], *earlier[1:][-3:]]
-    found = [Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)) for message, own in picked]
-    kept = quotes.fit(found, 4 * _HEADLINE_CHARS, known)
+    found = [Quote(asked.headline(own, _EARLIER_CHARS), asked.source(message)) for message, own in picked]
+    kept = quotes.fit(found, 4 * _EARLIER_CHARS, known)
     for message, own in [*picked, requests[-1]]:
-        if len(" ".join(own.split())) <= _HEADLINE_CHARS:
+        if len(" ".join(own.split())) <= _EARLIER_CHARS:
             known.update(duplicate_key(quote.text) for quote in quotes.lines(message, user=True))
     return kept
 
 
-def _user_said(requests: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
+def _place(said: Sequence[Message]) -> Callable[[tuple[Message, str]], int]:
+    places = {id(message): number for number, message in enumerate(said)}
+    return lambda one: places[id(one[0])]
+
+
+def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
     """What the user stated: newest messages first when space is short, printed in order."""
     kept: list[Quote] = []
-    for message, own in reversed(requests[-_NEWEST:]):
-        if len(own) <= _MAX_QUOTED_CHARS:
+    for message, own in reversed(spoke[-_NEWEST:]):
+        if message.role == "tool":
+            new = quotes.fit([Quote(clip(own, quotes.MAX_LINE_CHARS), asked.source(message))], room, known)
+        elif len(own) <= _MAX_QUOTED_CHARS:
             new = quotes.fit(quotes.lines(message, user=True), room, known)
         else:
             new = quotes.fit([Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message))], room, known)

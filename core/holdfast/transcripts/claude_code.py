@@ -1,7 +1,8 @@
 """Transcripts of Claude Code: JSONL, a row per content block, among many rows of bookkeeping.
 
-Source: observed with 2.1.330 and 2.1.197, except ``queued_command`` attachments (prompts typed while the model works),
-which are read as published descriptions give them.
+Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments are
+read as published descriptions give them. Older versions record such a prompt only in ``queue-operation`` rows. A prompt
+that leaves the queue by ``remove`` was handed to the running turn; one that leaves by ``dequeue`` follows as a row.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ _BOOKKEEPING: Final = frozenset(
         "permission-mode",
         "pr-link",
         "progress",
-        "queue-operation",
         "summary",
         "tag",
         "tools-used",
@@ -71,6 +71,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     elif kind in _BOOKKEEPING:
         reading.place(session_id=row.get("sessionId"))
         reading.leave_out(kind)
+        return True
+    elif kind == "queue-operation":
+        _take_queued(row, position, reading)
         return True
     else:
         return False
@@ -153,6 +156,32 @@ def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading)
     return True
 
 
+def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
+    """Follow the queue of prompts typed while the model works, and add one when it was handed to the running turn."""
+    reading.place(session_id=row.get("sessionId"))
+    operation, waiting = row.get("operation"), reading.queued
+    text = ""
+    if operation == "enqueue":
+        waiting.append(clean(row.get("content")).strip())
+    elif operation == "popAll":
+        waiting.clear()
+    elif operation in ("dequeue", "remove") and waiting:
+        text = waiting.pop(0)
+    if operation == "remove" and text and not text.startswith(("<", "{", "/")) and not _own_words(text):
+        _say_queued(text, row_key("", position, "user", text), row, reading)
+    else:
+        reading.leave_out("queue-operation")
+
+
+def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading) -> None:
+    """Add a queued prompt, unless a row of another kind gave it already."""
+    if text in reading.handed_over:
+        reading.handed_over.discard(text)
+    else:
+        reading.handed_over.add(text)
+        reading.say("user", without_injected(text), key=key, at=reading.at(row.get("timestamp")))
+
+
 def _take_attachment(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add a prompt typed while the model works. What the client attaches by itself is left out, except for what it may
     be the only one to have: then False."""
@@ -172,5 +201,8 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
         reading.leave_out("command")
         return True
     key = row_key(given, position, "user", text)
+    if isinstance(prompt, str):
+        _say_queued(text.strip(), key, row, reading)
+        return True
     take_content(reading, "user", prompt, key=key, at=reading.at(row.get("timestamp")), change=without_injected)
     return True
