@@ -7,7 +7,6 @@ Applied when something is derived, never when it is journalled, so the journal k
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -416,15 +415,34 @@ def objective(messages: Iterable[Message], limit: int) -> str:
     """The last request in at most ``limit`` characters. One of a few words ("push") needs the request before it, which
     follows in brackets. Empty when nothing was asked."""
     messages = list(messages)
-    last = deque(requests(messages), maxlen=2)
+    asks = list(requests(messages))
+    last = asks[-2:]
     if not last:
         return ""
     text = headline(last[-1][1], limit)
     if len(text) <= _PICK_CHARS and (item := _picked(messages, *last[-1])):
         return f"{text} ({cut(item, limit - len(text) - 3)})"
+    steering = _steering(messages)
+    if len(asks) > 1 and last[-1][0].id in steering:
+        began = next((own for message, own in reversed(asks) if message.id not in steering), asks[0][1])
+        text = cut(text, limit * 2 // 3)
+        return f"{text} (after: {headline(began, limit - len(text) - 10)})"
     if len(text) > _SHORT_CHARS or len(last) == 1:
         return text
     return f"{text} (after: {headline(last[0][1], limit - len(text) - 10)})"
+
+
+def _steering(messages: Iterable[Message]) -> set[str]:
+    """The ids of what the user said in the middle of a turn: it adds to the request before it, or replaces it."""
+    found: set[str] = set()
+    working = False
+    for message in messages:
+        if message.role == "user":
+            if working and own_words(message.text):
+                found.add(message.id)
+        elif message.role in ("assistant", "tool") and message.tool != "thinking":
+            working = bool(message.tool) or message.role == "tool"
+    return found
 
 
 def _picked(messages: Sequence[Message], request: Message, own: str) -> str:

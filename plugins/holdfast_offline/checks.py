@@ -47,7 +47,9 @@ _TELLING: Final = re.compile(
 _NOISE: Final = re.compile(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
 _TYPE_ERRORS: Final = re.compile(r"Found \d+ errors? in \d+ file")
 
-_OUTPUT_FLAGS: Final = frozenset({"--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n"})
+_OUTPUT_FLAGS: Final = frozenset(
+    {"--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n"}
+)
 #: A path that means all below it.
 _EVERYTHING: Final = re.compile(r"/?\.\.\.$")
 #: What the model thought is recorded under this tool.
@@ -151,6 +153,8 @@ def _covers(passed: str, failed: str) -> bool:
     rest = [_EVERYTHING.sub("", word).rstrip("/") for word in ran[same:]]
     if not rest:
         return "/" in wanted[same] or "." in wanted[same]
+    if same == len(wanted):
+        return all(part in ("", ".") for part in rest)
     return all(any(part in ("", ".") or word.startswith(f"{part}/") for part in rest) for word in wanted[same:])
 
 

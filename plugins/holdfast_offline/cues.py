@@ -181,7 +181,9 @@ _PRAISE: Final = re.compile(
 
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue that ``sentence`` begins with, and where the text it announces begins; None when there is none."""
-    if not _any().match(sentence) or _PRAISE.match(sentence):  # most sentences: one expression instead of one for each cue
+    if not _any().match(sentence) or _PRAISE.match(
+        sentence
+    ):  # most sentences: one expression instead of one for each cue
         return None
     for cue in CUES:
         # Compiled when it is needed (`re` keeps it): few conversations need many, and a flush waits for the import.

@@ -36,6 +36,8 @@ _ANSWERS_CHARS: Final = 1_800
 _COMPACTION_CHARS: Final = 2_000
 _HEADLINE_CHARS: Final = 300
 _EARLIER_CHARS: Final = 200
+#: Two requests that begin alike for so long are the same.
+_ALIKE_CHARS: Final = 60
 _MAX_LISTED: Final = 8
 #: This many of the newest messages of a kind are searched for quotations.
 _NEWEST: Final = 300
@@ -113,7 +115,7 @@ def _summary(
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
-    add("Asked before", _asked(requests, known))
+    add("Asked before", _asked(requests, asked.objective(said, _EARLIER_CHARS), known))
     ends = list(answers)
     answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
     last = answers[-1] if answers else None
@@ -155,17 +157,18 @@ def _summary_lines(message: Message) -> Iterator[Quote]:
         yield from (found[position] for found in waiting if position < len(found))
 
 
-def _asked(requests: Sequence[tuple[Message, str]], known: set[str]) -> list[Quote]:
-    """The first request and those before the last one, which is the objective."""
+def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[str]) -> list[Quote]:
+    """The first request and those before the last one. What the objective quotes is not repeated, neither here nor
+    below."""
     if not requests:
         return []
     earlier = requests[:-1]
-    picked = [*earlier[:1], *earlier[1:][-3:]]
-    found = [Quote(asked.headline(own, _EARLIER_CHARS), asked.source(message)) for message, own in picked]
-    kept = quotes.fit(found, 4 * _EARLIER_CHARS, known)
-    for message, own in [*picked, requests[-1]]:
-        if len(" ".join(own.split())) <= _EARLIER_CHARS:
-            known.update(duplicate_key(quote.text) for quote in quotes.lines(message, user=True))
+    picked = [*earlier[:1], *earlier[1:][-2:]]
+    shown = [(message, asked.headline(own, _EARLIER_CHARS)) for message, own in picked]
+    found = [Quote(text, asked.source(message)) for message, text in shown if text[:_ALIKE_CHARS] not in objective]
+    kept = quotes.fit(found, 3 * _EARLIER_CHARS, known)
+    for message, text in [*shown, (requests[-1][0], objective)]:
+        known.update(duplicate_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)
     return kept
 
 
@@ -175,18 +178,27 @@ def _place(said: Sequence[Message]) -> Callable[[tuple[Message, str]], int]:
 
 
 def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
-    """What the user stated: newest messages first when space is short, printed in order."""
-    kept: list[Quote] = []
-    for message, own in reversed(spoke[-_NEWEST:]):
+    """What the user stated: when space is short, what limits or corrects comes first, then the newest; printed in
+    order."""
+    found: list[Quote] = []
+    for message, own in spoke[-_NEWEST:]:
         if message.role == "tool":
-            new = quotes.fit([Quote(clip(own, quotes.MAX_LINE_CHARS), asked.source(message))], room, known)
+            found.append(Quote(clip(own, quotes.MAX_LINE_CHARS), asked.source(message), rank=1))
         elif len(own) <= _MAX_QUOTED_CHARS:
-            new = quotes.fit(quotes.lines(message, user=True), room, known)
+            found += quotes.lines(message, user=True)
         else:
-            new = quotes.fit([Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message))], room, known)
+            found.append(Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)))
+    return _best(found, room, known)
+
+
+def _best(found: Sequence[Quote], room: int, known: set[str]) -> list[Quote]:
+    """Of ``found``, oldest first, those of the highest rank and then the newest that fit; in order."""
+    kept: list[tuple[int, Quote]] = []
+    for number, quote in sorted(enumerate(found), key=lambda item: (-item[1].rank, -item[0])):
+        new = quotes.fit([quote], room, known)
         room -= sum(len(q.text) + 14 for q in new)
-        kept = [*new, *kept]
-    return kept
+        kept += [(number, q) for q in new]
+    return [quote for _, quote in sorted(kept, key=lambda item: item[0])]
 
 
 def _task_lines(listed: tasks.Tasks) -> list[Quote]:
@@ -216,11 +228,4 @@ def _round_robin(messages: Sequence[Message], room: int, known: set[str]) -> lis
 
 def _remarks(messages: Sequence[Message], room: int, known: set[str]) -> list[Quote]:
     """Remarks between tool calls: those that give a reason or a result first, newest first; printed in order."""
-    found = [(number, quote) for number, m in enumerate(messages) for quote in quotes.lines(m, remark=True)]
-    best = sorted(found, key=lambda item: (-item[1].rank, -item[0]))
-    kept: list[tuple[int, Quote]] = []
-    for number, quote in best:
-        new = quotes.fit([quote], room, known)
-        room -= sum(len(q.text) + 14 for q in new)
-        kept += [(number, q) for q in new]
-    return [quote for _, quote in sorted(kept, key=lambda item: item[0])]
+    return _best([quote for message in messages for quote in quotes.lines(message, remark=True)], room, known)

@@ -56,6 +56,12 @@ _REASONS: Final = re.compile(
     r"|trade-?off|drop(?:ped|s)?|keep(?:s|ing)?|revert\w*|already|issue|error|wrong|works?|since|so that|due to)\b",
     re.IGNORECASE,
 )
+#: A line of the user with one of these limits or corrects more often than others.
+_LIMITS: Final = re.compile(
+    r"\b(?:not|n['’]t|never|always|only|instead|rather|too|must|prefer|wrong|should|without|unless|until|already|keep|no"
+    r"|dont|cant|didnt|isnt|over\w+ing)\b",
+    re.IGNORECASE,
+)
 _HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
 _TABLE_RULE: Final = re.compile(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
 #: A line before a list or code that says something by itself: it names code, or what was found.
@@ -91,7 +97,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
             continue
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
-        rank = 2 if _REASONS.search(plain) else 0
+        rank = (1 if _LIMITS.search(plain) else 0) if user else 2 if _REASONS.search(plain) else 0
         found.append(Quote(clip(plain, MAX_LINE_CHARS), asked.source(message), rank))
         if len(found) >= _MAX_LINES:
             break

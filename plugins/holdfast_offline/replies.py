@@ -11,9 +11,13 @@ from typing import Final, NamedTuple
 from holdfast.models import Message
 
 #: Tools that put questions with options to the user.
-_ASKING: Final = frozenset({"askuserquestion", "ask_user_question", "request_user_input", "question", "ask_followup_question"})
+_ASKING: Final = frozenset(
+    {"askuserquestion", "ask_user_question", "request_user_input", "question", "ask_followup_question"}
+)
 _ANSWERED: Final = re.compile(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user notes| selected)){1,600})"')
-_REFUSED: Final = re.compile(r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL)
+_REFUSED: Final = re.compile(
+    r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
+)
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
 #: Questions about the course of the conversation rather than its subject.
 _COURSE: Final = re.compile(

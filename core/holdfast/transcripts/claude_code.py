@@ -1,8 +1,8 @@
 """Transcripts of Claude Code: JSONL, a row per content block, among many rows of bookkeeping.
 
 Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments are
-read as published descriptions give them. Older versions record such a prompt only in ``queue-operation`` rows. A prompt
-that leaves the queue by ``remove`` was handed to the running turn; one that leaves by ``dequeue`` follows as a row.
+read as published descriptions give them. Versions before them record such a prompt only in ``queue-operation`` rows,
+unless it waits for the turn's end; then it follows as a row of its own.
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     text = text_of(content)
     key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
     at = reading.at(row.get("timestamp"))
+    if role == "user" and (said := text.strip()) in reading.queued:
+        reading.queued.remove(said)
     if role == "user" and isinstance(content, str | list) and _take_told(text, key, row, reading):
         return True
     take_content(reading, role, content, key=key, at=at, change=without_injected)
@@ -157,20 +159,21 @@ def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading)
 
 
 def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
-    """Follow the queue of prompts typed while the model works, and add one when it was handed to the running turn."""
+    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry; it comes when the queue
+    is handed to the running turn, so it adds all prompts that wait."""
     reading.place(session_id=row.get("sessionId"))
+    reading.leave_out("queue-operation")
     operation, waiting = row.get("operation"), reading.queued
-    text = ""
+    text = clean(row.get("content")).strip()
     if operation == "enqueue":
-        waiting.append(clean(row.get("content")).strip())
+        if text and not text.startswith(("<", "{", "/")) and not _own_words(text):
+            waiting.append(text)
     elif operation == "popAll":
         waiting.clear()
-    elif operation in ("dequeue", "remove") and waiting:
-        text = waiting.pop(0)
-    if operation == "remove" and text and not text.startswith(("<", "{", "/")) and not _own_words(text):
-        _say_queued(text, row_key("", position, "user", text), row, reading)
-    else:
-        reading.leave_out("queue-operation")
+    elif operation == "remove":
+        for number, text in enumerate(waiting):
+            _say_queued(text, row_key("", position, str(number), text), row, reading)
+        waiting.clear()
 
 
 def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading) -> None:
