@@ -77,6 +77,12 @@ _NEEDS: Final = re.compile(
     r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
     re.IGNORECASE,
 )
+#: A choice that is left to the user without a question mark, near the end.
+_OPTIONS: Final = re.compile(
+    r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
+    r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+\n*){2,6})(?:[^\n]+\n*){0,5}\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
 #: A command that is handed over in a block of its own.
 _CODE_BELOW: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
 #: A short sentence with one of these needs the sentence before it.
@@ -180,8 +186,8 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
             return Ending(open=True, next_step=found, why="announced", source=asked.source(last))
         if question := needed(last.text):
             return Ending(open=True, next_step=question, why="question to the user", source=asked.source(last))
-    if listed.current:
-        return Ending(open=True, next_step=asked.cut(listed.current, MAX_NEXT), why="task list")
+    if listed.waiting:
+        return Ending(open=True, next_step=asked.cut(listed.waiting, MAX_NEXT), why="task list")
     return Ending(open=False, next_step=NONE, why="answered", source=asked.source(last))
 
 
@@ -206,6 +212,9 @@ def announced(text: str) -> str:
 
 def needed(text: str) -> str:
     """What the end of an answer asks the user for; empty when it asks nothing, or only offers more."""
+    if choice := _OPTIONS.search(text[-_TAIL:]):
+        items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
+        return asked.cut(f"Options: {items}", MAX_NEXT)
     sentences = _last_sentences(text)
     done = bool(_DONE.search(text[:600]))
     offered = False

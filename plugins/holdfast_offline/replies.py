@@ -35,10 +35,12 @@ _NO_CHOICE: Final = re.compile(
 
 
 class Reply(NamedTuple):
-    """``text`` on one line: a question with its answer, or the user's words. ``decides``: it settles something."""
+    """``text`` on one line: a question with its answer, or the user's words. ``decides``: it settles a question;
+    ``refuses``: it came with the refusal of a call."""
 
     text: str
     decides: bool
+    refuses: bool = False
 
 
 def replies(message: Message) -> Iterator[Reply]:
@@ -49,7 +51,7 @@ def replies(message: Message) -> Iterator[Reply]:
     if refused := _REFUSED.match(text):
         own = text[refused.end() :].strip()
         if own and not own.startswith(_CLIENTS_OWN):
-            yield Reply(" ".join(own.split()), decides=False)
+            yield Reply(" ".join(own.split()), decides=False, refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
         for question, answer in _ANSWERED.findall(text):
             question, answer = (" ".join(part.split()) for part in (question, answer))
@@ -61,5 +63,5 @@ def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
     """The messages that hold a reply, each with its text; of questions about the course of the talk nothing."""
     for message in messages:
         for reply in replies(message):
-            if reply.decides or message.failed:
+            if reply.decides or reply.refuses:
                 yield message, reply.text

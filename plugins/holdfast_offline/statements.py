@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from holdfast import asked
 from holdfast.facts import duplicate_key
@@ -121,6 +121,8 @@ class Statements:
             self._answered()
             if reply.decides:
                 self.decisions.add(clip(reply.text, MAX_ITEM_CHARS))
+            elif reply.refuses:
+                self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
 
     def _answered(self) -> None:
         """The user spoke, so what the agent asked before is no longer open."""
