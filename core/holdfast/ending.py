@@ -32,10 +32,12 @@ _ANNOUNCES: Final = re.compile(
     r"|applying|fixing|moving|looking|reading|writing|verifying|pulling|testing|doing|switching|tracing|inspecting"
     r"|validating|committing|rerunning|re-running|wiring|creating|implementing|patching|making|finishing|removing)"
     r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
+    r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
     r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
     r"|let['’]?s (?!go\b|see if you)))",
     re.IGNORECASE,
 )
+_NOW: Final = re.compile(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
 #: A next step under its label, with at most two lines after it. An answer that names one has not finished.
 _LABELLED: Final = re.compile(
     r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
@@ -168,7 +170,7 @@ def _interrupted(said: Sequence[Message]) -> Ending:
         if message.role == "user":
             break
         if message.role == "assistant" and not message.tool:
-            if found := announced(message.text):
+            if found := announced(message.text, working=True):
                 return Ending(open=True, next_step=found, why="announced", source=asked.source(message))
             break
     if doing := tasks.of(said).current:
@@ -191,8 +193,9 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
     return Ending(open=False, next_step=NONE, why="answered", source=asked.source(last))
 
 
-def announced(text: str) -> str:
-    """The action that the end of an answer announces, in its words; empty when it announces none."""
+def announced(text: str, *, working: bool = False) -> str:
+    """The action that the end of an answer announces, in its words; empty when it announces none. ``working``: a call
+    follows, so that a last sentence such as "Now the second review:" announces it."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
         return asked.cut(labelled["step"].strip(" *_"), MAX_NEXT)
@@ -200,6 +203,8 @@ def announced(text: str) -> str:
     for sentence in reversed(sentences[-2:]):
         if _ENDINGS.match(sentence) or _CONDITIONAL.search(sentence) or _QUESTION.search(sentence):
             continue
+        if working and sentence is sentences[-1] and _NOW.match(sentence):
+            return asked.cut(sentence, MAX_NEXT)
         if found := _ANNOUNCES.search(sentence):
             start = found.start() if found.start() > 120 else 0
             step = sentence[start:].strip(" :,;–—-")

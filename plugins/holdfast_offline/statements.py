@@ -30,6 +30,7 @@ MAX_LINE_CHARS: Final = 20_000
 _NOTHING: Final = re.compile(
     r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE
 )
+_HEADINGS: Final = re.compile(r"^#{1,4} \S", re.MULTILINE)
 _BOX: Final = re.compile(r"\[([ xX])\]\s+")
 #: "I think it's fine to run them in parallel, can you revert that?" decides before it asks.
 _ASKS_AFTER: Final = re.compile(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
@@ -91,7 +92,7 @@ class Statements:
             self.next_step = ""
         if kind in (asked.Kind.REQUEST, asked.Kind.ASSENT):
             self._answered()
-        cued = cues.possible(text) and not (user and len(text) > MAX_STATED_CHARS)
+        cued = cues.possible(text) and not (user and (len(text) > MAX_STATED_CHARS or _is_document(text)))
         pointing = point and may_point(text)
         if not (cued or pointing):
             return
@@ -153,7 +154,7 @@ class Statements:
             if box[1] != " ":
                 return  # done
             text = text.strip()[box.end() :]
-        text = clip(cue.lead + text.strip(" \t*_"), MAX_ITEM_CHARS).rstrip(".;, *_")
+        text = clip(cue.lead + text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS).rstrip(".;, *_")
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
             if _POINTS_BACK.fullmatch(text):
@@ -184,6 +185,11 @@ class Statements:
         self.facts[key] = before if before and before.confidence > fact.confidence else fact
         if len(self.facts) > MAX_ITEMS:
             del self.facts[next(iter(self.facts))]
+
+
+def _is_document(text: str) -> bool:
+    """Whether a message of the user is a plan or another document rather than talk: it has headings of its own."""
+    return len(_HEADINGS.findall(text)) > 1
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:
