@@ -75,7 +75,8 @@ _CONTROL: Final = re.compile(r"/[a-z][\w:-]*\s*\Z")
 _PASTED: Final = re.compile(
     r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
     r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
-    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import |def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
+    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import "
+    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
 )
 
 
@@ -84,7 +85,8 @@ _SHORT_CHARS: Final = 30
 #: Longest request that may do nothing but pick an item of a list.
 _PICK_CHARS: Final = 80
 _PICK: Final = re.compile(
-    r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
+    r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*"
+    r"(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
     r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
     re.IGNORECASE,
 )

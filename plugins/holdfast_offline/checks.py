@@ -47,9 +47,10 @@ _TELLING: Final = re.compile(
 _NOISE: Final = re.compile(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
 _TYPE_ERRORS: Final = re.compile(r"Found \d+ errors? in \d+ file")
 
-_OUTPUT_FLAGS: Final = frozenset(
-    {"--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n"}
-)
+#: Flags whose value does not make two runs different checks.
+_OUTPUT_FLAGS: Final = frozenset({
+    "--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n", "-timeout", "--timeout",
+})  # fmt: skip
 #: A path that means all below it.
 _EVERYTHING: Final = re.compile(r"/?\.\.\.$")
 #: What the model thought is recorded under this tool.

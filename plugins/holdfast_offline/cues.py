@@ -69,11 +69,13 @@ CUES: Final = (
         r" (?:fine|ok|okay|better|best|enough|too much)\b"
         r"|(?:it )?(?:seems|looks) like (?:the )?best (?:workaround|option|approach|way|solution|choice) is\b"
         rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you|it) (?:need|should)|need|want) (?!to\b)"
-        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:this|that|it) in mind)|treat|drop|remove|avoid|rather|not)\b"
+        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:this|that|it) in mind)"
+        r"|treat|drop|remove|avoid|rather|not)\b"
         r"|no[,:]? (?:please )?(?:don['’]?t|do not|let['’]?s not)\b"
         r"|(?!(?:this|that|it|they|there|these|those|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
         r"(?:[\w'’`/.-]+ ){1,5}should (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
-        rf"|{_WE} (?:favou?r|agree (?:with|to|that))\b|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
+        rf"|{_WE} (?:favou?r|agree (?:with|to|that))\b"
+        rf"|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
         whole=True,
         user_only=True,
     ),
@@ -143,7 +145,8 @@ _HINTS: Final = (
     "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
     "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
     "follow", "remind", "block", "waiting", "question", "until", "reference", "ahead with", "go with", "proceed with",
-    "favo", "agree ", "like the", "love the", "like best", "like the best", "fine", "better", "should", "don't", "dont", "don’t", "do not", "would", "enough", "too much", " ok",
+    "favo", "agree ", "like the", "love the", "like best", "fine", "better", "should",
+    "don't", "dont", "don’t", "do not", "would", "enough", "too much", " ok",
 )  # fmt: skip
 
 
@@ -178,7 +181,8 @@ def _any() -> re.Pattern[str]:
 
 #: Praise of what was asked or decided is no label.
 _PRAISE: Final = re.compile(
-    r"\W*(?:(?:that['’]s|that is|it['’]s|a|an|very|really) )*(?:good|great|right|fine|fair|nice|excellent|valid|interesting"
+    r"\W*(?:(?:that['’]s|that is|it['’]s|a|an|very|really) )*(?:good|great|right|fine|fair|nice|excellent|valid"
+    r"|interesting"
     r"|reasonable|sensible|smart|solid) (?:questions?|decisions?)\b",
     re.IGNORECASE,
 )

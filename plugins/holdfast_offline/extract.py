@@ -129,7 +129,7 @@ def _summary(
     add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
     if done.commits:
         add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
-    if failed := failing(said)[-2:]:
+    if failed := failing(_since_last_request(said, requests))[-2:]:
         add("Checks whose last run failed", [Quote(clip(text, 200), "") for text in failed], source="tool results")
     if not parts:
         return ""
@@ -137,6 +137,13 @@ def _summary(
     counts = f"{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}"
     head = f"_{counts}. Quoted; (id) begins the lines of a message._"
     return "\n\n".join([head, *parts])
+
+
+def _since_last_request(said: Sequence[Message], requests: Sequence[tuple[Message, str]]) -> Sequence[Message]:
+    """A check that failed before the user asked for something else was repaired, or is in the words of somebody."""
+    last = requests[-1][0] if requests else None
+    at = next((number for number in range(len(said) - 1, -1, -1) if said[number] is last), 0)
+    return said[at:]
 
 
 def _count(number: int, noun: str) -> str:

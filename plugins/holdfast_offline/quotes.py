@@ -43,7 +43,8 @@ _ABOUT_TO: Final = re.compile(
     r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will"
     r"|i['’]m (?:now |also |just )?\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to"
     r"|checking|looking|reading|running|searching)\b"
-    r"|^(?:now|next|then|first|finally)[, ]+(?:update|add|register|review|revert|fix|check|run|move|create|write|re-?apply|drop"
+    r"|^(?:now|next|then|first|finally)[, ]+(?:update|add|register|review|revert|fix|check|run|move|create|write"
+    r"|re-?apply|drop"
     r"|build|rebuild|test|verify|commit|push|wire|implement|remove|delete|regenerate|look|switch|edit|replace|rename|extend"
     r"|the (?:test|tests|engine|rest|next|last|other|same)\b|line \d|to the\b|for the\b|`[^`]+`:$)",
     re.IGNORECASE,

@@ -21,15 +21,17 @@ _REFUSED: Final = re.compile(
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
 #: Questions about the course of the conversation rather than its subject.
 _COURSE: Final = re.compile(
-    r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like|do you want me"
-    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
+    r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
+    r"|do you want me"
+    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b"
+    r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
     r"|what(?:['’]s| is) next|continue\b|proceed\b)",
     re.IGNORECASE,
 )
 #: Answers that leave the choice to the agent, put it off, or ask back.
 _NO_CHOICE: Final = re.compile(
-    r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b|depends\b"
-    r"|let me think|no answer)|\?$",
+    r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
+    r"|depends\b|let me think|no answer)|\?$",
     re.IGNORECASE,
 )
 

@@ -209,7 +209,8 @@ def test_ending__approval_needed_before_an_offer__is_open() -> None:
 
 
 def test_ending__short_announcement__has_the_sentence_before_it() -> None:
-    said = (ASK, ("assistant", "The diff is only the deletion. I'm committing it now."), ("assistant", "Bash: x", "Bash"))
+    remark = "The diff is only the deletion. I'm committing it now."
+    said = (ASK, ("assistant", remark), ("assistant", "Bash: x", "Bash"))
     assert end(*said) == (True, "The diff is only the deletion. I'm committing it now.")
 
 

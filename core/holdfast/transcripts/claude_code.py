@@ -1,8 +1,8 @@
 """Transcripts of Claude Code: JSONL, a row per content block, among many rows of bookkeeping.
 
-Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments are
-read as published descriptions give them. Versions before them record such a prompt only in ``queue-operation`` rows,
-unless it waits for the turn's end; then it follows as a row of its own.
+Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
+are read as published descriptions give them. Versions before them record such a prompt only in ``queue-operation``
+rows, unless it waits for the turn's end; then it follows as a row of its own.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading)
 
 
 def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
-    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry; it comes when the queue
-    is handed to the running turn, so it adds all prompts that wait."""
+    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry; it comes when the
+    queue is handed to the running turn, so it adds all prompts that wait."""
     reading.place(session_id=row.get("sessionId"))
     reading.leave_out("queue-operation")
     operation, waiting = row.get("operation"), reading.queued

@@ -478,31 +478,28 @@ def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
 
 
 def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
+    answers = (
+        'User has answered your questions: "Read-only, or also read-write?"="Read-only", '
+        '"Which areas do you want to discuss?"="All", "Where does the key live?"="You decide". You can now go on.'
+    )
     found = extract(
         ("user", "Plan the sharing of folders."),
         ("assistant", "AskUserQuestion", "AskUserQuestion"),
-        (
-            "tool",
-            'User has answered your questions: "Read-only, or also read-write?"="Read-only", '
-            '"Which areas do you want to discuss?"="All", "Where does the key live?"="You decide". You can now continue',
-            "AskUserQuestion",
-        ),
+        ("tool", answers, "AskUserQuestion"),
         ("assistant", "Noted."),
     )
     assert found.draft.decisions == ("Read-only, or also read-write? Read-only",)
 
 
 def test_extract__words_with_which_a_call_was_refused__are_quoted_and_may_decide() -> None:
+    refused = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
+        "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please"
+    )
     found = extract(
         ("user", "Fix the index corruption."),
         ("assistant", "Edit: hooks.go", "Edit"),
-        (
-            "tool",
-            "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
-            "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please",
-            "Edit",
-            True,
-        ),
+        ("tool", refused, "Edit", True),
         ("assistant", "Logged it as an issue."),
     )
     assert found.draft.decisions == ("let's not make this change in this branch",)
@@ -525,7 +522,8 @@ def test_extract__praise_by_the_agent__states_nothing(said: str) -> None:
 def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None:
     asked = ("assistant", "Open question: which fix do you want, escaping or another type?")
     assert extract(("user", "Look at the report."), asked).draft.blockers
-    later = extract(("user", "Look at the report."), asked, ("user", "Use another type for it."), ("assistant", "Done."))
+    answered = (("user", "Use another type for it."), ("assistant", "Done."))
+    later = extract(("user", "Look at the report."), asked, *answered)
     assert later.draft.blockers is None
 
 
@@ -556,7 +554,7 @@ def test_extract__for_future_reference__keeps_the_line_below() -> None:
 
 
 def test_extract__plan_that_was_pasted__states_no_facts() -> None:
-    plan = "Implement the following plan:\n# Goal\n1. **Always** → exit with 1\n## Files\nThe code should only use `As()`"
+    plan = "Implement this plan:\n# Goal\n1. **Always** → exit with 1\n## Files\nThe code should only use `As()`"
     draft = extract(("user", plan), ("assistant", "Done.")).draft
     assert (draft.facts, draft.decisions) == (None, None)
 

@@ -21,7 +21,7 @@ from holdfast.transcripts import read
 from holdfast_offline.extract import extract
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "quality"))
-from clients import CLIENTS  # noqa: E402 - a script of the benchmark
+from clients import CLIENTS
 
 Row = dict[str, Any]
 FEW = settings(
