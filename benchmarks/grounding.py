@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.grounding import Grounded, ground
+from holdfast_dream.grounding import Grounded, ground
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "grounding"
 HALVES = ("development", "seen", "held-out")

@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast import Holdfast, tokens
+from holdfast import Holdfast, discovery, tokens
 from holdfast.config import Config, FactsConfig, PluginConfig, StorageConfig
-from holdfast.settings import DEFAULT_PLUGINS
 from holdfast.storage import FactOrder
 
 WORDS = [
@@ -54,7 +53,7 @@ def timed(call: Callable[[], object]) -> float:
 
 def measure(backend: str, size: int, rounds: int) -> str:
     """One line of the table."""
-    plain = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    plain = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
     with store(backend, size, plain) as memory:
         text = memory.prompt(2000)
         assert tokens.estimate(text) <= 2000

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from importlib import metadata
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +17,17 @@ hypothesis.settings.register_profile("thorough", max_examples=2_000, deadline=No
 
 #: What the fixture itself sets and undoes.
 RESTORED = {"HOME", "USERPROFILE", "TZ", "COLUMNS", "PYTEST_CURRENT_TEST"}
+
+
+def pytest_sessionstart() -> None:
+    """Plugins, commands and methods are found through installed entry points: those of another version of the sources
+    would make most tests fail for no reason that they name."""
+    table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    written = {(g, n, v) for g, table in table["project"]["entry-points"].items() for n, v in table.items()}
+    installed = {(e.group, e.name, e.value) for e in metadata.distribution("holdfast").entry_points}
+    if not written <= installed:
+        command = "pip install --no-deps --no-build-isolation -e ."
+        pytest.exit(f"pyproject.toml has entry points that are not installed. Run `{command}`.", returncode=3)
 
 
 class FakeClock:

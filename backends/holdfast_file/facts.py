@@ -22,7 +22,7 @@ import attrs
 
 from holdfast import durable, safeopen
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast.torn import may_be_torn

@@ -22,7 +22,7 @@ from zlib import crc32
 
 from holdfast import untrusted
 from holdfast.errors import Refused
-from holdfast.facts import CATEGORIES
+from holdfast.factrules import CATEGORIES
 from holdfast.models import Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?')

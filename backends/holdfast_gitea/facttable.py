@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from holdfast import serde, untrusted
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, StorageError
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast import origins
 from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.modelcalls import seconds
+from holdfast.http import seconds
 
 #: Answers that another try may turn into a good one. What was sent may have been done all the same.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})

@@ -56,7 +56,7 @@ def text_of(content: object) -> str:
 
 
 def extraction(content: object) -> Extraction:
-    """The facts, the profile and the summary of an answer of the form that :mod:`holdfast.distill` asks for.
+    """The facts, the profile and the summary of an answer of the form that :mod:`holdfast_models.base` asks for.
 
     Of several objects with ``facts`` the last counts: examples and drafts come first. Values are taken over as they
     are, wrong ones too; judging them is core's (:meth:`holdfast.facts.Facts.offer`).

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holdfast import conflicts, handoff, hostile, journal, losses, provenance, recall, safety
-from holdfast.layout import Surface
+from holdfast.layout import THREE_FILES, Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
 from holdfast.safety import Marker
-from holdfast.three import FILES
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -102,7 +101,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
     closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
-    files = tuple((name, text) for name in map(layout.name, FILES) if (text := reading.text(name)))
+    files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
     days = _newest_notes(services, reading)
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0

@@ -119,7 +119,7 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
     data = inforce.hot(root, env, alone=alone)
     with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
-        tables = {**{name: {} for name in settings.DEFAULT_PLUGINS if name not in tables}, **tables}
+        tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
         state = os.path.join(root, *settings.state_folder(data).split("/"))
         enabled = [
             PluginSettings(

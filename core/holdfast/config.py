@@ -8,8 +8,8 @@ from datetime import time, tzinfo
 
 from attrs import Attribute, field, frozen, validators
 
+from holdfast import discovery
 from holdfast.layout import Layout
-from holdfast.settings import DEFAULT_PLUGINS
 
 
 @frozen(kw_only=True)
@@ -190,13 +190,14 @@ class Config:
     retention: RetentionConfig = field(factory=RetentionConfig)
 
     def plugin(self, name: str) -> PluginConfig:
-        """The settings of a plugin; the default ones of this distribution are on without a table."""
-        return self.plugins.get(name, PluginConfig(enabled=name in DEFAULT_PLUGINS))
+        """The settings of a plugin; those that are on by default need no table."""
+        return self.plugins.get(name) or PluginConfig(enabled=name in discovery.defaults())
 
     @property
     def enabled_plugins(self) -> tuple[str, ...]:
         """Names of the plugins to load, sorted."""
-        return tuple(sorted(n for n in {*self.plugins, *DEFAULT_PLUGINS} if self.plugin(n).enabled))
+        unmentioned = set(discovery.defaults()) - self.plugins.keys()
+        return tuple(sorted({*unmentioned, *(name for name, plugin in self.plugins.items() if plugin.enabled)}))
 
     @property
     def tz(self) -> tzinfo | None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from holdfast import durable, private, safeopen, untrusted
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.serde import structure, unstructure
 
 NAME: Final = "dream.confirmed.json"
@@ -63,52 +63,6 @@ def save(state: str, record: Mapping[str, Confirmation]) -> None:
     private.make(state)
     rows = {key: unstructure(one) for key, one in record.items()}
     durable.replace(os.path.join(state, NAME), json.dumps(rows).encode("utf-8"))
-
-
-def updated(
-    record: Mapping[str, Confirmation],
-    items: Iterable[str],
-    said: Sequence[tuple[str, datetime, str]],
-    heirs: Mapping[str, str],
-    now: datetime,
-) -> dict[str, Confirmation]:
-    """The record for ``items``, with the statements ``said`` (text, time, document), oldest first.
-
-    ``heirs`` maps items that are gone to the item that says the same now, which takes their confirmations over.
-    """
-    from holdfast.restating import Known, read
-
-    known = Known()
-    found: dict[str, Confirmation] = {}
-    texts: dict[str, str] = {}
-    for text in items:
-        key = key_of(text)
-        texts[key] = text
-        if key in record:
-            found[key] = record[key]
-        known.add(key, read(text))
-    for old, new in heirs.items():
-        before, key = record.get(key_of(old)), key_of(new)
-        if before is not None and key in texts:
-            mine = found.get(key, before)
-            found[key] = evolve(
-                mine,
-                first=min(mine.first, before.first),
-                last=max(mine.last, before.last),
-                count=max(mine.count, before.count),
-            )
-    for text, at, document in said:
-        exact = key_of(text)
-        keys = [exact] if exact in texts else list(known.same(read(text)))
-        for key in keys:
-            heard = found.get(key)
-            if heard is None:
-                found[key] = Confirmation(first=at, last=at, by=document)
-            elif at > heard.last:
-                another = at.date() > heard.last.date()
-                found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
-    since = now if record else now - WORTH  # items from before the record are older than what notes say now
-    return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}
 
 
 def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.markdown import BOM
 from holdfast.models import CuratedEntry
 

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from holdfast import paths
 from holdfast.errors import BadValue, HoldfastError
+from holdfast.forge import Forge
 from holdfast.layout import Surface
 from holdfast.notes import WHAT_CHANGED, header
 from holdfast.outbox import FILE, Item, Outbox, Send
@@ -106,7 +107,7 @@ class Deliveries:
 
 
 def _senders(services: Services) -> dict[str, Send]:
-    return {name: forge.send for name, forge in services.dispatch.forges().items()}
+    return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
 
 
 def _explained(item: Item, senders: Mapping[str, Send]) -> Item:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import PluginLoadFailed, PluginNotFound
+
+if TYPE_CHECKING:
+    from holdfast.errors import NotTrusted, PluginError, StorageError
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
@@ -21,7 +24,21 @@ BACKENDS = "holdfast.backends"
 COMMANDS = "holdfast.commands"
 #: A function that ``holdfast doctor`` asks; see :mod:`holdfast.doctor`.
 CHECKS = "holdfast.checks"
-_KINDS: Mapping[str, str] = {PLUGINS: "plugin", BACKENDS: "backend", COMMANDS: "command", CHECKS: "check"}
+#: A method of :class:`holdfast.Holdfast`; see :mod:`holdfast.features`.
+METHODS = "holdfast.methods"
+#: Plugins that are on without a table in the settings. Only the entries of :data:`OWN` count, because installed is not
+#: enabled.
+DEFAULTS = "holdfast.defaults"
+_KINDS: Mapping[str, str] = {
+    PLUGINS: "plugin",
+    BACKENDS: "backend",
+    COMMANDS: "command",
+    CHECKS: "check",
+    METHODS: "method",
+    DEFAULTS: "default",
+}
+#: The distribution that this module is part of.
+OWN = "holdfast"
 
 #: Optional distributions behind first-party plugins: what to install when an import inside one fails.
 EXTRAS: Mapping[str, str] = {}
@@ -59,7 +76,7 @@ class PluginContext(NamedTuple):
 
 
 def scan(path: Iterable[str] | None = None) -> list[Found]:
-    """Every installed plugin, backend, command and check, by group, name and distribution. Imports none of them.
+    """Every installed entry point in holdfast's groups, by group, name and distribution. Imports none of them.
 
     Within a process a folder is read again only after something was installed into it or removed from it.
     """
@@ -109,6 +126,28 @@ def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
             yield Found(group, name.strip(), value.partition("[")[0].strip(), distribution, version)
 
 
+def defaults() -> tuple[str, ...]:
+    """Names of the plugins that are on without a table in the settings, sorted."""
+    return tuple(f.name for f in scan() if f.group == DEFAULTS and f.distribution == OWN)
+
+
+def method(name: str) -> Callable[..., Any]:
+    """The function behind a method that a package adds to :class:`holdfast.Holdfast`.
+
+    A method of holdfast's own distribution cannot be replaced by another one. Raises: PluginNotFound, PluginLoadFailed.
+    """
+    found = scan()
+    own = [f for f in found if f.distribution == OWN]
+    offered = own if any(f.group == METHODS and f.name == name for f in own) else found
+    entry = choose(offered, METHODS, name)
+    function = import_object(entry)
+    if not callable(function):
+        raise PluginLoadFailed(
+            f"The method {name!r} ({entry.distribution}) is not a function.", next_step=f"Repair {entry.distribution}."
+        )
+    return function
+
+
 def choose(found: Iterable[Found], group: str, name: str) -> Found:
     """The one entry point of that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
     kind = _KINDS[group]
@@ -124,6 +163,32 @@ def choose(found: Iterable[Found], group: str, name: str) -> Found:
         owners = " and ".join(f.distribution for f in matches)
         raise PluginLoadFailed(f"The {kind} name {name!r} is offered by {owners}.", next_step="Uninstall one of them.")
     return matches[0]
+
+
+def statuses(
+    loaded: Iterable[Status],
+    found: Sequence[Found],
+    backend: str,
+    *,
+    error: NotTrusted | PluginError | StorageError | None = None,
+) -> list[Status]:
+    """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
+    that is configured, ``error`` why it cannot be used."""
+    rows = list(loaded)
+    enabled = {s.name for s in rows}
+    for one in found:
+        if one.group == PLUGINS and one.name not in enabled:
+            rows.append(Status(one.name, PLUGINS, one.distribution, one.version, "off", "not enabled"))
+        elif one.group == BACKENDS and one.name != backend:
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, "off", "not the configured backend"))
+        elif one.group == BACKENDS:
+            status, reason = ("failed", error.message) if error else ("loaded", "")
+            hooks = () if error else ("storage_backend",)
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, status, reason, hooks))
+    if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
+        status = "missing" if isinstance(error, PluginNotFound) else "failed"
+        rows.append(Status(backend, BACKENDS, "", "", status, error.message))
+    return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
 
 
 def import_object(found: Found) -> object:

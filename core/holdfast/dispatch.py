@@ -7,24 +7,24 @@ value, so that one plugin can neither stop another nor go unnamed; what a failur
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pluggy
 
-from holdfast import hooks
+from holdfast import discovery, hooks
 from holdfast.deadline import Deadlines
 from holdfast.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
-from holdfast.settings import DEFAULT_PLUGINS
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.config import StorageConfig
-    from holdfast.forge import Forge
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
+
+T = TypeVar("T")
 
 #: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
@@ -233,12 +233,11 @@ class Dispatch:
             evidence += (evolve(one, note=self._told(one.note)) if one.note else one for one in several)
         return evidence
 
-    def forges(self) -> dict[str, Forge]:
-        """The plugins that publish to a forge, by name, sorted."""
-        from holdfast.forge import Forge as Kind
-
+    def offering(self, interface: type[T]) -> dict[str, T]:
+        """The plugins that are instances of ``interface``, by name, sorted: how a plugin offers more than its hooks,
+        to the feature that declares the interface."""
         named = sorted(self._manager.list_name_plugin(), key=lambda pair: pair[0])
-        return {name: plugin for name, plugin in named if isinstance(plugin, Kind)}
+        return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
 
     def dreamers(self) -> tuple[str, ...]:
         """Names of the plugins that implement ``on_dream``, the one to ask first: those that the user enabled before
@@ -248,7 +247,8 @@ class Dispatch:
             for name, plugin in self._manager.list_name_plugin()
             if plugin is not None and any(c.name == "on_dream" for c in self._manager.get_hookcallers(plugin) or ())
         )
-        return tuple(sorted(implementing, key=lambda name: (name in DEFAULT_PLUGINS, name)))
+        by_default = discovery.defaults()
+        return tuple(sorted(implementing, key=lambda name: (name in by_default, name)))
 
     def dreams_of_everything(self, name: str) -> bool:
         """Whether a plugin's dream costs so little that ``[dream] max_chars`` does not concern it."""

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, cast
 
 from attrs import frozen
 
-from holdfast import discovery, durable, handoff, journal, private, provenance, safety, settings
+from holdfast import discovery, durable, handoff, inforce, journal, private, provenance, safety, settings
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.forge import Forge
 from holdfast.layout import Surface
 from holdfast.status import owner
 
@@ -62,7 +63,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         return checks
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
-    state = os.path.join(root, *settings.STATE_FOLDERS[settings.load(root).layout.preset].split("/"))
+    state = os.path.join(root, *settings.STATE_FOLDERS[inforce.load(root).layout.preset].split("/"))
     checks += _guard("private state", lambda: _private_state(state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
@@ -76,7 +77,6 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("clock", lambda: _clock(memory))
-            checks += _guard("dreams", lambda: _dreams(memory))
             checks += _guard("outbox", lambda: _outbox(memory))
             checks += _guard("forges", lambda: _forges(memory))
             checks += _of_plugins(memory)
@@ -116,14 +116,13 @@ def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
 
 def _config(root: str) -> Check:
     try:
-        settings.load(root)
+        inforce.load(root)
         return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
     except HoldfastError as error:
         return _bad("settings", error)
 
 
 def _trust(root: str) -> list[Check]:
-    from holdfast import inforce
 
     lines = inforce.notices(inforce.resolve(root))
     return [_warn("trust", message, next_step) for message, next_step in lines]
@@ -165,7 +164,7 @@ def _folders(root: str, state: str) -> Iterator[Check]:
         yield from _probe("folders", folder, f"{_shown(root, state)} is not there yet; it can be made")
     else:
         yield from _probe("folders", state, f"{_shown(root, state)} can be written")
-    store = os.path.join(root, settings.load(root).storage.path)
+    store = os.path.join(root, inforce.load(root).storage.path)
     if os.path.isdir(store):
         yield from _probe("folders", store, f"{_shown(root, store)} can be written")
 
@@ -285,21 +284,6 @@ def _clock(memory: Holdfast) -> Iterator[Check]:
     yield _good("clock", f"{now:%Y-%m-%d %H:%M} ({zone})")
 
 
-def _dreams(memory: Holdfast) -> Iterator[Check]:
-    """How the last dream ended that had something to do: nobody watches the nightly ones."""
-    from holdfast.dreamlog import Status
-
-    runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
-    if not runs:
-        return
-    last = runs[-1]
-    if last.ok:
-        yield _good("dreams", f"the last dream, of {last.at:%Y-%m-%d %H:%M}, ended well")
-    else:
-        step = last.next_step or "`holdfast dream --log` tells more."
-        yield _warn("dreams", f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}", step)
-
-
 def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
     checks: list[Check] = []
@@ -332,7 +316,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
     """What waits to be published. Silent where no plugin publishes anything."""
     items = memory.outbox.items()
     if not items:
-        if memory.services.dispatch.forges():
+        if memory.services.dispatch.offering(Forge):
             yield _good("outbox", "nothing waits to be published")
         return
     for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
@@ -343,7 +327,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
 
 def _forges(memory: Holdfast) -> Iterator[Check]:
     """Whether forges can be used. One that cannot keeps nobody from working, so it is never more than a warning."""
-    for forge in memory.services.dispatch.forges().values():
+    for forge in memory.services.dispatch.offering(Forge).values():
         try:
             told = forge.check()
         except HoldfastError as error:

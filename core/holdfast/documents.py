@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from holdfast import curated, handoff, notes, proof
+from holdfast import curated, handoff, notes, proof, trail
 from holdfast.errors import Corrupt
 from holdfast.layout import Surface
 from holdfast.proof import Proof
@@ -61,8 +61,6 @@ class Documents:
 
     def write_trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
         """Append the state mutations to the operator's daily summary."""
-        from holdfast.report import trail_block, trail_header
-
         there = self.proof.of(Surface.TRAIL)
         if there is not None:
             self.written.append(there)
@@ -70,7 +68,7 @@ class Documents:
         name = self.services.layout.name(Surface.TRAIL, at.date())
 
         def render(block_id: str) -> str:
-            return trail_block(
+            return trail.block(
                 payload, block_id=block_id, flush_id=flush_id, note=note_name, session=self.session_id, at=at
             )
 
@@ -78,7 +76,7 @@ class Documents:
             Surface.TRAIL,
             name,
             self.services.store.read(name),
-            trail_header(at.date()),
+            trail.header(at.date()),
             flush_id.partition("-")[0],
             render,
         )

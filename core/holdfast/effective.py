@@ -39,7 +39,7 @@ def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
     """Every setting in force, in the order of :class:`holdfast.config.Config`, then those of the project's file that
     are not in force. Raises: ConfigError when one is not valid."""
     found = inforce.resolve(root, env)
-    config = settings.structured(found, env)
+    config = inforce.structured(found, env)
     layers = (
         (found.source, dict(_leaves(found.project))),
         (settings.user_file_shown(env), dict(_leaves(found.user))),
@@ -49,7 +49,7 @@ def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
     table["storage"].update(table["storage"].pop("options"))
     table["plugins"] = {
         name: {"enabled": p.enabled, **({"deadline_s": p.deadline_s} if p.deadline_s is not None else {}), **p.settings}
-        for name in sorted({*config.plugins, *settings.DEFAULT_PLUGINS})
+        for name in sorted({*config.plugins, *discovery.defaults()})
         for p in (config.plugin(name),)
     }
     made = []

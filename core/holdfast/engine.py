@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
-from types import EllipsisType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
 from holdfast.config import Config
 from holdfast.dispatch import Dispatch, PluginSettings
 from holdfast.errors import BadValue, HoldfastError
+from holdfast.features import Features
 from holdfast.gate import Gate, clean
 from holdfast.provenance import Provenance
 from holdfast.services import Services
@@ -24,22 +25,12 @@ from holdfast.store import Store
 if TYPE_CHECKING:
     from holdfast.bootstrap import Brief
     from holdfast.delivery import Deliveries
-    from holdfast.dreamlog import DreamResult
     from holdfast.extract import ExtractResult, Said
     from holdfast.facts import Facts
     from holdfast.models import Profile
-    from holdfast.morning import Morning
-    from holdfast.purge import PurgeReport
-    from holdfast.report import Report
-    from holdfast.retention import RetentionReport
     from holdfast.safety import Marker
-    from holdfast.scrub import ScrubReport
-    from holdfast.sightings import Captured
-    from holdfast.three import MemoryUpdate
-    from holdfast.transcripts import Transcript
-    from holdfast.update import Updated
+    from holdfast.transcripts.reading import Transcript
     from holdfast.validation import Validation
-    from holdfast.workflow import Workflow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,7 +43,7 @@ def _system_clock() -> datetime:
     return datetime.now().astimezone()
 
 
-class Holdfast:
+class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config``, ``layout`` and ``store`` are there to be read. Sessions that are still open when the process exits are
@@ -316,35 +307,6 @@ class Holdfast:
 
         return load(self.services, max_chars=max_chars)
 
-    def workflow(self, name: str) -> Workflow:
-        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
-        discovery, architecture, build, debug or review. Raises: ValueError for another."""
-        from holdfast.workflow import Workflow
-
-        return Workflow(self.services, name)
-
-    def update(self, given: MemoryUpdate) -> Updated:
-        """Update the three-file memory on demand, outside of any workflow, with what waits to be written (FR-5).
-
-        Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
-        """
-        from holdfast import sightings, update
-
-        done = update.update(self.services, given)
-        sightings.write_due(self.services)
-        return done
-
-    def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
-        """Count an ``issue`` or ``pattern`` noticed in the middle of work; see :func:`holdfast.sightings.capture`.
-
-        ``workflow`` is by default the one that is open, if only one is.
-        """
-        from holdfast.sightings import capture
-        from holdfast.workflow import current
-
-        workflow = workflow or current(self.services)
-        return capture(self.services, kind, text, workflow=workflow, critical=critical)
-
     def validate(self, names: Iterable[str] = ()) -> Validation:
         """What the validators say of the stored documents (of ``names``, by default all). Changes nothing.
 
@@ -354,121 +316,17 @@ class Holdfast:
 
         return validate(self.services, names)
 
-    def report(self, *, days: int = 1) -> Report:
-        """The operator's report on the last ``days`` calendar days, derived from files only."""
-        from holdfast.report import report
-
-        return report(self.services, days=days)
-
-    def morning(self) -> Morning:
-        """The report on yesterday and the night, from files and from the forges that are enabled."""
-        from holdfast.morning import morning
-
-        return morning(self.services)
-
-    # forgetting
-
-    def purge(
-        self,
-        *,
-        subject: str | None = None,
-        session: str | None = None,
-        before: date | None = None,
-        everything: bool = False,
-        dry_run: bool = False,
-    ) -> PurgeReport:
-        """Forget exactly one of: whatever holds the text ``subject``; what a session left; what is older than the day
-        ``before``; everything. Looks afterwards whether it is gone; the same call again completes an interrupted one.
-
-        ``dry_run`` tells what would go and writes nothing. What could not be removed is told in the report.
-        Raises: BadValue; Unavailable.
-        """
-        from holdfast.purge import What, purge
-
-        if session is not None and session not in self.sessions():
-            session = self.services.gate.identifier(session)
-        what = What(subject=subject, session=session, before=before, everything=everything)
-        try:
-            return purge(self.services, what, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def scrub(self, *, dry_run: bool = False) -> ScrubReport:
-        """Let the validators judge everything that is stored, and mask in place what they want masked. Looks
-        afterwards whether it is gone; ``dry_run`` only tells.
-
-        Raises: PluginError when a validator is broken; Unavailable.
-        """
-        from holdfast.scrub import scrub
-
-        try:
-            return scrub(self.services, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def retention(self, *, dry_run: bool = False) -> RetentionReport:
-        """Remove what is older than ``[retention]`` keeps it; ``dry_run`` only tells. See docs/retention.md."""
-        from holdfast.retention import retention
-
-        try:
-            return retention(self.services, dry_run=dry_run)
-        finally:
-            self._read_anew()
-
-    def _read_anew(self) -> None:
-        """What was taken out of the journals must not stay in memory."""
+    def reread(self) -> None:
+        """Read the open sessions again after their journals were changed: removed text must not stay in memory."""
         for one in self._sessions.values():
             try:
                 one.catch_up()
             except HoldfastError as error:
-                logger.warning("an open session could not be read anew: %s", type(error).__name__)
-
-    # the dream
-
-    def deep_dream(
-        self,
-        lookback_days: int | EllipsisType = ...,
-        *,
-        dry_run: bool = False,
-        force: bool = False,
-        if_due: bool = False,
-    ) -> DreamResult:
-        """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
-
-        By default as many days as ``[dream] lookback_days`` says. Skipped when the notes hold nothing new; ``force``
-        dreams all the same, and lets it drop more than the loss guard does. ``if_due`` skips before ``[dream]
-        every_hours`` are over. ``dry_run`` writes nothing but its record. What went wrong is in the result
-        (``status``, ``reason``), and MEMORY.md is then as it was.
-        Raises: ValueError for a negative number or anything but a whole one; Unavailable when not even the record of
-        the run can be written.
-        """
-        from holdfast.dream import deep_dream
-
-        return deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
-
-    def undo_dream(self, *, force: bool = False) -> DreamResult:
-        """Put back MEMORY.md as it was before the last dream or undo; see :func:`holdfast.dreamwrite.undo`."""
-        from holdfast.dreamwrite import undo
-
-        return undo(self.services, force=force)
-
-    def dream_due(self) -> bool:
-        """Whether ``deep_dream(if_due=True)`` would do something now. Raises: Corrupt, Unavailable."""
-        from holdfast.dream import is_due
-
-        return is_due(self.services)
-
-    def dreams(self) -> list[DreamResult]:
-        """Every run, oldest first, skipped, failed and interrupted ones too. Raises: Unavailable."""
-        from holdfast.dreamlog import entries
-
-        return entries(self.services.state)
+                logger.warning("an open session could not be read again: %s", type(error).__name__)
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with what became of it and why."""
-        from holdfast.inventory import statuses
-
-        return statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
+        return discovery.statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
 
     # leaving
 

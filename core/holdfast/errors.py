@@ -134,3 +134,26 @@ class FlushRefused(HoldfastError):
 
 class NothingToFlush(FlushRefused):
     """The session is empty and no payload was stated, so there is nothing to prove. The session is not UNSAFE."""
+
+
+class ModelFailed(HoldfastError):
+    """A model could not be asked, or refused. ``status`` is the HTTP status, None when there was no answer at all.
+
+    ``retry_after_s`` is what the server asks to wait, in seconds. The message never holds a key or a prompt.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        next_step: str = "",
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from holdfast import durable, private
 from holdfast.errors import NotFound, Unavailable
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Category, Fact
 
 if TYPE_CHECKING:

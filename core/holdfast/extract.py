@@ -116,7 +116,7 @@ class ExtractResult:
 
 def extract(services: Services, said: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
     """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
-    from holdfast.facts import check_source
+    from holdfast.factrules import check_source
 
     source = check_source(source)
     result = ExtractResult()
@@ -190,7 +190,7 @@ def _trouble(failure: HookFailed, root: str) -> _Trouble:
     """What a failure comes to for a person. Only ``reason`` is told, which dispatch has masked, never the cause itself:
     a plugin's error may quote what was said."""
     from holdfast.answers import AnswerUnusable
-    from holdfast.modelcalls import ModelFailed
+    from holdfast.errors import ModelFailed
 
     cause = failure.__cause__
     if not isinstance(cause, HoldfastError):

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from holdfast import eviction, untrusted
 from holdfast.errors import BadValue, ConfigError, Refused
-from holdfast.facts import SURFACE, check_category, check_confidence, check_content, is_id
+from holdfast.factrules import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast.models import AddOutcome
 from holdfast.serde import moment
 

@@ -1,14 +1,25 @@
-"""The life of a fact: what makes two the same, how one comes in, changes and leaves."""
+"""The life of a fact: how it comes in, changes and leaves. What a fact may hold is in :mod:`holdfast.factrules`."""
 
 from __future__ import annotations
 
 import logging
-import re
-import unicodedata
 from datetime import UTC
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.factrules import (
+    DEFAULT_CATEGORY,
+    DEFAULT_CONFIDENCE,
+    SURFACE,
+    abbreviated,
+    as_number,
+    check_category,
+    check_confidence,
+    check_content,
+    check_source,
+    draw_id,
+    duplicate_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,77 +36,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
-#: What somebody says outright is taken for nearly certain; only a correction should be surer.
-DEFAULT_CATEGORY, DEFAULT_CONFIDENCE = "context", 0.9
-SURFACE = "fact"
-
-_ID = re.compile(r"fact_[0-9a-f]{8}")
-_DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _DRAWS = 100
 #: A fact that is surer than a newer statement by more than this stays.
 _OUTRANKED = 0.3
 _EXPORTED = 1_000  # facts masked together on their way out
-
-
-def duplicate_key(content: str) -> str:
-    """The key under which two facts count as the same: ``casefold(NFC(strip(content)))``.
-
-    NFC, not NFKC: compatibility forms (a superscript, a full-width letter) are different texts. Inner spaces are kept.
-    Source: R052, R056, reading A06.
-    """
-    return unicodedata.normalize("NFC", content.strip()).casefold()
-
-
-def draw_id() -> str:
-    """A new id: ``fact_`` and the first 8 hex digits of a uuid4. 32 bits collide; a store says so. Source: R043."""
-    import uuid
-
-    return "fact_" + uuid.uuid4().hex[:8]
-
-
-def is_id(text: object) -> bool:
-    """Whether ``text`` has the form of an id."""
-    return isinstance(text, str) and _ID.fullmatch(text) is not None
-
-
-# --- what may be stored; checked in this order: content, category, confidence (reading A09) --------------------
-
-
-def check_content(value: object) -> str:
-    """The text without space around it. Raises: BadValue when it is blank or not a text."""
-    if not isinstance(value, str) or not value.strip():
-        raise BadValue(
-            "content", "is blank" if isinstance(value, str) else "is not a text", next_step="Say what to keep."
-        )
-    return value.strip()
-
-
-def check_category(value: object) -> str:
-    """One of the six; case and space around it do not matter. Raises: BadValue. Source: R037, R038, reading A08."""
-    name = value.strip().casefold() if isinstance(value, str) else None
-    if name not in CATEGORIES:
-        raise BadValue("category", f"cannot be {_short(value)}", next_step=f"Use one of: {', '.join(CATEGORIES)}.")
-    return name
-
-
-def check_confidence(value: object) -> float:
-    """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and texts too. Source: R036, reading A07."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise BadValue("confidence", f"cannot be {_short(value)}", next_step="Use a number from 0.0 to 1.0.")
-    return float(value) + 0.0  # -0.0 becomes 0.0
-
-
-def check_source(value: object) -> str:
-    """The text without space around it; it may be empty. Raises: BadValue when it is no text."""
-    if not isinstance(value, str):
-        raise BadValue("source", f"cannot be {_short(value)}", next_step="Use a text, empty when there is none.")
-    return value.strip()
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 class Facts:
@@ -135,7 +79,7 @@ class Facts:
         from holdfast.storage import FactOrder
 
         if order not in tuple(FactOrder):
-            raise BadValue("order", f"cannot be {_short(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
+            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
         if limit is not None and limit < 0:
             raise BadValue("limit", "cannot be negative")
         backend, order = self._services.store.backend, FactOrder(order)
@@ -205,7 +149,7 @@ class Facts:
         try:
             content = check_content(candidate.content)
             category = self._proposed_category(candidate.category)
-            confidence = check_confidence(_as_number(candidate.confidence))
+            confidence = check_confidence(as_number(candidate.confidence))
             source = check_source(candidate.source)
             if confidence < rules.threshold:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
@@ -391,10 +335,3 @@ class Facts:
         self.trail.deleted(fact, self._services.clock())
         logger.info("fact %s was deleted", fact_id)
         return fact
-
-
-def _as_number(value: object) -> object:
-    """A model often writes numbers as texts; those are taken for what they say. Source: reading A07."""
-    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
-        return float(value)
-    return value

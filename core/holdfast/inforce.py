@@ -8,9 +8,10 @@ event, so nothing heavy is imported at the top.
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
-from holdfast import harmless, settings, trust
+from holdfast import discovery, harmless, settings, trust
 from holdfast.errors import HoldfastError, NotTrusted
 
 TYPE_CHECKING = False
@@ -92,9 +93,51 @@ def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...
     Raises: ConfigError, NotTrusted.
     """
     found = resolve(root, lenient=lenient)
-    config = settings.structured(found, lenient=lenient)
+    config = structured(found, lenient=lenient)
     require_places(found)
     return config, tuple(" ".join(notice) for notice in notices(found, names=False))
+
+
+def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+    """The configuration in force for a project; settings of its file that need the user's trust count only with it.
+
+    ``lenient`` leaves out what the project's file holds and holdfast cannot use. Raises: ConfigError naming file and
+    key.
+    """
+    return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
+
+
+def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+    """The settings in force as values. Raises: ConfigError, unless ``lenient`` also for a mistake in settings that are
+    not in force."""
+    from holdfast.serde import config_from
+
+    if found.user:
+        config_from(found.user, settings.user_file_shown(env))
+    if found.withheld and not lenient:
+        made = config_from(found.written, found.source)
+        if made.storage.options:
+            from holdfast import options
+
+            options.check_named(made.storage.backend, made.storage.options)
+    source = found.source
+    for path in settings.overrides(env):
+        source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"
+    _preset_defaults(found.data)
+    return config_from(found.data, source)
+
+
+def _preset_defaults(data: dict[str, Any]) -> None:
+    """The store's folder and facts file follow from the layout unless ``[storage]`` says otherwise."""
+    from holdfast.layout import PRESETS, Layout
+
+    layout = data.get("layout", {})
+    storage = data.setdefault("storage", {})
+    if not isinstance(layout, dict) or not isinstance(storage, dict) or layout.get("preset", "default") not in PRESETS:
+        return  # structuring names the mistake
+    made = Layout(preset=layout.get("preset", "default"), roots=layout.get("roots", {}))
+    storage.setdefault("path", made.base.path)
+    storage.setdefault("facts", made.facts)
 
 
 def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
@@ -103,6 +146,24 @@ def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, objec
     Raises: ConfigError.
     """
     return part(settings.raw(root, env)[0], {}).asked
+
+
+def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
+    """Whether documents that came with the project at ``root`` may reach an agent.
+
+    True with a record that says so, and where ``HOLDFAST_TRUST`` holds the digest of the project's settings that need
+    trust: of a project without such settings that is the digest of ``{}``. Never raises for what a project holds.
+    """
+    found = trust.record_of(root, env)
+    if found is not None and found.memory:
+        return True
+    named = (os.environ if env is None else env).get(trust.VARIABLE, "").strip()
+    if not named:
+        return False
+    try:
+        return named == trust.digest(portable(root, env))
+    except HoldfastError:
+        return False
 
 
 def require_places(found: InForce) -> None:
@@ -230,7 +291,7 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                 if not isinstance(one, dict):
                     yield (section, name), one
                     continue
-                if "enabled" not in one and name not in settings.DEFAULT_PLUGINS:
+                if "enabled" not in one and name not in discovery.defaults():
                     yield (section, name, "enabled"), True  # its table says so
                 for key, value in one.items():
                     yield (section, name, key), value
@@ -244,15 +305,13 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
     in force without the project."""
     table = outside.get(name) if isinstance(outside, dict) else None
     own = table if isinstance(table, dict) else {}
-    on = own.get("enabled", True) is True and (table is not None or name in settings.DEFAULT_PLUGINS)
+    on = own.get("enabled", True) is True and (table is not None or name in discovery.defaults())
     if not on and said.get("enabled") is False:
         return True  # off with and without it
     if key == "enabled":
-        return said.get("enabled", True) is True and (on or name in settings.DEFAULT_PLUGINS)
+        return said.get("enabled", True) is True and (on or name in discovery.defaults())
     if not on or key == "deadline_s":
         return False
-    from holdfast import discovery
-
     try:
         plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
     except HoldfastError:

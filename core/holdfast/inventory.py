@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 
-from holdfast import discovery, settings
-from holdfast.discovery import BACKENDS, PLUGINS, Found, Status
+from holdfast import discovery, inforce, settings
+from holdfast.discovery import Status, statuses
 from holdfast.dispatch import Dispatch, PluginSettings
-from holdfast.errors import NotTrusted, PluginError, PluginNotFound, StorageError
+from holdfast.errors import NotTrusted, PluginError, StorageError
 
 
 def inventory(root: str) -> list[Status]:
@@ -22,34 +21,8 @@ def inventory(root: str) -> list[Status]:
         return _without_store(root, error)
 
 
-def statuses(
-    loaded: Iterable[Status],
-    found: Sequence[Found],
-    backend: str,
-    *,
-    error: NotTrusted | PluginError | StorageError | None = None,
-) -> list[Status]:
-    """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
-    that is configured, ``error`` why it cannot be used."""
-    rows = list(loaded)
-    enabled = {s.name for s in rows}
-    for one in found:
-        if one.group == PLUGINS and one.name not in enabled:
-            rows.append(Status(one.name, PLUGINS, one.distribution, one.version, "off", "not enabled"))
-        elif one.group == BACKENDS and one.name != backend:
-            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, "off", "not the configured backend"))
-        elif one.group == BACKENDS:
-            status, reason = ("failed", error.message) if error else ("loaded", "")
-            hooks = () if error else ("storage_backend",)
-            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, status, reason, hooks))
-    if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
-        status = "missing" if isinstance(error, PluginNotFound) else "failed"
-        rows.append(Status(backend, BACKENDS, "", "", status, error.message))
-    return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
-
-
 def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[Status]:
-    config = settings.load(root)
+    config = inforce.load(root)
     found = discovery.scan()
     dispatch = Dispatch()
     enabled = [

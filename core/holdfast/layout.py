@@ -34,6 +34,10 @@ class Surface(StrEnum):
     PROGRESS = "progress"
 
 
+#: The three-file memory of document 004, in the order in which it is read. Source: FR-2.
+THREE_FILES = (Surface.ACTIVE_CONTEXT, Surface.PATTERNS, Surface.PROGRESS)
+
+
 SURFACES: Final = tuple(Surface)
 CURATED: Final = (Surface.MEMORY, Surface.USER)
 

@@ -30,12 +30,25 @@ def of(url: str, what: str = "The address") -> str:
     """
     match = _URL.fullmatch(url.strip())
     port = int(match["port"]) if match and match["port"] else None
-    if match is None or (port is not None and not 0 < port < 65536):
+    if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):
         if "@" in url.partition("://")[2].partition("/")[0]:
             raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set by themselves.")
         raise ConfigError(f"{what} is not the address of a server.", next_step='Write it like "https://example.org".')
     scheme, host = match["scheme"].lower(), match["host"].lower()
     return f"{scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
+
+
+def _is_host(host: str) -> bool:
+    """Whether what is in brackets is an IPv6 address. Parsers differ in what else they take there."""
+    import ipaddress
+
+    if not host.startswith("["):
+        return True
+    try:
+        ipaddress.IPv6Address(host[1:-1])
+    except ValueError:
+        return False
+    return True
 
 
 def safe(url: str, what: str = "The address", *, insecure_http: bool = False) -> str:

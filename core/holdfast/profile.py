@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from holdfast.errors import BadValue
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.gate import clean
 from holdfast.layout import Surface
 from holdfast.markdown import BOM

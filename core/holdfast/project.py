@@ -68,7 +68,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         made.append(name)
         notices = vouch(root)
     else:
-        settings.load(root)  # an invalid file is said to be so, not built upon
+        inforce.load(root)  # an invalid file is said to be so, not built upon
         settled = inforce.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
@@ -92,9 +92,7 @@ def vouch(root: str) -> tuple[tuple[str, str], ...]:
     before = trust.record_of(root)
     if before is not None and before.memory:
         return tuple(notices)
-    if not found.foreign and not (
-        settings.repository(root) and _has_documents(root, settings.structured(found).layout)
-    ):
+    if not found.foreign and not (settings.repository(root) and _has_documents(root, inforce.structured(found).layout)):
         trust.record(root, memory=True)
         return tuple(notices)
     step = "Run `holdfast trust` to let what other machines wrote reach your agents."

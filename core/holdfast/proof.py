@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from holdfast import curated, handoff, notes
 from holdfast.errors import HoldfastError, Refused
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.layout import Surface
 from holdfast.models import Written
 from holdfast.serde import payload_from

@@ -73,9 +73,9 @@ class Provenance:
         """Whether what this machine did not write is withheld in this project."""
         if self._remote or not _is_in_repository(self._root):
             return False
-        from holdfast import trust  # only where there is something to withhold
+        from holdfast import inforce  # only where there is something to withhold
 
-        return not trust.is_memory_trusted(self._root)
+        return not inforce.is_memory_trusted(self._root)
 
 
 def _is_in_repository(root: str) -> bool:

@@ -5,20 +5,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast import untrusted, userdir
 from holdfast.errors import ConfigError
 
-if TYPE_CHECKING:
-    from holdfast.config import Config
-    from holdfast.inforce import InForce
-
 #: Where settings may stand, in the order in which they are looked for; the first that exists wins.
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
-#: Plugins of this distribution that are on unless switched off. Others are off until a ``[plugins.NAME]`` table
-#: names them: installed is not enabled.
-DEFAULT_PLUGINS = ("anchors", "curated", "grounding", "offline", "redaction")
 #: The private folder of each layout preset, under the project.
 STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
 #: Where new settings of a layout are written; nothing of ``opencode`` may lie outside of its folder (R230).
@@ -200,37 +193,6 @@ def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
     return found
 
 
-def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
-    """The configuration in force for a project; settings of its file that need the user's trust count only with it.
-
-    ``lenient`` leaves out what the project's file holds and holdfast cannot use. Raises: ConfigError naming file and
-    key.
-    """
-    from holdfast import inforce
-
-    return structured(inforce.resolve(root, env, lenient=lenient), env, lenient=lenient)
-
-
-def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
-    """The settings in force as values. Raises: ConfigError, unless ``lenient`` also for a mistake in settings that are
-    not in force."""
-    from holdfast.serde import config_from
-
-    if found.user:
-        config_from(found.user, user_file_shown(env))
-    if found.withheld and not lenient:
-        made = config_from(found.written, found.source)
-        if made.storage.options:
-            from holdfast import options
-
-            options.check_named(made.storage.backend, made.storage.options)
-    source = found.source
-    for path in overrides(env):
-        source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"
-    _preset_defaults(found.data)
-    return config_from(found.data, source)
-
-
 def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> list[str]:
     """Put the environment's values into ``data``; returns the paths of the keys that it set."""
     found = overrides(env)
@@ -323,16 +285,3 @@ def _value(text: str) -> object:
         return untrusted.from_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def _preset_defaults(data: dict[str, Any]) -> None:
-    """The store's folder and facts file follow from the layout unless ``[storage]`` says otherwise."""
-    from holdfast.layout import PRESETS, Layout
-
-    layout = data.get("layout", {})
-    storage = data.setdefault("storage", {})
-    if not isinstance(layout, dict) or not isinstance(storage, dict) or layout.get("preset", "default") not in PRESETS:
-        return  # structuring names the mistake
-    made = Layout(preset=layout.get("preset", "default"), roots=layout.get("roots", {}))
-    storage.setdefault("path", made.base.path)
-    storage.setdefault("facts", made.facts)

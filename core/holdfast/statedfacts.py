@@ -38,7 +38,8 @@ def store(services: Services, payload: Payload, *, flush: str, at: datetime, tur
     A retry finds each of them as a duplicate. A text that the gate refuses as a fact, and a sentence that instructs an
     agent and is not the user's, stays in the note alone. Raises: PluginError, Corrupt, Unavailable.
     """
-    from holdfast.facts import DEFAULT_CONFIDENCE, Facts
+    from holdfast.factrules import DEFAULT_CONFIDENCE
+    from holdfast.facts import Facts
 
     if payload.facts is None or "facts" in payload.derived:
         return

@@ -4,7 +4,10 @@ event, and importing attrs there would cost more than everything else together (
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+#: A document with more characters is not checked, and not edited: it would be of no use as memory.
+MAX_DOCUMENT_CHARS: Final = 5_000_000
 
 
 class Subject(NamedTuple):

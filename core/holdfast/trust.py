@@ -90,27 +90,6 @@ def _canonical(settings: Mapping[str, object]) -> str:
     return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
 
 
-def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
-    """Whether documents that came with the project at ``root`` may reach an agent.
-
-    True with a record that says so, and where ``HOLDFAST_TRUST`` holds the digest of the project's settings that need
-    trust: of a project without such settings that is the digest of ``{}``. Never raises for what a project holds.
-    """
-    found = record_of(root, env)
-    if found is not None and found.memory:
-        return True
-    named = (os.environ if env is None else env).get(VARIABLE, "").strip()
-    if not named:
-        return False
-    from holdfast import inforce
-    from holdfast.errors import HoldfastError
-
-    try:
-        return named == digest(inforce.portable(root, env))
-    except HoldfastError:
-        return False
-
-
 def record(
     root: str,
     *,

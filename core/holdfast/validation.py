@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import conflicts, handoff, update
+from holdfast import conflicts, handoff
 from holdfast.derived import Derived
 from holdfast.errors import Corrupt, NotFound, Refused
-from holdfast.layout import Surface
+from holdfast.layout import THREE_FILES, Surface
 from holdfast.models import Finding, Severity
-from holdfast.sections import MAX_DOCUMENT_CHARS
-from holdfast.subject import Subject
-from holdfast.three import FILES
+from holdfast.subject import MAX_DOCUMENT_CHARS, Subject
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -97,35 +94,10 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
     return Validation(checked=tuple(checked), findings=tuple(findings))
 
 
-def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
-    """What can be put right safely: missing files of the three are made and missing anchors added at the end; nothing
-    is renamed, moved or removed. What cannot be read or added to is left out: :func:`validate` tells of it."""
-    wanted = set(names)
-    found = []
-    for name, surface in three_files(services, services.store.names()).items():
-        if wanted and name not in wanted:
-            continue
-        try:
-            document = services.store.read(name)
-            before = document.text if document else None
-            after = update.completed(services, surface, before)
-        except (Corrupt, Refused):
-            continue
-        if after != before:
-            found.append(Repair(surface=surface, name=name, before=before, after=after))
-    return found
-
-
-def apply(services: Services, repair: Repair) -> None:
-    """Write a repair; what somebody else changed in between stays. Raises: Refused; Corrupt; Conflict; Unavailable."""
-    change = functools.partial(update.completed, services, repair.surface)
-    services.store.change(repair.surface, repair.name, change)
-
-
 def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:
     """The files of the three-file memory that have to be there: all with the layout made for them, and with any other
     layout once there is one of them."""
-    names = {services.layout.name(surface): surface for surface in FILES}
+    names = {services.layout.name(surface): surface for surface in THREE_FILES}
     there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
     return names if there else {}
 

@@ -49,10 +49,10 @@ class _Files(Protocol):
 
 def where(root: str, scope: str) -> Where:
     """The project at ``root``, or the user's own settings. Raises: ConfigError."""
-    from holdfast import settings
+    from holdfast import inforce
     from holdfast.layout import Surface
 
-    config = settings.load(root)
+    config = inforce.load(root)
     handoff = ""
     if config.storage.backend == "file":
         handoff = os.path.normpath(os.path.join(config.storage.path, config.layout.name(Surface.HANDOFF)))

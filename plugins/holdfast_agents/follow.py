@@ -22,11 +22,11 @@ from holdfast import paths
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.excerpts import NO_OUTPUT
 from holdfast.gate import clean
-from holdfast.transcripts import Transcript, opencode, read
-from holdfast.transcripts.reading import SUMMARY, Reading
+from holdfast.transcripts.reading import SUMMARY, Reading, Transcript
 from holdfast_agents import memo as memos
 from holdfast_agents import turns
 from holdfast_agents.digests import digest
+from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:
     from holdfast.models import Message

@@ -18,6 +18,7 @@ Path = Sequence[str | int]
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FIRST_MEMBER = re.compile(r'\s*\{\s*\n([ \t]+)"')
+_TRAILING_COMMA = re.compile(r",\s*[\]}]")
 _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
@@ -47,8 +48,9 @@ def read(text: str, name: str) -> dict[str, object]:
         place = error.pos
         if text.startswith("/", place) or _before(text, place) == "/":
             _refuse(text, place, name, "has a comment")
-        if _before(text, place) == ",":
-            _refuse(text, place, name, "has a trailing comma")
+        comma = _TRAILING_COMMA.search(text, len(text[:place].rstrip()) - 1)
+        if comma and comma.start() <= place:  # newer interpreters point to it, older ones behind it
+            _refuse(text, comma.start(), name, "has a trailing comma")
         _refuse(text, place, name, f"is not valid JSON: {error.msg}")
     except (ValueError, RecursionError) as error:
         _refuse(text, 0, name, f"is not valid JSON: {error}")

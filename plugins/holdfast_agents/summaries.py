@@ -8,8 +8,8 @@ from typing import Any
 
 from holdfast.transcripts.blocks import text_of
 from holdfast.transcripts.reading import mapping
-from holdfast.transcripts.rows import elements, is_document, lines
 from holdfast_agents.events import Event
+from holdfast_transcripts.rows import elements, is_document, lines
 
 _TAIL_BYTES = 4 * 1024 * 1024
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from holdfast import safeopen, untrusted
 from holdfast.cli.words import ago, count
 from holdfast.doctor import Check, Outcome
-from holdfast.errors import ConfigError
-from holdfast.modelcalls import USAGE_FILE, ModelFailed
+from holdfast.errors import ConfigError, ModelFailed
 from holdfast_cli_models import finding
+from holdfast_models.retry import USAGE_FILE
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

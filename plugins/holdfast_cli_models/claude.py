@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast.modelcalls import Completion
     from holdfast_cli_models.running import Ended
+    from holdfast_models.retry import Completion
 
 _ARGUMENTS = (
     "-p",
@@ -49,8 +49,8 @@ class ClaudeCli(CliModel):
         return Start((*_ARGUMENTS, *self.model_arguments))
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast.modelcalls import Completion
         from holdfast_cli_models import troubles
+        from holdfast_models.retry import Completion
 
         results = [row for row in rows(ended.stdout) if row.get("type") == "result"]
         if not results:

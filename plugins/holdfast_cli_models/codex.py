@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast.modelcalls import Completion
     from holdfast_cli_models.running import Ended
+    from holdfast_models.retry import Completion
 
 _ARGUMENTS = (
     "exec",
@@ -88,8 +88,8 @@ class CodexCli(CliModel):
         return Start((*_ARGUMENTS, *switches, *self.model_arguments, "-"))
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast.modelcalls import Completion
         from holdfast_cli_models import troubles
+        from holdfast_models.retry import Completion
 
         found = rows(ended.stdout)
         failures = [row for row in found if row.get("type") in ("turn.failed", "error")]

@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from holdfast.modelcalls import ModelFailed
+from holdfast.errors import ModelFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast.modelcalls import Completion
     from holdfast_cli_models.running import Ended
+    from holdfast_models.retry import Completion
 
 #: A name that no MCP server and no extension has.
 _NONE = "holdfast-allows-none"
@@ -74,8 +74,8 @@ class GeminiCli(CliModel):
         return Start((*_ARGUMENTS, *self.model_arguments), more)
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast.modelcalls import Completion
         from holdfast_cli_models import troubles
+        from holdfast_models.retry import Completion
 
         answer = whole(ended.stdout)
         if ended.code or answer is None or (answer.get("error") and not string(answer, "response")):

@@ -14,16 +14,16 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import nested
-from holdfast.distill import ModelPlugin, read_settings
 from holdfast.errors import ConfigError
+from holdfast_models.base import ModelPlugin, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast.distill import _Context
-    from holdfast.modelcalls import Completion
     from holdfast_cli_models.running import Ended
+    from holdfast_models.base import _Context
+    from holdfast_models.retry import Completion
 
 #: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is left behind.
 _DEFAULTS = {"model": "default", "timeout_s": 50.0, "budget_s": 55.0, "max_retries": 0, "dream_timeout_s": 300.0}
@@ -89,9 +89,9 @@ class CliModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
-        from holdfast.distill import CUT_OFF
-        from holdfast.modelcalls import ModelFailed
+        from holdfast.errors import ModelFailed
         from holdfast_cli_models import finding, running, troubles
+        from holdfast_models.base import CUT_OFF
 
         if nested.inside():
             raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
@@ -141,7 +141,7 @@ class CliModel(ModelPlugin):
         Raises: ModelFailed when both are inside the project; Unavailable.
         """
         from holdfast import durable, userdir
-        from holdfast.modelcalls import ModelFailed
+        from holdfast.errors import ModelFailed
         from holdfast_cli_models import finding
 
         own = userdir.path("models")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast.modelcalls import Completion
     from holdfast_cli_models.running import Ended
+    from holdfast_models.retry import Completion
 
 _AGENT = "holdfast-model"
 _ARGUMENTS = ("run", "--format", "json", "--pure", "--agent", _AGENT, "--title", "holdfast")
@@ -52,8 +52,8 @@ class OpencodeCli(CliModel):
         return Start((*_ARGUMENTS, *self.model_arguments), {**_ENV, "OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
 
     def parse(self, ended: Ended) -> Completion:
-        from holdfast.modelcalls import Completion
         from holdfast_cli_models import troubles
+        from holdfast_models.retry import Completion
 
         found = rows(ended.stdout)
         errors = [row for row in found if row.get("type") == "error"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from holdfast.modelcalls import ModelFailed
+from holdfast.errors import ModelFailed
 
 _QUOTA = re.compile(
     r"\b429\b|usage limit|rate.?limit|quota|hit your .{0,20}limit|limit reached|resource.?exhausted|credit balance|"

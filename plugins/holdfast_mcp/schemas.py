@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from holdfast.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.errors import BadValue
-from holdfast.facts import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.models import MutationKind
 
 Schema = Mapping[str, Any]

@@ -21,7 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from holdfast import settings
+from holdfast import inforce, settings
 from holdfast.cli.usage import version
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.gate import clean
@@ -113,7 +113,7 @@ class Desk:
 
     def _guarded(self, caller: tools.Caller) -> bool:
         try:
-            layout = settings.load(self._root).layout.preset
+            layout = inforce.load(self._root).layout.preset
         except HoldfastError:  # the settings are broken: the reply says so, and no hook could have worked
             return False
         state = os.path.join(self._root, settings.STATE_FOLDERS[layout])

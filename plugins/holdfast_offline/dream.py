@@ -1,7 +1,7 @@
 """A dream without a model: the facts and decisions that the notes recorded, after what the memory says already.
 
 Every item of the result is in a source, word for word. A newer statement takes the place of an older one that it
-repeats or replaces (:mod:`holdfast.restating`); nothing else is left out of the memory.
+repeats or replaces (:mod:`holdfast_dream.restating`); nothing else is left out of the memory.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 from holdfast import dreamtext, notes
 from holdfast.dreamtext import Item, Memory
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.restating import Known, Relation, read
+from holdfast_dream.restating import Known, Relation, read
 
 #: Label of a note's lines -> the heading that new items come under.
 HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}

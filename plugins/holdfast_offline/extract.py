@@ -13,7 +13,7 @@ from typing import Final
 from attrs import evolve
 
 from holdfast import asked, tasks
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.transcripts.reading import SUMMARY
 from holdfast_offline import quotes, replies

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from holdfast import asked
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import Message
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 

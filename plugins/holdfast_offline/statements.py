@@ -11,7 +11,7 @@ from typing import Final
 from attrs import define, evolve, field
 
 from holdfast import asked
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
 from holdfast_offline import cues, replies
 from holdfast_offline.cues import Cue, Kind

@@ -17,6 +17,7 @@ from itertools import pairwise
 from time import process_time
 from typing import Any
 
+from holdfast import untrusted
 from holdfast.errors import ConfigError
 from holdfast_redaction import lint
 from holdfast_redaction.budget import Budget
@@ -111,8 +112,8 @@ def _load_file(path: str, rules: list[UserRule], skipped: list[str]) -> None:
 
     name = os.path.basename(path)
     try:
-        with open(path, "rb") as file:
-            document = tomllib.load(file)
+        with open(path, encoding="utf-8") as file:
+            document = untrusted.from_toml(file.read())
     except OSError as error:
         raise ConfigError(
             f"The rules file {name} cannot be read: {error.strerror}.",

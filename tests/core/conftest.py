@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast, Payload, discovery
 from holdfast.config import Config, PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
-from holdfast.settings import DEFAULT_PLUGINS
 
 #: Core by itself: what these tests show must not depend on a plugin.
-NO_PLUGINS = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+NO_PLUGINS = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
 
 WHOLE: dict[str, Any] = {
     "objective": "Fix the login test",

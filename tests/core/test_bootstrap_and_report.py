@@ -16,7 +16,7 @@ from holdfast.bootstrap import _fit
 from holdfast.errors import Corrupt, FlushRefused
 from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
-from holdfast.report import SECTIONS
+from holdfast_report.report import SECTIONS
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import Holdfast, Payload, confirmed, dreamtext
 from holdfast.dreamlog import Status
-from holdfast.restating import Relation, read, relation
+from holdfast_dream.restating import Relation, read, relation
 
 Open = Callable[[], Holdfast]
 

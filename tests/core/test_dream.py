@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast import Holdfast, discovery
 from holdfast.config import Config, DreamConfig, PluginConfig
 from holdfast.dreamlog import Status
 from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
-from holdfast.settings import DEFAULT_PLUGINS
 
 Open = Callable[..., Holdfast]
 
@@ -365,7 +364,7 @@ def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened: Open, s
     store.note("2026-11-21", f"by hand: token={secret[:40]}")
     dreamer.memory = f"- The token is {secret[:40]}\n- The queue runs by hand"
     dreamer.diary = f"I saw {secret[:40]}."
-    plugins = {name: PluginConfig(enabled=name == "redaction") for name in DEFAULT_PLUGINS}
+    plugins = {name: PluginConfig(enabled=name == "redaction") for name in discovery.defaults()}
     result = opened(dreamer, plugins=plugins).deep_dream()
     assert secret[:40] not in str(dreamer.asked)
     assert secret[:40] not in str(result)
@@ -572,7 +571,7 @@ def test_dream__secret_in_a_line_that_no_validator_likes__is_masked_and_the_drea
     secret = "ghp_" + ("a1B2c3D4e5F6g7H8i9J0" * 2)[:36]
     store.write("MEMORY.md", f"- 2026-11-20: pushed with token={secret}\n")
     store.note("2026-11-21")
-    plugins = {name: PluginConfig(enabled=name in ("curated", "redaction")) for name in DEFAULT_PLUGINS}
+    plugins = {name: PluginConfig(enabled=name in ("curated", "redaction")) for name in discovery.defaults()}
     result = opened(dreamer, plugins=plugins).deep_dream()
     assert result.status is Status.DONE, result.reason
     assert secret not in str(dreamer.asked)
@@ -584,7 +583,7 @@ def test_dream__enabled_plugin_that_is_missing__says_which_and_changes_nothing(
 ) -> None:
     store.note("2026-11-21")
     before = store.all()
-    plugins = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    plugins = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
     result = opened(dreamer, plugins={**plugins, "nowhere": PluginConfig()}).deep_dream()
     assert (result.status, "'nowhere'" in result.reason) == (Status.FAILED, True)
     assert dreamer.asked == []

@@ -37,8 +37,9 @@ pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for 
 #: A child for each moment to die at; ``arm(n)`` makes it die just before the n-th call that changes the disk.
 FORKS = """
 import os, shutil, signal, sys
-from holdfast import Holdfast, dream, dreamlog, dreamwrite, gate, grounding, markdown
-import holdfast_offline.dream, holdfast_curated.check, holdfast_grounding.check
+from holdfast import Holdfast, dreamlog, gate, markdown
+from holdfast_dream import grounding, methods, pipeline, write
+import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.findings
 from tests.support.dying import arm
 
 base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])

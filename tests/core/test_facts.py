@@ -22,7 +22,8 @@ from holdfast import Holdfast, discovery
 from holdfast.config import Config, FactsConfig, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, PluginError, Refused
 from holdfast.factfile import BadRow, read_rows
-from holdfast.facts import CATEGORIES, Facts, draw_id, duplicate_key, is_id
+from holdfast.factrules import CATEGORIES, draw_id, duplicate_key, is_id
+from holdfast.facts import Facts
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, FactCandidate, Finding

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.grounding import Grounded, ground
+from holdfast_dream.grounding import Grounded, ground
 
 DATA = Path(__file__).parents[1] / "data" / "grounding"
 WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast
+from holdfast import Holdfast, discovery
 from holdfast.config import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
 from holdfast.gate import clean
 from holdfast.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
-from holdfast.settings import DEFAULT_PLUGINS
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")
@@ -80,7 +79,7 @@ TEXTS = (ANY | st.sampled_from(["+++", '"""', "\n+++\n", "\\", "[[work]]"])).map
 @given(values=st.lists(TEXTS, min_size=4, max_size=4))
 def test_handoff__any_four_values__are_loaded_as_they_were_stated(values):
     stated = dict(zip(NAMES, values, strict=True))
-    plugins = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    plugins = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
     empty = {n: [] for n in ("facts", "decisions", "blockers", "artifacts", "follow_ups", "state_mutations")}
     told = {**empty, "objective": "o", "next_step": "n", "curated": "none", "work_open": True, "handoff": stated}
     config = Config(zone="UTC", plugins=plugins)

@@ -16,8 +16,8 @@ from holdfast.errors import FlushRefused
 from holdfast.leaves import call_text, leaves, readable, result_text
 from holdfast.mirror import parse
 from holdfast.testing.rows import FORMS, kept, messages, strings, values
-from holdfast.transcripts import claude_code, codex, opencode, read
 from holdfast.transcripts.reading import Reading
+from holdfast_transcripts import claude_code, codex, opencode, read
 
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
 #: What the readers of two clients take for the client's own words, and so for nothing that anybody said.

@@ -13,8 +13,8 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
-from holdfast.memorytool import MAX_CHARS, TOOL, Answer, MemoryTool, MemoryToolError
 from holdfast.models import Finding
+from holdfast_memorytool import MAX_CHARS, TOOL, Answer, MemoryTool, MemoryToolError
 
 Do = Callable[..., str]
 

@@ -20,15 +20,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.cli import migrate as cli
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
-from holdfast.facts import duplicate_key
-from holdfast.migrate import BATCH, Migration, migrate, migrate_project
+from holdfast.factrules import duplicate_key
 from holdfast.models import Fact
 from holdfast.storage import StorageBackend, check_name
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
+from holdfast_migrate import command as cli
+from holdfast_migrate.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast_sqlite.backend import SqliteBackend
 
 pytestmark = pytest.mark.req("R042", "R045", "R050")
@@ -198,7 +198,7 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
         from pathlib import Path
         from holdfast_file.backend import FileBackend
         from holdfast_sqlite.backend import SqliteBackend
-        from holdfast.migrate import migrate
+        from holdfast_migrate.migrate import migrate
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target, left = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4]), int(sys.argv[5])
         def killing(call):

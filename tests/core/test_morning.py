@@ -15,10 +15,10 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.config import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable, Unsupported
-from holdfast.forge import Activity
+from holdfast.forge import Activity, Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
-from holdfast.report import SECTIONS
+from holdfast_report.report import SECTIONS
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
 NOTE = ".holdfast/memory/2026-11-21.md"
@@ -264,6 +264,6 @@ def test_forges__plugins_that_are_no_forge__are_not_asked(opened, board):
         def on_flush(self):
             return None
 
-    assert list(opened(Other(), board).services.dispatch.forges().values()) == [board]
+    assert list(opened(Other(), board).services.dispatch.offering(Forge).values()) == [board]
     with pytest.raises(Unsupported, match="nothing to try the board on"):
         Board.practice()

@@ -35,7 +35,7 @@ def test_of__address__scheme_host_and_port(url: str, origin: str) -> None:
      "https://x.org:99999", "https://me:pw@x.org", "https://me@x.org", "https://good.org\\@evil.org",
      "https://good.org\\.evil.org", "https://x.org/a b", "https://x.org\n.evil.org", "https://x.org/\x7f",
      "https://bücher.example", "https://\u212aeys.example", "https://x.org.", "https://-x.org", "https://[::1",
-     "https://x.org:80:90", "//x.org", "https:x.org", "https://x.org\t", "\x00https://x.org"],
+     "https://x.org:80:90", "//x.org", "https:x.org", "https://[1]", "https://[1.2.3.4]", "https://x.org\t", "\x00https://x.org"],
 )  # fmt: skip
 def test_of__anything_else__refused_without_its_text(url: str) -> None:
     if url.endswith("\t"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, harmless, inforce, settings, trust, userdir
+from holdfast import Holdfast, discovery, harmless, inforce, settings, trust, userdir
 from holdfast.capture import hot_dispatch
 from holdfast.config import Config
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
@@ -166,7 +166,7 @@ def test_clone__sets_what_is_the_users__memory_works_with_the_defaults_and_the_b
                 session.flush()
         assert not session.unsafe
         brief = str(memory.load())
-        evolved = {name: memory.config.plugin(name).enabled for name in settings.DEFAULT_PLUGINS}
+        evolved = {name: memory.config.plugin(name).enabled for name in discovery.defaults()}
 
     assert all(evolved.values())
     assert "not in force" in brief
@@ -188,7 +188,7 @@ def test_project__sets_what_is_harmless__it_is_in_force_without_a_question(proje
 
     assert found.withheld == {}
     assert inforce.notices(found) == []
-    assert settings.structured(found)
+    assert inforce.structured(found)
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *HARMLESS])
@@ -201,7 +201,7 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(
         trusted(project)
 
     dispatch, state = hot_dispatch(root)
-    config = settings.load(root)
+    config = inforce.load(root)
 
     assert tuple(sorted(s.name for s in dispatch.statuses)) == config.enabled_plugins
     assert state == os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
@@ -211,7 +211,7 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project: Path)
     of_user('[flush]\npolicy = "strict"\n[plugins.redaction.policy]\nemail = "refuse"\n[facts]\nmax_facts = 2000')
     text = '[flush]\npolicy = "lenient"\n[plugins.redaction.policy]\npii = "mask"\n[facts]\nmax_facts = 600'
 
-    config = settings.load(write(project, text))
+    config = inforce.load(write(project, text))
 
     assert config.flush.policy == "strict"
     assert config.plugin("redaction").settings == {"policy": {"email": "refuse"}}
@@ -228,7 +228,7 @@ def test_user__keeps_memory_elsewhere__a_project_cannot_take_it_into_its_folder(
 def test_user__enabled_a_model__a_project_cannot_change_its_address(project: Path) -> None:
     of_user('[plugins.openai]\nmodel = "small"')
 
-    config = settings.load(write(project, '[plugins.openai]\nbase_url = "http://127.0.0.1:9"\nmodel = "big"'))
+    config = inforce.load(write(project, '[plugins.openai]\nbase_url = "http://127.0.0.1:9"\nmodel = "big"'))
 
     assert config.plugin("openai").settings == {"model": "small"}
 
@@ -237,7 +237,7 @@ def test_environment__sets_it__is_in_force_over_both_files(project: Path, monkey
     of_user("[facts]\nmax_facts = 700")
     monkeypatch.setenv("HOLDFAST_FACTS__MAX_FACTS", "5")
 
-    assert settings.load(write(project, "[facts]\nmax_facts = 800")).facts.max_facts == 5
+    assert inforce.load(write(project, "[facts]\nmax_facts = 800")).facts.max_facts == 5
 
 
 def test_python__config_is_given__is_fully_in_force(project: Path) -> None:
@@ -305,14 +305,14 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
             path.write_text("x = " + "[" * 100_000)
 
     with pytest.raises(ConfigError, match=r"holdfast\.toml"):
-        settings.load(str(project))
+        inforce.load(str(project))
 
 
 def test_file__a_link_to_another_file_of_the_project__is_read(project: Path) -> None:
     (project / "shared.toml").write_text('zone = "UTC"\n')
     (project / "holdfast.toml").symlink_to("shared.toml")
 
-    assert settings.load(str(project)).zone == "UTC"
+    assert inforce.load(str(project)).zone == "UTC"
 
 
 # finding the project
@@ -372,10 +372,10 @@ def test_file__of_another_user__counts_only_when_the_project_is_trusted(project:
     (project / name).write_text(text)
     os.chown(project / name, 12345, 12345)
 
-    assert settings.load(str(project)).zone == "local"
+    assert inforce.load(str(project)).zone == "local"
     assert "another user" in inforce.notices(inforce.resolve(str(project)))[0][0]
     trust.record(str(project), memory=True)
-    assert settings.load(str(project)).zone == "UTC"
+    assert inforce.load(str(project)).zone == "UTC"
 
 
 @others

@@ -334,7 +334,7 @@ import sys
 from datetime import UTC, datetime
 from holdfast.facttrail import FactTrail
 from holdfast.models import Fact
-from holdfast.modelcalls import Completion, record_usage
+from holdfast_models.retry import Completion, record_usage
 state, count = sys.argv[1], int(sys.argv[2])
 trail = FactTrail(state)
 print("ready", flush=True)

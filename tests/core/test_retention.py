@@ -155,8 +155,8 @@ def test_retention__zero__keeps_for_ever(opened, clock, payload):
 
 
 def test_retention__negative_days__configuration_error(project):
-    from holdfast import settings
+    from holdfast import inforce
 
     (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
     with pytest.raises(ConfigError, match="retention: 'daily'"):
-        settings.load(str(project), env={})
+        inforce.load(str(project), env={})

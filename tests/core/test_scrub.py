@@ -8,15 +8,15 @@ import re
 import pytest
 from tests.core.forget import BACKENDS, fact, holding, snapshot, storage
 
+from holdfast import discovery
 from holdfast.config import PluginConfig
 from holdfast.errors import HookFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast.safety import Marker, State, begin
-from holdfast.settings import DEFAULT_PLUGINS
 
 #: No rules but the test's own.
-OFF = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+OFF = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
 KEY = "tok_9f8e7d6c5b4a39281706"
 PASS = "hunter2secret"
 

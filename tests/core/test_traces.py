@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import traces
-from holdfast.traces import Needle, any_in_bytes, fold, in_file
+from holdfast_privacy import text_search
+from holdfast_privacy.text_search import Needle, any_in_bytes, fold, in_file
 
 
 def test_sure_characters__all_code_points__come_from_themselves_only():
     others = (chr(code) for code in range(128, sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF)
     made = {char for other in others for char in fold(f"{other}")}
-    assert not {char for char in made if traces._SURE.fullmatch(char)}
+    assert not {char for char in made if text_search._SURE.fullmatch(char)}
 
 
 _TEXT = st.text('aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
@@ -40,7 +40,7 @@ _DRESS = st.sampled_from(
 def test_any_in_bytes__any_needle_in_any_form__says_what_the_full_look_says(text, other, dress, around, there):
     data = around + dress(f"{other}{text}{other}" if there else other) + around
     needle = Needle(text)
-    assert any_in_bytes([needle], data) == any(needle.in_text(read) for read in traces._readings(data))
+    assert any_in_bytes([needle], data) == any(needle.in_text(read) for read in text_search._readings(data))
 
 
 @given(st.text(max_size=30))

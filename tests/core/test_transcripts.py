@@ -15,10 +15,10 @@ import pytest
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
 from holdfast.models import turns_of
-from holdfast.transcripts import Transcript, detect, read
+from holdfast_transcripts import Transcript, detect, read
 
 SAMPLES = Path(__file__).parents[1] / "data" / "transcripts"
-DEMO = Path(str(files("holdfast") / "demo" / "session.jsonl"))
+DEMO = Path(str(files("holdfast_demo") / "session.jsonl"))
 
 
 def said(transcript: Transcript) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import inforce, settings, trust, userdir
+from holdfast import inforce, trust, userdir
 from holdfast.errors import Corrupt
 
 HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[facts]\nmax_facts = 1\n'
@@ -24,7 +24,7 @@ def clone(project: Path) -> Path:
 
 
 def test_settings__a_clone_sets_what_is_the_users__they_are_not_in_force(clone: Path) -> None:
-    config = settings.load(str(clone))
+    config = inforce.load(str(clone))
 
     assert "openai" not in config.enabled_plugins
     assert config.facts.max_facts == 500
@@ -33,7 +33,7 @@ def test_settings__a_clone_sets_what_is_the_users__they_are_not_in_force(clone: 
 def test_settings__the_project_is_trusted__they_are_in_force(clone: Path) -> None:
     trusted(clone)
 
-    config = settings.load(str(clone))
+    config = inforce.load(str(clone))
 
     assert config.plugin("openai").settings == {"model": "m", "base_url": "http://127.0.0.1:9"}
     assert config.facts.max_facts == 1
@@ -57,15 +57,15 @@ def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(
 
     (clone / "holdfast.toml").write_text('zone = "UTC"\n' + HOSTILE)
 
-    assert settings.load(str(clone)).facts.max_facts == 1
-    assert settings.load(str(clone)).zone == "UTC"
+    assert inforce.load(str(clone)).facts.max_facts == 1
+    assert inforce.load(str(clone)).zone == "UTC"
 
 
 def test_settings__the_user_sets_them__the_project_need_not_be_trusted(project: Path) -> None:
     os.makedirs(userdir.folder())
     Path(userdir.path(userdir.CONFIG_FILE)).write_text(HOSTILE)
 
-    assert settings.load(str(project)).facts.max_facts == 1
+    assert inforce.load(str(project)).facts.max_facts == 1
 
 
 def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
@@ -73,25 +73,25 @@ def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
 ) -> None:
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest(inforce.portable(str(clone))))
 
-    assert settings.load(str(clone)).facts.max_facts == 1
-    assert trust.is_memory_trusted(str(clone))
+    assert inforce.load(str(clone)).facts.max_facts == 1
+    assert inforce.is_memory_trusted(str(clone))
 
 
 def test_ci__the_digest_is_of_other_settings__nothing_is_trusted(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
 
-    assert settings.load(str(clone)).facts.max_facts == 500
-    assert not trust.is_memory_trusted(str(clone))
+    assert inforce.load(str(clone)).facts.max_facts == 500
+    assert not inforce.is_memory_trusted(str(clone))
 
 
 def test_ci__a_project_without_such_settings__its_digest_is_that_of_the_empty_object(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not trust.is_memory_trusted(str(project))
+    assert not inforce.is_memory_trusted(str(project))
 
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
 
-    assert trust.is_memory_trusted(str(project))
+    assert inforce.is_memory_trusted(str(project))
 
 
 def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path) -> None:
@@ -122,7 +122,7 @@ def test_record__through_a_link__is_of_the_real_folder(project: Path, tmp_path: 
 
     trust.record(str(tmp_path / "link"), memory=True)
 
-    assert trust.is_memory_trusted(str(project))
+    assert inforce.is_memory_trusted(str(project))
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[" * 100_000, b"[]", b'{"v": 2, "projects": {}}', b'{"v": 1}'])
@@ -131,7 +131,7 @@ def test_records__damaged__trust_nothing_and_are_not_overwritten(clone: Path, da
     path = Path(userdir.path(userdir.TRUST_FILE))
     path.write_bytes(damage)
 
-    assert settings.load(str(clone)).facts.max_facts == 500
+    assert inforce.load(str(clone)).facts.max_facts == 500
     with pytest.raises(Corrupt, match="trust"):
         trust.record(str(clone), memory=True)
     assert path.read_bytes() == damage

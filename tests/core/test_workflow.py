@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, sightings, update
+from holdfast import Holdfast
 from holdfast.errors import ConfigError, Corrupt, HoldfastError, NotFound, Refused
 from holdfast.hooks import hookimpl
 from holdfast.layout import PRESETS, Layout
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
-from holdfast.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
+from holdfast_workflow import observations, update
+from holdfast_workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
 
 FOLDER = ".opencode/context/01_memory"
 ALL = ["active_context", "patterns", "progress"]
@@ -282,7 +283,7 @@ def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
 KILLED = """
 import os, signal, sys
 from holdfast import Holdfast
-from holdfast.three import MemoryUpdate
+from holdfast_workflow.three import MemoryUpdate
 left = int(sys.argv[1])
 
 def hook(event, args):
@@ -558,7 +559,7 @@ def test_capture__a_hundred_in_a_window__few_writes_and_nothing_lost(
     clock.tick(minutes=2)
     memory().capture("issue", "something else")
     assert gotchas() == words
-    assert sightings.waiting(opened.services) == ()
+    assert observations.waiting(opened.services) == ()
 
 
 @pytest.mark.req("R239")
@@ -611,7 +612,7 @@ def test_capture__blank_or_too_long__is_refused(memory: Callable[..., Holdfast],
 def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
     opened = memory()
     opened.capture("issue", "x")
-    book = project / ".opencode/state/sightings.json"
+    book = project / ".opencode/state/observations.json"
     assert json.loads(book.read_text())["sightings"]
     book.write_bytes(b"{torn")
     with pytest.raises(Corrupt, match=r"sightings\.json"):

@@ -156,12 +156,12 @@ def test_tutorial__from_top_to_bottom__runs(
 
 @pytest.mark.parametrize("page", ["configuration.md", "hooks.md", "flush-contract.md", "gitea.md"])
 def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
-    from holdfast import settings
+    from holdfast import inforce
 
     for block in blocks((root / "docs" / page).read_text(encoding="utf-8")):
         if block.language == "toml":
             (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
-            assert settings.load(str(project), env={})
+            assert inforce.load(str(project), env={})
 
 
 # pages that say what the code says

@@ -168,6 +168,30 @@ def test_acme__its_command__is_listed_and_runs_like_any_other(installed: Environ
     assert "codenames" in installed.run("holdfast", "completion", "bash", cwd=project).stdout
 
 
+ASK = """
+from holdfast import Holdfast
+with Holdfast.open(".") as memory:
+    print(memory.codenames())
+    try:
+        memory.codename()
+    except AttributeError as error:
+        print(error)
+"""
+
+
+def test_acme__its_method__is_a_method_of_the_opened_project(installed: Environment, project: Path) -> None:
+    configure(project, "acme")
+    done = installed.run("python", "-I", "-c", ASK, cwd=project)
+    assert done.stdout == "['Bluebird']\n'Holdfast' object has no attribute 'codename'\n", done.stderr
+
+
+def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed: Environment, project: Path) -> None:
+    configure(project, "acme")
+    assert "1 codenames are refused" in made_whole(installed.run("holdfast", "doctor", cwd=project).stdout)
+    configure(project)
+    assert "codenames" not in installed.run("holdfast", "doctor", cwd=project).stdout
+
+
 def test_tutorial__what_it_shows_of_a_backend__is_from_acme(root: Path) -> None:
     page = (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8")
     files = [p for p in (root / "tests" / "third_party" / "acme").rglob("*") if p.suffix in (".py", ".toml")]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import sightings
-from holdfast.sections import MAX_DOCUMENT_CHARS, Limits
-from holdfast.three import ANCHORS, CONDITIONS
+from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast_workflow import observations
+from holdfast_workflow.sections import Limits
+from holdfast_workflow.three import ANCHORS, CONDITIONS
 
 
 @pytest.fixture
@@ -38,8 +39,10 @@ def test_page__conditions__are_those_of_the_code(page: str) -> None:
 @pytest.mark.req("R221", "R222", "R223", "R224", "R238")
 def test_page__triggers_and_limits__are_those_of_the_code(page: str) -> None:
     assert set(rows(page, "trigger")) == {"repeated", "critical", "integration"}
-    assert (sightings.REPEATED, sightings.WORKFLOWS_AFFECTED, sightings.WINDOW_S) == (3, 2, 60.0)
-    assert f"At most {sightings.WRITES} writes happen in a minute, {sightings.CRITICAL_WRITES} with critical" in page
+    assert (observations.REPEATED, observations.WORKFLOWS_AFFECTED, observations.WINDOW_S) == (3, 2, 60.0)
+    assert (
+        f"At most {observations.WRITES} writes happen in a minute, {observations.CRITICAL_WRITES} with critical" in page
+    )
     limits = Limits()
     assert f"at most {limits.max_chars} characters" in page
     assert f"at most {limits.max_items}" in page

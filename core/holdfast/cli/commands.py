@@ -86,10 +86,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
-#: Commands of the table that a plugin of ours brings.
-PROVIDED = frozenset(GROUPS["Guard a client"])
-
-
 def known() -> dict[str, str]:
     """Every command that can be called -> what it does. No distribution can take one of the table over."""
     from holdfast import discovery
@@ -102,14 +98,20 @@ def load(name: str) -> CommandModule:
     """The module of a command. Raises: PluginNotFound, PluginLoadFailed for one that a plugin should bring."""
     import importlib
 
-    if name in COMMANDS and name not in PROVIDED:
-        module: CommandModule = importlib.import_module(f"holdfast.cli.{name}")
-        return module
+    own = f"holdfast.cli.{name}"
+    if name in COMMANDS:
+        try:
+            module: CommandModule = importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name != own:
+                raise
+        else:
+            return module
     from typing import cast
 
     from holdfast import discovery
 
     found = discovery.scan()
-    if name in PROVIDED:
-        found = [f for f in found if f.distribution == "holdfast"]
+    if name in COMMANDS:
+        found = [f for f in found if f.distribution == discovery.OWN]
     return cast("CommandModule", discovery.import_object(discovery.choose(found, discovery.COMMANDS, name)))

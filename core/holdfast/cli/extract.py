@@ -44,9 +44,7 @@ def run(args: Namespace) -> int:
             return _log(memory, Term(), as_json=args.json)
         result = ExtractResult()
         if args.transcript:
-            from holdfast.transcripts import read
-
-            transcript = read(args.transcript)
+            transcript = memory.read_transcript(args.transcript)
             result += memory.extract(transcript.messages, source=transcript.session_id)
         if args.queued:
             result += memory.extract_queued()

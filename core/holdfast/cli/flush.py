@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
     from holdfast.session import Session
-    from holdfast.transcripts import Transcript
+    from holdfast.transcripts.reading import Transcript
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250
@@ -116,9 +116,7 @@ def _imported(memory: Holdfast, args: Namespace) -> Session:
     """The session with the transcript's messages in it."""
     from attrs import evolve
 
-    from holdfast import transcripts
-
-    transcript = transcripts.read(args.transcript)
+    transcript = memory.read_transcript(args.transcript)
     err = Term(sys.stderr)
     session_id = args.session or transcript.session_id or DEFAULT_SESSION
     total = len(transcript.kept)

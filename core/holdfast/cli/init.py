@@ -64,12 +64,10 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
     """The three files of document 004, where they belong to the layout or were asked for."""
     from attrs import evolve
 
-    from holdfast import Holdfast, settings
+    from holdfast import Holdfast, inforce
 
-    if not asked and settings.load(done.root).layout.preset != "opencode":
+    if not asked and inforce.load(done.root).layout.preset != "opencode":
         return done
-    from holdfast import update
-
     with Holdfast.open(done.root) as memory:
-        made, kept = (map(memory.store.backend.where, names) for names in update.create(memory.services))
+        made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
         return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))

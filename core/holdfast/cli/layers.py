@@ -14,10 +14,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import settings
+    from holdfast import inforce, settings
     from holdfast.serde import unstructure
 
-    layers = settings.load(settings.find_root(args.root)).layout.layers()
+    layers = inforce.load(settings.find_root(args.root)).layout.layers()
     out = Term()
     if args.json:
         out.json({"ok": True, "layers": [unstructure(layer) for layer in layers]})

@@ -28,16 +28,6 @@ class Interrupted(HoldfastError):
     exit_code = 130
 
 
-class OutputLost(HoldfastError):
-    """What a command prints cannot be written: the disk is full, say. That a reader left is no such error."""
-
-    def __init__(self, cause: OSError) -> None:
-        super().__init__(
-            f"The output could not be written: {cause.strerror or cause}.",
-            next_step="What the command had done by then stays done. Make room, or send the output elsewhere.",
-        )
-
-
 def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     """Print ``error`` and return its exit code.
 
@@ -45,7 +35,7 @@ def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses. With
     ``debug`` stderr gets the traceback first.
     """
-    from holdfast.cli.term import Term
+    from holdfast.cli.term import OutputLost, Term
 
     try:
         if as_json:

@@ -24,11 +24,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import settings
+    from holdfast import inforce, settings
     from holdfast.routing import Horizon, route
 
     surface = route(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
-    layers = {layer.surface: layer for layer in settings.load(settings.find_root(args.root)).layout.layers()}
+    layers = {layer.surface: layer for layer in inforce.load(settings.find_root(args.root)).layout.layers()}
     out = Term()
     if args.json:
         out.json({"ok": True, "surface": str(surface), "name": layers[surface].name})

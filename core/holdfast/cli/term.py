@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.errors import HoldfastError
 from holdfast.plain import JOINERS, in_one_line, json_safe, printable
 
 TYPE_CHECKING = False
@@ -256,12 +257,20 @@ def _understands_colour(is_tty: bool) -> bool:
     return bool(kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4))
 
 
+class OutputLost(HoldfastError):
+    """What a command prints cannot be written: the disk is full, say. That a reader left is no such error."""
+
+    def __init__(self, cause: OSError) -> None:
+        super().__init__(
+            f"The output could not be written: {cause.strerror or cause}.",
+            next_step="What the command had done by then stays done. Make room, or send the output elsewhere.",
+        )
+
+
 def lost(error: OSError) -> Exception:
     """The error to raise when what is printed cannot be written: a reader that left ends a command quietly."""
     if isinstance(error, BrokenPipeError):
         return BrokenPipeError(*error.args)
-    from holdfast.cli.problem import OutputLost
-
     return OutputLost(error)
 
 

@@ -64,12 +64,12 @@ def run(args: Namespace) -> int:
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
-    from holdfast import inforce, settings, trust
+    from holdfast import inforce, trust
 
     found = inforce.resolve(root, obey_others=True)
-    settings.structured(found)  # a mistake is named before it is trusted
+    inforce.structured(found)  # a mistake is named before it is trusted
     foreign = found.foreign.startswith(os.path.join(root, ""))
-    needed = bool(found.withheld) or foreign or not trust.is_memory_trusted(root)
+    needed = bool(found.withheld) or foreign or not inforce.is_memory_trusted(root)
     given = False
     if not args.json:
         _say(out, root, found, needed=needed)
@@ -117,7 +117,7 @@ def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
         "ok": True,
         "root": root,
         "trusted": is_trusted,
-        "memory": trust.is_memory_trusted(root),
+        "memory": inforce.is_memory_trusted(root),
         "digest": trust.digest(inforce.portable(root)),
         "foreign": found.foreign,
         "settings": [{"key": k, "value": _shown(k, v), "it": harmless.reason(k)} for k, v in rows.items()],

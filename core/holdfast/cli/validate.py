@@ -87,16 +87,14 @@ def _show(out: Term, result: Validation, rows: Sequence[dict[str, Any]]) -> None
 
 def _fix(memory: Holdfast, names: list[str], args: Namespace) -> list[str]:
     """Show what would be added, ask, add it. Returns the documents that were changed."""
-    from holdfast import validation
-
-    found = validation.repairs(memory.services, names)
+    found = memory.repairs(names)
     err = Term(sys.stderr)
     for repair in found:
         _diff(err, memory, repair)
     if not found or not (args.yes or _agreed(err, len(found))):
         return []
     for repair in found:
-        validation.apply(memory.services, repair)
+        memory.apply_repair(repair)
     return [repair.name for repair in found]
 
 

@@ -14,6 +14,7 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast, secrets
 from holdfast.cli import main
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast.forge import Forge
 from holdfast_gitea.backend import from_options
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.faults import Closed, Passing
@@ -110,7 +111,7 @@ def test_trail__server_that_only_the_project_names__nothing_reaches_it(
         text = f'[plugins.gitea_trail]\nserver = "{server.url}"\nrepository = "{REPO}"\n'
         (project / "holdfast.toml").write_text(text)
         with Holdfast.open(project, config=Config(plugins={"gitea_trail": PluginConfig(settings=settings)})) as memory:
-            forge = memory.services.dispatch.forges()["gitea_trail"]
+            forge = memory.services.dispatch.offering(Forge)["gitea_trail"]
             with pytest.raises(HoldfastError, match="only this project's own settings name"):
                 forge.check()  # type: ignore[attr-defined]
         main(["--root", str(project), "report", "--morning"])

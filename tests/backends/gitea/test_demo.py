@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli import main
-from holdfast.cli.demotrail import PLUGIN
+from holdfast_demo.trail import PLUGIN
 
 
 @pytest.mark.req("R077", "R141", "R174")

@@ -22,10 +22,10 @@ import pytest
 from attrs import frozen
 from tests.support.gitea.standin import Reply, StandIn, call
 
-from holdfast import Holdfast, Payload
+from holdfast import Holdfast, Payload, discovery
 from holdfast.config import Config, PluginConfig
+from holdfast.forge import Forge
 from holdfast.plain import one_line
-from holdfast.settings import DEFAULT_PLUGINS
 from holdfast_gitea import marker
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.references import quiet
@@ -252,7 +252,7 @@ def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", server.token)
     number, mentioned = server.issue(), server.issue()
     settings = {"server": server.url, "repository": server.repo}
-    off = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+    off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
     config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=settings)})
     change = {"kind": "review", "target": f"#{number}", "summary": f"approved, unlike #{mentioned}; thanks, @somebody"}
     payload = Payload(
@@ -264,7 +264,7 @@ def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_
         session = memory.session("s")
         session.add("user", "hello")
         receipts = [session.flush(payload), session.flush(payload)]
-        [forge] = memory.services.dispatch.forges().values()
+        [forge] = memory.services.dispatch.offering(Forge).values()
         told = forge.activity(since, datetime.now(UTC) + timedelta(minutes=5))
     assert [receipt.pending for receipt in receipts] == [0, 0]
     [comment] = server.ask("GET", f"/issues/{number}/comments").json

@@ -20,13 +20,13 @@ from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
 from tests.support.gitea.standin import StandIn
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, Payload, notes
+from holdfast import Holdfast, Payload, discovery, notes
 from holdfast.cli import main
 from holdfast.config import Config, PluginConfig
 from holdfast.errors import HoldfastError, PluginError
+from holdfast.forge import Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
-from holdfast.settings import DEFAULT_PLUGINS
 from holdfast_gitea import marker, trail
 from holdfast_gitea.references import quiet, target_of
 
@@ -70,7 +70,7 @@ def opened(
 
     def open_project(*plugins: object, url: str = "", **settings: object) -> Holdfast:
         table = {"server": url or gitea.url, "repository": REPO, **settings}
-        off = {name: PluginConfig(enabled=False) for name in DEFAULT_PLUGINS}
+        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
         config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
         named = [(f"test{n}", plugin) for n, plugin in enumerate(plugins)]
         made.append(Holdfast.open(project, config=config, clock=clock, plugins=named))
@@ -379,7 +379,7 @@ def test_flush__many_processes_on_one_issue__every_comment_is_there_once(gitea, 
         "with Holdfast.open(sys.argv[1]) as memory:\n"
         "    for n in range(3): t.flushed(memory, t.changed((t.WORK, f'{sys.argv[2]}.{n}')), sys.argv[2] + str(n))\n"
     )
-    off = "".join(f"[plugins.{name}]\nenabled = false\n" for name in DEFAULT_PLUGINS)
+    off = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
     (project / "holdfast.toml").write_text(
         f'{off}[plugins.gitea_trail]\nserver = "{gitea.url}"\nrepository = "{REPO}"\n', encoding="utf-8"
     )
@@ -465,7 +465,7 @@ def test_activity__of_a_window__what_people_did_and_no_record_of_a_store(gitea, 
     clock.tick(minutes=1)
     gitea.merge(REPO, pull)
     gitea.close_issue(REPO, 2)
-    [forge] = memory.services.dispatch.forges().values()
+    [forge] = memory.services.dispatch.offering(Forge).values()
     found = forge.activity(since, clock())
     assert [(one.kind, one.target, one.text) for one in found] == [
         ("pull", f"{REPO}#3", "opened: Fix #1"),
@@ -497,7 +497,7 @@ def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gite
     for path in sorted(kept):
         for block in notes.blocks(path.read_text()):
             told[block.id] = (block.at, block.objective)
-    [forge] = memory.services.dispatch.forges().values()
+    [forge] = memory.services.dispatch.offering(Forge).values()
     seen = [a for a in forge.activity(recorded[0][0], clock()) if a.kind == "comment"]
     rebuilt = []
     for one in seen:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import cli
-from holdfast.cli.commands import COMMANDS, PROVIDED
+from holdfast import cli, discovery
+from holdfast.cli.commands import COMMANDS
 
 #: A plain call of each command that prints data.
 CALLS = {
@@ -182,9 +182,11 @@ def test_interrupt__exit_130(run, monkeypatch):
     assert run("layers").code == 130
 
 
-def test_every_command__has_a_module(tmp_path):
+def test_every_command__has_a_module__of_core_or_of_one_package():
     folder = Path(cli.__file__).parent
-    assert all((folder / f"{command}.py").is_file() != (command in PROVIDED) for command in COMMANDS)
+    provided = [f.name for f in discovery.scan() if (f.group, f.distribution) == (discovery.COMMANDS, discovery.OWN)]
+    own = [command for command in COMMANDS if (folder / f"{command}.py").is_file()]
+    assert sorted(own + provided) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.layout import PRESETS
-from holdfast.three import ANCHORS, FILES
+from holdfast_workflow.three import ANCHORS, FILES
 
 if TYPE_CHECKING:
     from tests.core.cli.conftest import Run

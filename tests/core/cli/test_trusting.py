@@ -252,7 +252,7 @@ def test_init__of_a_new_project__trusts_its_memory_and_no_question_comes_later(r
     git("init", cwd=project)
     run("init", "--strict")
 
-    assert trust.is_memory_trusted(str(project))
+    assert inforce.is_memory_trusted(str(project))
     assert run("trust").code == 0
     assert run("doctor", "--json").json["ok"] is True
 
@@ -269,7 +269,7 @@ def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_comma
 
     assert done.code == 0
     assert "`holdfast trust`" in " ".join(done.out.split())
-    assert not trust.is_memory_trusted(str(project))
+    assert not inforce.is_memory_trusted(str(project))
     assert in_force(project) == set()
 
 
@@ -279,5 +279,5 @@ def test_set_up__a_clone_without_documents__trusts_memory_and_not_its_settings(r
 
     run(*command)
 
-    assert trust.is_memory_trusted(str(project))
+    assert inforce.is_memory_trusted(str(project))
     assert in_force(project) == set()

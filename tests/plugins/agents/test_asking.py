@@ -126,7 +126,7 @@ def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path
     client.write(*[filler] * 100, answered(150_000), filler)
     parsed: list[int] = []
     loads = json.loads
-    monkeypatch.setattr(asking.json, "loads", lambda line: (parsed.append(len(line)), loads(line))[1])
+    monkeypatch.setattr(json, "loads", lambda line: (parsed.append(len(line)), loads(line))[1])
     rows = list(asking._newest(str(client.transcript)))
     assert sum(parsed) <= asking.TAIL_BYTES
     assert any(asking._of_claude_code(row) == (150_000, 200_000) for row in rows)

@@ -81,8 +81,8 @@ def test_put__odd_formatting__nothing_else_moves() -> None:
     [
         ('{\n  "a": 1, // mine\n  "b": 2\n}', "has a comment", "line 2, column 11"),
         ('/* mine */ {"a": 1}', "has a comment", "line 1, column 1"),
-        ('{\n  "a": 1,\n}', "has a trailing comma", "line 3, column 1"),
-        ('{"a": [1,]}', "has a trailing comma", "line 1, column 10"),
+        ('{\n  "a": 1,\n}', "has a trailing comma", "line 2, column 9"),
+        ('{"a": [1,]}', "has a trailing comma", "line 1, column 9"),
         ('{\n "a": 1\n "b": 2}', "is not valid JSON", "line 3, column 2"),
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "has the key 'c' twice", "line 1, column 24"),
         ('{"a": NaN}', "is not valid JSON", "line 1, column 1"),

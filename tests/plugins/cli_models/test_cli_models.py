@@ -20,16 +20,15 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast, nested, userdir
 from holdfast.answers import AnswerUnusable
 from holdfast.config import Config, PluginConfig
-from holdfast.distill import ModelPlugin
 from holdfast.doctor import Outcome, examine
-from holdfast.errors import ConfigError
-from holdfast.modelcalls import ModelFailed
+from holdfast.errors import ConfigError, ModelFailed
 from holdfast.models import DreamSources, Message, Turn
 from holdfast_cli_models.claude import ClaudeCli
 from holdfast_cli_models.codex import CodexCli
 from holdfast_cli_models.gemini import GeminiCli
 from holdfast_cli_models.model import CliModel
 from holdfast_cli_models.opencode import OpencodeCli
+from holdfast_models.base import ModelPlugin
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are scripts with a first line")
 

@@ -338,7 +338,7 @@ def test_three_files__at_work__know_nothing_of_mcp(project: Path) -> None:
         "codes = [main([*root, *words]) for words in (['init', '--layout', 'opencode'], ['validate'],\n"
         "    ['workflow', 'start', 'build'], ['workflow', 'end', 'build', '--tests-passed',\n"
         "    '--decision', 'Use a lock', '--no-change', 'patterns', '--no-change', 'progress'])]\n"
-        "import holdfast.three, holdfast.workflow, holdfast.update, holdfast.sightings, holdfast_anchors\n"
+        "from holdfast_workflow import Anchors, observations, three, update, workflow\n"
         "print(codes, [m for m in sys.modules if m.partition('.')[0] in ('mcp', 'mcp_types', 'holdfast_mcp')])"
     )
     done = subprocess.run(

@@ -25,8 +25,8 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast
 from holdfast.config import Config, PluginConfig
 from holdfast.dreamlog import DreamResult, Status
-from holdfast.grounding import ground
 from holdfast.subject import Subject
+from holdfast_dream.grounding import ground
 
 PROVIDERS = ("openai", "anthropic")
 OLD_ITEMS = (

@@ -344,7 +344,7 @@ def test_extract__retry_after_beyond_the_budget__given_up_at_once(memory: Any, s
 
 
 def test_extract__retry_after_as_a_date__understood() -> None:
-    from holdfast.modelcalls import seconds
+    from holdfast.http import seconds
 
     at = datetime.now(UTC) + timedelta(seconds=30)
     wait = seconds(format_datetime(at, usegmt=True))
@@ -647,7 +647,7 @@ def test_plugins__loaded_at_every_event__import_neither_sdk_nor_attrs() -> None:
     import sys
 
     script = (
-        "import sys, holdfast_openai, holdfast_anthropic, holdfast.distill;"
+        "import sys, holdfast_models.openai, holdfast_models.anthropic;"
         "print(*({'openai', 'anthropic', 'keyring', 'httpx2', 'pydantic', 'attrs', 'attr'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True)
@@ -655,7 +655,7 @@ def test_plugins__loaded_at_every_event__import_neither_sdk_nor_attrs() -> None:
 
 
 def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
-    from holdfast.modelcalls import Completion, Patience, persist, refused
+    from holdfast_models.retry import Completion, Patience, persist, refused
 
     slept: list[float] = []
     allowed: list[float] = []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast, Payload, dreamtext, notes
 from holdfast.dreamlog import Status
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.models import DreamSources
 from holdfast_offline.dream import dream
 

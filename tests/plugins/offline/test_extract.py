@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast import transcripts
+import holdfast_transcripts as transcripts
 from holdfast.models import Category, Extraction, Message, turns_of
 from holdfast_offline import on_extract
 from holdfast_offline.changes import changes

@@ -1,8 +1,33 @@
-"""``holdfast codenames``: the words that must not be stored."""
+"""A feature: the words that must not be stored, as a method, a command and a check of ``holdfast doctor``."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.doctor import Check
+
+
+def codenames(memory: Holdfast) -> list[str]:
+    """The words that must not be stored: ``memory.codenames()``."""
+    words = memory.config.plugin("acme").settings.get("codenames", [])
+    return [str(word) for word in words] if isinstance(words, list) else []
+
+
+def checks(memory: Holdfast) -> Iterator[Check]:
+    """A line of ``holdfast doctor``."""
+    from holdfast.doctor import Check, Outcome
+
+    number = len(codenames(memory))
+    yield Check(
+        name="acme",
+        outcome=Outcome.OK if number else Outcome.WARN,
+        message=f"{number} codenames are refused",
+        next_step="" if number else "List them in `[plugins.acme] codenames`.",
+    )
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -14,6 +39,6 @@ def run(args: Namespace) -> int:
     from holdfast import Holdfast
 
     with Holdfast.open(args.root) as memory:
-        words = [str(w) for w in memory.config.plugin("acme").settings.get("codenames", [])]
+        words = codenames(memory)
     print("\n".join(w.upper() if args.upper else w for w in words))
     return 0

@@ -19,7 +19,7 @@ import attrs
 from holdfast import durable
 from holdfast.config import StorageConfig
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
-from holdfast.facts import duplicate_key
+from holdfast.factrules import duplicate_key
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (

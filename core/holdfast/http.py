@@ -1,0 +1,21 @@
+"""What HTTP servers say in headers, for every client of one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def seconds(retry_after: str | None) -> float | None:
+    """The value of a Retry-After header (seconds, or a date) in seconds; None when there is none or it is garbled."""
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        at = parsedate_to_datetime(retry_after)
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None

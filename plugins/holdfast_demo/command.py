@@ -1,0 +1,139 @@
+"""``holdfast demo``: the promise, kept and then defended, on a coding session in a real client's transcript format.
+
+Everything is the real thing: the journal, the flush and the files are those of any project, the other process is a
+process, and the store that cannot be written cannot be written. No model, no key, no server.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from argparse import ArgumentParser, Namespace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import examples, file_name
+from holdfast.cli.term import Term
+from holdfast.dreamlog import Status
+from holdfast.errors import ConfigError, FlushRefused
+from holdfast.layout import Surface
+from holdfast_demo.stage import KEEP, Stage
+from holdfast_dream.commands import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.models import Message, Payload
+
+SESSION = "webhook-fix"
+#: How much of the session is said before compaction is first asked for.
+FIRST_ACT = 0.8
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--dir", metavar="DIR", type=file_name, help="make the demo's project here; DIR must not exist yet"
+    )
+    parser.add_argument(
+        "--gitea", action="store_true", help="show the trail, on a stand-in Gitea server in this process"
+    )
+    parser.epilog = examples("holdfast demo", "holdfast demo --dir try-holdfast", "holdfast demo --gitea")
+
+
+def run(args: Namespace) -> int:
+    """Play all acts; 0 when the promise held in each."""
+    from holdfast import Holdfast
+    from holdfast.serde import payload_from_json
+    from holdfast_transcripts import read
+
+    out = Term()
+    folder = _folder(args.dir)
+    data = resources.files("holdfast_demo")
+    with resources.as_file(data / "session.jsonl") as path:
+        messages = read(path).messages
+    payload = payload_from_json((data / "payload.json").read_text(encoding="utf-8"))
+    first = int(len(messages) * FIRST_ACT)
+    out.say(out.bold("Nothing is dropped until it is durable."))
+    out.say(f"A coding session of {len(messages)} messages, in a project of its own: {folder}")
+    if args.gitea:
+        from holdfast_demo.trail import play
+
+        return play(out, folder, SESSION, (messages[:first], messages[first:]), payload)
+    with Holdfast.open(folder) as memory:
+        stage = _Acts(out, memory, memory.session(SESSION))
+        held = stage.compaction(messages[:first]) and stage.compaction_with_a_broken_store(messages[first:], payload)
+        held = held and stage.dream()
+    stage.look_yourself(
+        (f"holdfast show {memory.services.layout.name(Surface.HANDOFF)}", "the restart point"),
+        ("holdfast report", "what an operator wants to know"),
+        ("holdfast init", "begin, in a project of yours"),
+    )
+    return 0 if held else 1
+
+
+def _folder(wanted: str | None) -> Path:
+    if wanted is None:
+        return Path(tempfile.mkdtemp(prefix="holdfast-demo-"))
+    try:
+        Path(wanted).mkdir(parents=True)
+    except FileExistsError as error:
+        raise ConfigError(f"{wanted!r} exists already.", next_step="Name a folder that does not exist.") from error
+    except OSError as error:
+        raise ConfigError(
+            f"{wanted!r} cannot be made: {error.strerror}.", next_step="Name a folder that can be."
+        ) from error
+    return Path(wanted).resolve()
+
+
+class _Acts(Stage):
+    """The promise kept, the promise defended, and a dream."""
+
+    def compaction(self, messages: Sequence[Message]) -> bool:
+        """Capture, compact, and start again in another process. True when the session is safe and the context small."""
+        self.title("1", "Compaction, and a new start from files alone")
+        self.capture(messages)
+        self.show_masks()
+        self.compact()
+        self.step("A new process, with nothing but these files, says where to go on:")
+        self.resume()
+        return not self.session.unsafe and len(self.session.messages) < len(messages)
+
+    def compaction_with_a_broken_store(self, messages: Sequence[Message], payload: Payload) -> bool:
+        """The same while the notes cannot be written, with a payload that the agent states itself. True when nothing
+        was lost and the repaired store holds it."""
+        self.title("2", "The same, with a store that cannot be written")
+        self.capture(messages)
+        notes = Path(self.memory.services.root, self.memory.config.storage.path, "memory")
+        aside = notes.with_name("memory.aside")
+        notes.rename(aside)
+        notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
+        self.step(
+            "The folder of the notes is now a file. Compaction is asked for, with a payload that the agent states."
+        )
+        before = len(self.session.messages)
+        try:
+            self.session.compact(KEEP, payload)
+        except FlushRefused as refused:
+            self.out.say(f"    {self.out.mark('fail')} {self.out.red('blocked', bold=True)}")
+            self.out.say(self.out.wrapped(refused.message, first="      "))
+            self.out.say(self.out.wrapped(refused.next_step, first="      next: "))
+        kept = len(self.session.messages)
+        self.step(f"{kept} of {before} messages are still in context. The session is {self.state()}.")
+        self.quote(self.another_process("status"))
+        notes.unlink()
+        aside.rename(notes)
+        self.step("The store is repaired. Compaction is asked for again.")
+        self.compact(payload)
+        self.step(f"The session is {self.state()}. A new process:")
+        self.resume()
+        return kept == before and not self.session.unsafe
+
+    def dream(self) -> bool:
+        """Consolidate the notes of both acts, without a model. True when that went well."""
+        self.title("3", "A dream: the notes become memory, checked line by line")
+        result = self.memory.deep_dream()
+        self.step(f"Nobody was asked but the notes: {shown.counts(result) or result.reason}. The diary tells it:")
+        if result.diary:
+            self.quote(self.another_process("show", result.diary))
+        self.step("MEMORY.md was backed up before: `holdfast dream --undo` puts it back.")
+        return result.status is Status.DONE

@@ -1,0 +1,66 @@
+"""The dream: daily notes become MEMORY.md, and every line of it is traced to its sources.
+
+The methods are ``memory.deep_dream()``, ``undo_dream()``, ``dream_due()`` and ``dreams()``, the commands ``holdfast
+dream`` and ``schedule``. Here is the plugin ``grounding``, which refuses lines of curated memory without a source.
+
+It looks at the surfaces ``memory``, ``user`` and ``profile``, and only at documents that come with their sources (a
+dream's), because what a person decides to write needs no source. Setting, in ``[plugins.grounding]``: ``strict``
+(default false; true also refuses lines of which less than half of the words are in their sources). The rules are in
+:mod:`holdfast_dream.grounding`.
+
+This module runs at every agent event, mostly to pass a document over; everything else is imported when there is
+something to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+    from holdfast.subject import Subject
+
+_SURFACES = ("memory", "user", "profile")
+
+
+class _Context(Protocol):
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+
+class Grounding:
+    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+
+    known_settings: ClassVar[tuple[str, ...]] = ("strict",)
+    #: A project may only make it stricter.
+    project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
+        "strict": lambda value, own: value is True or (value is False and not own)
+    }
+
+    def __init__(self, *, context: _Context) -> None:
+        self.strict = _strict(context.settings)
+
+    @hookimpl
+    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+        """One finding for each line with an invention, in order of line; nothing for a text without sources."""
+        if not subject.sources or subject.surface not in _SURFACES:
+            return ()
+        from holdfast_dream.findings import check
+
+        return check(subject, strict=self.strict)
+
+
+def _strict(settings: Mapping[str, object]) -> bool:
+    strict = settings.get("strict", False)
+    if set(settings) - {"strict"} or not isinstance(strict, bool):
+        from holdfast.errors import ConfigError
+
+        name = next(iter(sorted(set(settings) - {"strict"})), "strict")
+        raise ConfigError(
+            f"plugins.grounding.{name} cannot be {settings[name]!r}.",
+            next_step="The one setting is: strict (true or false).",
+        )
+    return strict

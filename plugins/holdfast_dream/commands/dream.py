@@ -1,0 +1,164 @@
+"""``holdfast dream``: consolidate the daily notes into MEMORY.md; the log, the way back, and review."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples, file_name
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast_dream.commands import shown
+
+if TYPE_CHECKING:
+    from holdfast.dreamlog import Proposal
+    from holdfast.engine import Holdfast
+
+#: This many pieces of conversation that wait for a model are extracted before a dream: the nightly run is the only
+#: command of those who work through a client's hooks alone.
+_PIECES = 20
+_REVIEWS = ("", "accept", "reject", "edit")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="*", metavar="review", help="look at a dream that waits: review [accept|reject|edit]"
+    )
+    parser.add_argument("--lookback-days", metavar="N", help="days of notes to read, today included")
+    parser.add_argument("--dry-run", action="store_true", help="only show the diff; nothing is written but the record")
+    parser.add_argument(
+        "--if-due",
+        action="store_true",
+        help="for schedules: skip after a recent dream, and store the report on yesterday",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="dream of the same notes again, and let the result lose much"
+    )
+    parser.add_argument(
+        "--undo", action="store_true", help="put back MEMORY.md as it was before the last dream or undo"
+    )
+    parser.add_argument("--log", action="store_true", help="every run, skipped and failed ones too")
+    parser.add_argument(
+        "--from", dest="file", metavar="FILE", type=file_name, help="with review edit: the new text, instead of $EDITOR"
+    )
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast dream --dry-run",
+            "holdfast dream --lookback-days 7",
+            "holdfast dream --undo",
+            "holdfast dream --log --json",
+            "holdfast dream review accept",
+        )
+        + "\n\nExit code 1 when the dream failed; MEMORY.md is then as it was. A skipped run is no failure."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast.extract import work_off
+
+    out = Term()
+    if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):
+        raise UsageError(
+            f"{' '.join(args.words)!a} is not known.", next_step="`review`, `review accept`, `reject`, `edit`."
+        )
+    with Holdfast.open(args.root) as memory:
+        if args.words:
+            return _review(memory, " ".join(args.words[1:]), args, out)
+        if args.log:
+            runs = memory.dreams()
+            if args.json:
+                out.json({"ok": True, "runs": [shown.as_table(r) for r in runs]})
+            else:
+                shown.show_log(out, runs, memory.services.now())
+            return 0
+        if args.undo:
+            result = memory.undo_dream(force=args.force)
+        else:
+            days = ... if args.lookback_days is None else _days(args.lookback_days)
+            if not args.dry_run:
+                work_off(memory.services, limit=_PIECES)
+            result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
+            if args.if_due and not args.dry_run:
+                _report(memory)
+    if args.json:
+        out.json(shown.as_table(result))
+    else:
+        shown.show(out, result)
+        if args.dry_run or args.undo:
+            shown.show_diff(out, result.diff)
+    return 0 if result.ok else 1
+
+
+def _report(memory: Holdfast) -> None:
+    """The nightly run stores the report on the day before. The dream's result does not depend on it."""
+    from holdfast.cli.problem import tell
+    from holdfast.errors import HoldfastError
+
+    try:
+        memory.store_report()
+    except HoldfastError as error:
+        tell(error, as_json=False)
+
+
+def _days(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(
+            f"--lookback-days takes a whole number from 0 up, not {text!a}.",
+            next_step="Write it like `--lookback-days 3`.",
+        )
+    return int(text)
+
+
+def _review(memory: Holdfast, what: str, args: Namespace, out: Term) -> int:
+    from holdfast_dream import review
+
+    services = memory.services
+    if what in ("accept", "reject"):
+        result = review.accept(services) if what == "accept" else review.reject(services)
+        if args.json:
+            out.json(shown.as_table(result))
+        else:
+            shown.show(out, result)
+        return 0
+    found = review.waiting(services)
+    if what == "edit":
+        found = review.edit(services, _edited(found, args.file))
+    if args.json:
+        out.json(shown.as_table(found.result))
+        return 0
+    shown.show(out, found.result)
+    shown.show_diff(out, found.result.diff)
+    out.say(f"  {out.dim('next:')} holdfast dream review accept, reject or edit")
+    return 0
+
+
+def _edited(found: Proposal, file: str | None) -> str:
+    """The text of a file, or what the person makes of the proposal in their editor."""
+    import os
+    import shlex
+    import subprocess
+    import tempfile
+
+    if file is not None:
+        return _read(file)
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UsageError("There is no editor.", next_step="Set $EDITOR, or give the text with `--from FILE`.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "MEMORY.md")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(found.text)
+        done = subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the person's own editor
+        if done.returncode != 0:
+            raise UsageError(f"The editor ended with exit code {done.returncode}; nothing was changed.")
+        return _read(path)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path!a} cannot be read: {error}.", next_step="Name a text file in UTF-8.") from error

@@ -1,0 +1,164 @@
+"""What becomes of the items of MEMORY.md in a dream, whoever drafted it: replaced, kept within the limit, confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import evolve
+
+from holdfast import confirmed, notes
+from holdfast.confirmed import Confirmation
+from holdfast.dreamtext import Item
+from holdfast.factrules import duplicate_key
+from holdfast_dream.restating import Known, Relation, read
+
+if TYPE_CHECKING:
+    from holdfast.config import Config
+    from holdfast_dream.notes import Note
+
+#: Labels of the lines in a note that say what lasts.
+_LABELS: Final = ("Decision", "Fact")
+#: The plugin that limits the items of MEMORY.md, and its setting with its default.
+_LIMITING: Final = ("curated", "max_items", 200)
+#: Share of the limit that a dream fills; the rest is room for what people and agents add before the next one.
+_FILLED: Final = 0.95
+#: From this share of the limit on a dream warns.
+_NEARLY: Final = 0.85
+
+
+class Statement(NamedTuple):
+    """What a note said: ``at`` is UTC, ``source`` the note."""
+
+    text: str
+    at: datetime
+    source: str
+
+
+def statements(read_notes: Iterable[Note]) -> list[Statement]:
+    """The facts and decisions of the notes, oldest first."""
+    found = []
+    for day, name, text in read_notes:
+        at = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        for block in notes.blocks(text):
+            at = block.at or at
+            found += [Statement(said, at, name) for said in block.items(*_LABELS)]
+    return found
+
+
+def limit_of(config: Config) -> int:
+    """The number of items that MEMORY.md may have: the lower one of the dream's and the validator's."""
+    name, setting, default = _LIMITING
+    own = config.plugin(name).settings.get(setting, default)
+    return min(config.dream.max_items, own) if isinstance(own, int) else config.dream.max_items
+
+
+def replaced(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str, Relation]]:
+    """The items of ``before`` that a new one of ``after`` repeats or replaces -> that item, and which of the two."""
+    there = {duplicate_key(text) for text in before}
+    known = Known()
+    for text in before:
+        known.add(text, read(text))
+    found: dict[str, tuple[str, Relation]] = {}
+    for text in after:
+        if duplicate_key(text) not in there:
+            for old, what in known.related(read(text)):
+                found[old] = (text, what)
+    return found
+
+
+def without_older(
+    items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], newest: datetime | None
+) -> list[Item]:
+    """``items`` without those of ``before`` that a new item replaces, unless they were confirmed after ``newest``, the
+    time of the newest statement."""
+    older = replaced(before, [item.text for item in items])
+    kept = []
+    for item in items:
+        mine = record.get(confirmed.key_of(item.text))
+        later = mine is not None and newest is not None and mine.last > newest
+        if item.text not in older or later:
+            kept.append(item)
+    return kept
+
+
+def within(
+    items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], *, most: int, chars: int
+) -> tuple[list[Item], list[str]]:
+    """``items`` that fit into ``most`` items and ``chars`` characters, and the texts of those that do not.
+
+    New items stay before old ones; of the old ones the newest and most confirmed stay. Of too many new ones the last
+    stay. When all fit, nothing goes.
+    """
+    room = max(1, int(most * _FILLED)) if len(items) > most * _FILLED else len(items)
+    sizes = [len(item.text) + 3 + (len(item.heading) + 6 if item.heading else 0) for item in items]
+    if room == len(items) and sum(sizes) <= chars:
+        return list(items), []
+    there = {duplicate_key(text) for text in before}
+    new = [at for at, item in enumerate(items) if duplicate_key(item.text) not in there]
+    old = [at for at, item in enumerate(items) if duplicate_key(item.text) in there]
+    ranked = [old[i] for i in confirmed.ordered(record, [items[at].text for at in old])]
+    stay: set[int] = set()
+    for at in (*reversed(new), *ranked):
+        if len(stay) < room and sizes[at] <= chars:
+            stay.add(at)
+            chars -= sizes[at]
+    return (
+        [item for at, item in enumerate(items) if at in stay],
+        [item.text for at, item in enumerate(items) if at not in stay],
+    )
+
+
+def warning(count: int, most: int) -> str:
+    """A sentence when MEMORY.md is nearly full, else an empty string."""
+    if count < most * _NEARLY:
+        return ""
+    return (
+        f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
+        "oldest items to the archive, which search still finds."
+    )
+
+
+def updated(
+    record: Mapping[str, Confirmation],
+    items: Iterable[str],
+    said: Sequence[tuple[str, datetime, str]],
+    heirs: Mapping[str, str],
+    now: datetime,
+) -> dict[str, Confirmation]:
+    """The record for ``items``, with the statements ``said`` (text, time, document), oldest first.
+
+    ``heirs`` maps items that are gone to the item that says the same now, which takes their confirmations over.
+    """
+    known = Known()
+    found: dict[str, Confirmation] = {}
+    texts: dict[str, str] = {}
+    for text in items:
+        key = confirmed.key_of(text)
+        texts[key] = text
+        if key in record:
+            found[key] = record[key]
+        known.add(key, read(text))
+    for old, new in heirs.items():
+        before, key = record.get(confirmed.key_of(old)), confirmed.key_of(new)
+        if before is not None and key in texts:
+            mine = found.get(key, before)
+            found[key] = evolve(
+                mine,
+                first=min(mine.first, before.first),
+                last=max(mine.last, before.last),
+                count=max(mine.count, before.count),
+            )
+    for text, at, document in said:
+        exact = confirmed.key_of(text)
+        keys = [exact] if exact in texts else list(known.same(read(text)))
+        for key in keys:
+            heard = found.get(key)
+            if heard is None:
+                found[key] = Confirmation(first=at, last=at, by=document)
+            elif at > heard.last:
+                another = at.date() > heard.last.date()
+                found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
+    since = now if record else now - confirmed.WORTH  # items from before the record are older than what notes say now
+    return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}

@@ -1,0 +1,96 @@
+"""Review of a dream that waits (``[dream] apply = "propose"``): a person accepts, rejects or edits it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast import dreamlog, dreamtext
+from holdfast.dreamlog import DreamResult, Mark, Proposal, Status, Supported
+from holdfast.errors import Refused
+from holdfast.factrules import duplicate_key
+from holdfast.layout import Surface
+from holdfast_dream.write import apply, diff, lock
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+
+def waiting(services: Services) -> Proposal:
+    """What waits. Raises: Refused when nothing does; Corrupt; Unavailable."""
+    found = dreamlog.proposal(services.state)
+    if found is None:
+        raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
+    return found
+
+
+def accept(services: Services) -> DreamResult:
+    """Write what waits: backup, diary, MEMORY.md, mark. It passes the gate again.
+
+    Raises: Refused; Conflict when MEMORY.md was edited since it was proposed; PluginError; Corrupt; Unavailable.
+    """
+    with lock(services):
+        found = waiting(services)
+        stored = services.store.read(found.name)
+        previous = stored.text if stored else None
+        text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
+        base = found.base
+        if stored is not None and stored.text == text:  # a process died after it had written it
+            base = stored.revision
+        result = evolve(found.result, at=services.now(), reason="", next_step="")
+        result = apply(services, evolve(found, result=result, text=text, base=base))
+        dreamlog.record(services.state, result)
+        dreamlog.clear_inbox(services.state)
+        return result
+
+
+def reject(services: Services) -> DreamResult:
+    """Let it go; the same notes are not dreamt of again. Raises: Refused; Corrupt; Unavailable."""
+    with lock(services):
+        found = waiting(services)
+        now = services.now()
+        result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
+        dreamlog.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        dreamlog.record(services.state, result)
+        dreamlog.clear_inbox(services.state)
+        return result
+
+
+def edit(services: Services, text: str) -> Proposal:
+    """Put another text in its place, which still waits. A person's own words need no source, but pass the gate.
+
+    Raises: Refused for a text without items, with prose, or that a validator refuses; PluginError; Corrupt.
+    """
+    from holdfast_dream.grounding import ground
+
+    with lock(services):
+        found = waiting(services)
+        wanted = dreamtext.read(text)
+        if not wanted.items or wanted.prose:
+            what = f"holds what is no item: {wanted.prose[0]!r}" if wanted.prose else "holds no item"
+            raise Refused(f"The edited text {what}.", next_step="Begin each item with `- `.")
+        documents = [(name, services.store.read(name)) for name in found.result.read]
+        sources = tuple((name, document.text) for name, document in documents if document is not None)
+        old = next((text for name, text in sources if name == found.name), "")
+        new = services.gate.admit(wanted.render(), surface=Surface.MEMORY, name=found.name, previous=old or None)
+        items = [item.text for item in dreamtext.read(new).items]
+        before = {duplicate_key(i.text) for i in dreamtext.read(old, prose_is_item=True).items}
+        lines = [
+            Supported(
+                text=line.text,
+                sources=[f"{support.document}:{support.line}" for support in line.supports],
+                kept=duplicate_key(line.text) in before,
+            )
+            for line in ground(items, sources)
+        ]
+        result = evolve(
+            found.result,
+            lines=lines,
+            kept=[line.text for line in lines if line.kept],
+            added=[line.text for line in lines if not line.kept],
+            diff="".join(diff(old, new, found.name)),
+        )
+        edited = evolve(found, result=result, text=new)
+        dreamlog.propose(services.state, edited)
+        return edited

@@ -1,0 +1,183 @@
+"""Writing a dream, and taking it back: backup, diary, MEMORY.md by compare-and-swap, and the mark last."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast import dreamlog, dreamtext, durable, paths, private
+from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
+from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
+from holdfast.layout import Surface
+from holdfast.storage import ABSENT, block_marker, sha256
+from holdfast_dream import diary
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: What a new archive begins with.
+ARCHIVE = "# Archived Memory\n"
+
+
+def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
+    """Held by whoever dreams, undoes or reviews. Raises: Unavailable."""
+    private.make(services.state)
+    return durable.lock(services.private("dream.lock"), timeout_s=timeout_s)
+
+
+def new_id() -> str:
+    """The id of a run, and of its block in the diary."""
+    return f"dream_{secrets.token_hex(6)}"
+
+
+def told(services: Services, text: str) -> str:
+    """A text as it may be told and recorded. When the gate does not let it through, or is broken, that is told."""
+    if not text:
+        return ""
+    try:
+        return services.gate.admit(paths.rewrite(text, services.root), surface=Surface.DIARY)
+    except PluginError as error:  # its message was masked when it was made
+        return f"Withheld, since nothing can judge it: {paths.rewrite(error.message, services.root)}"
+    except HoldfastError:
+        return "Withheld: it may not be stored."
+
+
+def told_all(services: Services, texts: list[str]) -> list[str]:
+    """:func:`told` for many texts, with few questions to the validators."""
+    rewritten = [paths.rewrite(text, services.root) for text in texts]
+    if all(rewritten):
+        with contextlib.suppress(HoldfastError):
+            return services.gate.admit_all(rewritten, surface=Surface.DIARY)
+    return [told(services, text) for text in texts]
+
+
+def apply(services: Services, proposal: Proposal) -> DreamResult:
+    """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
+
+    Raises: Conflict when MEMORY.md is not what it was made from; the diary says then that it was not applied.
+    """
+    result, name = proposal.result, proposal.name
+    stored = services.store.read(name)
+    if (stored.revision if stored else ABSENT) != proposal.base:
+        raise Conflict(f"{name} was edited since.", next_step="Dream again: `holdfast dream --force`.")
+    before = stored.text if stored else None
+    changed = before != proposal.text
+    if changed:
+        backup = Backup(id=result.id, at=_utc(result.at), name=name, before=before, after=sha256(proposal.text))
+        result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
+    page = services.layout.name(Surface.DIARY, result.at.date())
+    _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
+    if result.archived:
+        _tell(services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), ARCHIVE)
+    result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
+    if changed:
+        try:
+            services.store.replace(Surface.MEMORY, name, proposal.text, proposal.base)
+        except HoldfastError as error:
+            with contextlib.suppress(HoldfastError):
+                why = told(services, error.message)
+                _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
+            raise
+    _confirm(services, proposal)
+    dreamlog.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
+    logger.info("dreamt as %s", result.id)
+    return evolve(result, next_step="`holdfast dream --undo` takes it back." if changed else "")
+
+
+def _confirm(services: Services, proposal: Proposal) -> None:
+    """Record by which statements the items of the new memory were confirmed."""
+    from holdfast import confirmed
+    from holdfast_dream.consolidate import replaced, updated
+    from holdfast_dream.restating import Relation
+
+    gone = [one.text for one in proposal.result.merged]
+    items = [item.text for item in dreamtext.read(proposal.text).items]
+    heirs = {old: new for old, (new, what) in replaced(gone, items).items() if what is Relation.SAME}
+    record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
+    confirmed.save(services.state, record)
+
+
+def undo(services: Services, *, force: bool = False) -> DreamResult:
+    """Put back MEMORY.md as it was before the last change by a dream or an undo; undoing an undo brings the dream back.
+
+    Raises: Refused when there is none, or MEMORY.md was edited since and not ``force``; Conflict; Corrupt; Unavailable.
+    """
+    with lock(services):
+        now = services.now()
+        stored = services.store.read(services.layout.name(Surface.MEMORY))
+        current = stored.text if stored else ""
+        kept = _undoable(services, current, force=force)
+        text = kept.before if kept.before is not None else dreamtext.TITLE + "\n"
+        text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
+        page = services.layout.name(Surface.DIARY, now.date())
+        result = DreamResult(
+            id=new_id(),
+            at=now,
+            status=Status.UNDONE,
+            reason=f"The {kept.title} of {kept.at.astimezone(services.config.tz):%Y-%m-%d %H:%M} was undone.",
+            next_step="`holdfast dream --undo` brings it back.",
+            diary=page,
+            diff="".join(diff(current, text, kept.name)),
+        )
+        backup = Backup(
+            id=result.id,
+            at=_utc(now),
+            name=kept.name,
+            before=stored.text if stored else None,
+            after=sha256(text),
+            title="undo",
+        )
+        named = dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
+        result = evolve(result, backup=named)
+        _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
+        services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
+        dreamlog.record(services.state, result)
+        return result
+
+
+def _undoable(services: Services, current: str, *, force: bool) -> Backup:
+    """The newest backup from before a change that led to the ``current`` text; with ``force`` the newest at all.
+
+    Backups tell it, not the log: a dream that was killed right after it wrote can be undone too. Raises: Refused.
+    """
+    backups = dreamlog.backups(services.state)
+    digest = sha256(current)
+    found = next((b for b in reversed(backups) if b.after == digest), None)
+    if found is None and not backups:
+        raise Refused("There is no dream to undo.", next_step="`holdfast dream --log` lists the runs.")
+    if found is None and not force:
+        raise Refused(
+            f"{backups[-1].name} was edited since the last {backups[-1].title}, and that would be lost.",
+            next_step="If that is meant, `holdfast dream --undo --force`; what stands there now is kept as a backup.",
+        )
+    return found or backups[-1]
+
+
+def _tell(
+    services: Services, page: str, result: DreamResult, block: Callable[[str], str], header: str | None = None
+) -> None:
+    """Append a block to the diary; ``block`` makes it from its id, which is the run's, numbered from its second on."""
+    stored = services.store.read(page)
+    block_id, number = result.id, 1
+    while stored is not None and block_marker(block_id) in stored.text:
+        number += 1
+        block_id = f"{result.id}-{number}"
+    text = services.gate.admit(block(block_id), surface=Surface.DIARY, name=page)
+    services.store.append(Surface.DIARY, page, text, header or diary.header(result.at.date()), block_id)
+
+
+def diff(old: str, new: str, name: str) -> Iterator[str]:
+    return difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=2)
+
+
+def _utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)

@@ -1,0 +1,1 @@
+"""``holdfast migrate``: copy the store to another backend, verified."""

@@ -1,0 +1,51 @@
+"""``holdfast migrate``: copy the store to another backend."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.bar import Bar
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--to", metavar="BACKEND", required=True, help="the backend to copy to, like sqlite")
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast migrate --to sqlite", "holdfast migrate --to file --json")
+        + "\n\nThe store in use is only read. When it is interrupted, the same command goes on from there."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast_migrate.migrate import migrate_project
+
+    out = Term()
+    bar = Bar(out) if out.is_tty and not args.json else None
+    with Holdfast.open(args.root) as memory:
+        try:
+            done = migrate_project(memory.services, args.to, bar)
+        except KeyboardInterrupt:
+            kept = f"the {memory.config.storage.backend} store is untouched and still in use; what is copied stays"
+            raise KeyboardInterrupt(f"{kept}, and the same command goes on from there") from None
+        finally:
+            if bar:
+                bar.clear()
+    switch = f"holdfast config storage.backend {done.target}"
+    if args.json:
+        import attrs
+
+        out.json({"ok": True, **attrs.asdict(done), "next_step": switch})
+        return 0
+    what = f"{count(done.documents, 'document')} and {count(done.facts, 'fact')}"
+    verb = "were there already" if done.unchanged else "copied"
+    out.say(f"{out.mark('ok')} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
+    if done.skipped:
+        out.say(out.wrapped(f"left out, since an earlier fact says the same: {', '.join(done.skipped)}", first="  "))
+    out.say(f"  sha256 {out.dim(done.sha256)}")
+    out.say(f"  The {done.source} store is untouched and still in use. To change over:")
+    out.say(f"    {switch}")
+    return 0

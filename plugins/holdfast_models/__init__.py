@@ -1,0 +1,5 @@
+"""Models: the base class of plugins that ask one, retries, and the plugins ``openai`` and ``anthropic``.
+
+:class:`holdfast_models.base.ModelPlugin` is the base class. A plugin is loaded at every agent event, so nothing is
+imported here.
+"""

@@ -1,0 +1,64 @@
+"""Extraction by a Claude model through Anthropic's Messages API: an ``on_extract`` plugin.
+
+Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`.
+Needs ``holdfast[anthropic]``; the SDK is imported in the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast_models.base import ModelPlugin
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from holdfast_models.retry import Completion
+
+
+class AnthropicModel(ModelPlugin):
+    """The plugin."""
+
+    provider: ClassVar[str] = "anthropic"
+    address: ClassVar[str] = "https://api.anthropic.com"
+
+    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
+        """One message, not streamed. Raises: ModelFailed."""
+        import json
+
+        from holdfast.answers import text_of
+        from holdfast_models import retry
+
+        try:
+            import anthropic
+        except ImportError as error:
+            raise retry.not_installed(self.provider) from error
+        key = self.key()
+        http = self.http_client(anthropic.DefaultHttpxClient, key)
+        try:
+            with anthropic.Anthropic(
+                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
+            ) as client:
+                answer = client.messages.create(
+                    model=self.settings.model,
+                    system=system,
+                    messages=[{"role": "user", "content": user}],
+                    max_tokens=max_tokens,
+                )
+        except anthropic.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
+        except anthropic.APIConnectionError as error:
+            timed_out = isinstance(error, anthropic.APITimeoutError)
+            raise retry.unreachable(self.provider, timed_out=timed_out) from None
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise self.foreign() from None
+        try:  # the SDK takes any JSON for an answer, and anything else for a text
+            return retry.Completion(
+                text=text_of([block.model_dump() for block in answer.content]),
+                input_tokens=answer.usage.input_tokens,
+                output_tokens=answer.usage.output_tokens,
+                stop=answer.stop_reason or "",
+            )
+        except (AttributeError, TypeError):
+            raise self.foreign() from None

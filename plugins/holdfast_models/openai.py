@@ -1,0 +1,65 @@
+"""Extraction by any model behind an OpenAI-compatible endpoint (Chat Completions): an ``on_extract`` plugin.
+
+Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`;
+``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs
+``holdfast[openai]``; the SDK is imported in the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast_models.base import ModelPlugin
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    from holdfast_models.retry import Completion
+
+
+class OpenAIModel(ModelPlugin):
+    """The plugin."""
+
+    provider: ClassVar[str] = "openai"
+    address: ClassVar[str] = "https://api.openai.com/v1"
+
+    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
+        """One Chat Completion, not streamed. Raises: ModelFailed."""
+        import json
+
+        from holdfast_models import retry
+
+        try:
+            import openai
+        except ImportError as error:
+            raise retry.not_installed(self.provider) from error
+        key = self.key()
+        http = self.http_client(openai.DefaultHttpxClient, key)
+        try:
+            with openai.OpenAI(
+                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
+            ) as client:
+                answer = client.chat.completions.create(
+                    model=self.settings.model,
+                    messages=[{"role": "system", "content": system}, {"role": "user", "content": user}],
+                    max_completion_tokens=max_tokens,
+                )
+        except openai.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
+        except openai.APIConnectionError as error:
+            timed_out = isinstance(error, openai.APITimeoutError)
+            raise retry.unreachable(self.provider, timed_out=timed_out) from None
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise self.foreign() from None
+        try:  # the SDK takes any JSON for an answer, and anything else for a text
+            choices = list(answer.choices)
+            choice = choices[0] if choices else None
+            return retry.Completion(
+                text=(choice.message.content or "") if choice else "",
+                input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
+                output_tokens=answer.usage.completion_tokens if answer.usage else 0,
+                stop=(choice.finish_reason or "") if choice else "",
+            )
+        except (AttributeError, TypeError):
+            raise self.foreign() from None

@@ -1,0 +1,184 @@
+"""Asking a model once, properly: a time limit, retries on what may pass, none on what will not, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from attrs import field, frozen, validators
+
+from holdfast import durable, private
+from holdfast.errors import ConfigError, HoldfastError, ModelFailed
+from holdfast.http import seconds
+
+logger = logging.getLogger(__name__)
+
+USAGE_FILE: Final = "usage.jsonl"
+#: Answers that another try may turn into a good one. Source: RFC 9110 and the providers' error pages.
+RETRYABLE: Final = frozenset({408, 409, 429, *range(500, 600)})
+_CREDENTIALS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
+_LIBRARIES: Final = ("httpx", "httpx2")
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 20.0
+
+
+@frozen(kw_only=True)
+class Completion:
+    """A model's answer. ``stop`` is the provider's word for why it ended."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    stop: str = ""
+
+
+def refused(provider: str, status: int, retry_after: str | None = None, *, origin: str = "") -> ModelFailed:
+    """The error for an HTTP status. What the server wrote is left out: it may quote the key or the prompt.
+
+    ``origin`` is that of the address which answered, empty for the provider's own.
+    """
+    from holdfast.secrets import command
+
+    if 300 <= status < 400:
+        return ModelFailed(
+            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which is not followed, because "
+            "the key belongs to this address alone.",
+            next_step="Set `base_url` to the final address yourself, and a key for it with "
+            f"`holdfast auth set {provider} --origin URL`.",
+            status=status,
+        )
+    steps = {
+        400: "Check `model` and `base_url`, and that the model takes this many tokens.",
+        401: f"Set a valid key: {command(provider, origin)}.",
+        403: f"Set a key that may use this model: {command(provider, origin)}, or choose another model.",
+        404: "Check `model` and `base_url`.",
+        429: "The quota is used up for now.",
+    }
+    return ModelFailed(
+        f"The {provider} endpoint answered with HTTP status {status}.",
+        next_step=steps.get(status, "It will be tried again." if status in RETRYABLE else ""),
+        status=status,
+        retryable=status in RETRYABLE,
+        retry_after_s=seconds(retry_after),
+    )
+
+
+def unreachable(provider: str, *, timed_out: bool = False) -> ModelFailed:
+    """The error for no answer at all."""
+    return ModelFailed(
+        f"The {provider} endpoint {'took too long to answer' if timed_out else 'could not be reached'}.",
+        next_step="Check `base_url` and the network; it will be tried again.",
+        retryable=True,
+    )
+
+
+def not_installed(provider: str) -> ModelFailed:
+    """The error for a provider whose SDK is missing."""
+    return ModelFailed(
+        f"The SDK of {provider} is not installed.", next_step=f"Install it with `pip install 'holdfast[{provider}]'`."
+    )
+
+
+def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = False, drop: Sequence[str] = ()) -> Any:
+    """A client of the HTTP library under an SDK, which sends ``key`` to the origin of ``url`` and nothing elsewhere.
+
+    ``sdk_client`` is the SDK's ``DefaultHttpxClient``. Credentials that the SDK takes from the environment by itself
+    and headers named in ``drop`` are not sent. Raises: ModelFailed for an address that no key may go to.
+    """
+    from holdfast import origins
+
+    try:
+        origin = origins.safe(url, "`base_url`", insecure_http=insecure_http)
+    except ConfigError as error:
+        raise ModelFailed(error.message, next_step=error.next_step) from None
+
+    def check(request: Any) -> None:
+        if origins.of(str(request.url)) != origin:
+            raise ModelFailed("The SDK asked another address than `base_url`, so nothing was sent.")
+        for name in _CREDENTIALS:
+            if key not in request.headers.get(name, key):
+                del request.headers[name]
+        for name in drop:
+            request.headers.pop(name, None)
+
+    library = next(kind for kind in sdk_client.__mro__ if kind.__module__.partition(".")[0] in _LIBRARIES)
+    return library(event_hooks={"request": [check]}, **origins.http_options(origin))
+
+
+@frozen(kw_only=True)
+class Patience:
+    """``timeout_s`` bounds one attempt, ``budget_s`` all of them together with the pauses between them."""
+
+    timeout_s: float = field(default=30.0, validator=validators.gt(0))
+    max_retries: int = field(default=2, validator=validators.ge(0))
+    budget_s: float = field(default=50.0, validator=validators.gt(0))
+
+
+def persist(
+    attempt: Callable[[float], Completion],
+    patience: Patience,
+    *,
+    sleep: Callable[[float], object] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Completion:
+    """Call ``attempt`` with the seconds that it may take, again while it fails with what may pass.
+
+    Pauses double and are jittered, or are what the server asks for; a pause that would end after the budget is not
+    begun. Raises: the last ModelFailed.
+    """
+    end = clock() + patience.budget_s
+    for number in range(patience.max_retries + 1):
+        try:
+            return attempt(max(0.1, min(patience.timeout_s, end - clock())))
+        except ModelFailed as error:
+            pause = error.retry_after_s
+            if pause is None:
+                longest = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**number)
+                pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+            if not error.retryable or number == patience.max_retries or clock() + pause >= end:
+                raise
+            logger.info("asking again in %.1f s: %s", pause, error.message)
+            sleep(pause)
+    raise AssertionError("the loop returns or raises")
+
+
+def record_usage(state: str, *, plugin: str, model: str, completion: Completion, took_s: float) -> None:
+    """Add a line to ``state/usage.jsonl``. What cannot be written is only logged: the answer is worth more."""
+    row = {
+        "plugin": plugin,
+        "model": model,
+        "input_tokens": completion.input_tokens,
+        "output_tokens": completion.output_tokens,
+        "took_s": round(took_s, 3),
+        "stop": completion.stop,
+    }
+    _record(state, row)
+
+
+def record_failure(state: str, *, plugin: str, model: str, error: HoldfastError, took_s: float) -> None:
+    """Add a line for a call that failed, or whose answer could not be used; the latter has a line of its own already.
+    What cannot be written is only logged."""
+    row = {
+        "plugin": plugin,
+        "model": model,
+        "took_s": round(took_s, 3),
+        "failed": error.message,
+        "answered": not isinstance(error, ModelFailed),
+    }
+    _record(state, row)
+
+
+def _record(state: str, fields: dict[str, object]) -> None:
+    row = {"at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), **fields}
+    try:
+        private.make(state)
+        path = os.path.join(state, USAGE_FILE)
+        with private.lock(path):
+            durable.append(path, (json.dumps(row) + "\n").encode(), flush=False)
+    except HoldfastError as error:
+        logger.warning("the use of tokens could not be recorded: %s", error)

@@ -1,0 +1,102 @@
+"""``holdfast purge``: forget a person or a matter, a session, what is older than a day, or everything."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples, session_id
+from holdfast.cli.ask import add_yes, confirmed, require_person
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+from holdfast_privacy.commands import shown
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from holdfast_privacy.purge import PurgeReport
+
+
+def configure(parser: ArgumentParser) -> None:
+    what = parser.add_argument_group("what is to be forgotten").add_mutually_exclusive_group(required=True)
+    what.add_argument("--subject", metavar="TEXT", help="whatever holds this text; `-` reads it from stdin")
+    what.add_argument("--session", metavar="ID", type=session_id, help="what this session left")
+    what.add_argument("--before", metavar="DATE", type=_day, help="what is older than this day, like 2026-01-31")
+    what.add_argument("--all", action="store_true", help="everything but the settings")
+    add_yes(parser)
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            'holdfast purge --subject "Jane Doe" --dry-run',
+            "holdfast purge --subject - --yes < name.txt    # keeps the name out of the shell's history",
+            "holdfast purge --session fix-login",
+            "holdfast purge --before 2026-01-01 --yes --json",
+        )
+        + "\n\nIt looks at every byte afterwards; exit code 1 when something is left. An interrupted purge is completed"
+        "\nby the same command. What it does not reach: docs/retention.md."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    subject = _subject(args)
+    if not (args.yes or args.dry_run):
+        require_person("A purge")
+    out = Term()
+    what = {"subject": subject, "session": args.session, "before": args.before, "everything": args.all}
+    with Holdfast.open(args.root) as memory:
+        if args.dry_run or not args.yes:
+            report = memory.purge(**what, dry_run=True)
+            if args.dry_run:
+                return _tell(out, report, as_json=args.json)
+            shown.say_changed(Term(sys.stderr), report.changed, would=True)
+            if not confirmed(f"Forget {count(sum(report.counts.values()), 'thing')} for good?"):
+                raise UsageError("Nothing was removed.", next_step="Answer `y`, or give --yes.")
+        return _tell(out, memory.purge(**what), as_json=args.json)
+
+
+def _subject(args: Namespace) -> str | None:
+    if args.subject != "-":
+        text: str | None = args.subject
+        return text
+    if not (args.yes or args.dry_run):
+        raise UsageError("Stdin cannot both tell the subject and answer.", next_step="Give --dry-run or --yes.")
+    from holdfast.cli.stdin import read_text
+
+    return read_text().strip()
+
+
+def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
+    code = 0 if report.dry_run or report.clean else 1
+    if as_json:
+        from holdfast.serde import unstructure
+
+        out.json({"ok": code == 0, "clean": report.clean, "counts": report.counts, **unstructure(report)})
+        return code
+    shown.say_changed(out, report.changed, would=report.dry_run)
+    shown.say_left(out, report.left)
+    shown.say_elsewhere(out, report.elsewhere)
+    for other in report.unfinished:
+        out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run that command again")
+    total = count(sum(report.counts.values()), "thing")
+    if report.dry_run:
+        out.say(f"{out.mark('dot')} {total} would go; nothing was written")
+    elif report.clean:
+        out.say(
+            f"{out.mark('ok')} {total} forgotten; {shown.searched(report.files, report.size)} searched, nothing left"
+        )
+    else:
+        out.say(f"{out.mark('fail')} {total} forgotten, and {count(len(report.left), 'place')} left: run it again")
+    return code
+
+
+def _day(text: str) -> date:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--before takes a day, not {text!a}.", next_step="Write it like 2026-01-31.") from None

@@ -1,0 +1,44 @@
+"""``holdfast retention``: remove what is older than the settings keep it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+from holdfast_privacy.commands import shown
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("action", choices=("run",), metavar="run", help="remove it; nothing else ever does")
+    parser.add_argument("--dry-run", action="store_true", help="only tell what would go; nothing is written")
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast retention run --dry-run", "holdfast config retention.daily 365", "holdfast retention run --json"
+        )
+        + "\n\nThe limits stand in `[retention]`; what is still needed stays, whatever its age: docs/retention.md."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        report = memory.retention(dry_run=args.dry_run)
+    code = 1 if report.failed else 0
+    if args.json:
+        from holdfast.serde import unstructure
+
+        out.json({"ok": code == 0, **unstructure(report)})
+        return code
+    shown.say_changed(out, report.removed, would=report.dry_run)
+    for one in report.kept:
+        out.say(out.wrapped(f"{one.name} stays: {one.why}", first=f"{out.mark('dot')} ", rest="  "))
+    shown.say_left(out, report.failed)
+    total = count(sum(one.count for one in report.removed), "thing")
+    said = f"{total} would go; nothing was written" if report.dry_run else f"{total} removed"
+    out.say(f"{out.mark('ok' if not code else 'fail')} {said}")
+    return code

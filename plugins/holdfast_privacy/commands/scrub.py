@@ -1,0 +1,69 @@
+"""``holdfast scrub``: mask secrets and personal data that were stored before a rule knew them."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.ask import add_yes, confirmed, require_person
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+from holdfast_privacy.commands import shown
+
+if TYPE_CHECKING:
+    from holdfast_privacy.scrub import ScrubReport
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_yes(parser)
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast scrub --dry-run", "holdfast scrub", "holdfast scrub --yes --json")
+        + "\n\nThe validators that are enabled judge everything stored as if it were written now. Exit code 1 when"
+        "\nsomething is left that they do not want stored."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    if not (args.yes or args.dry_run):
+        require_person("A scrub")
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        if args.dry_run or not args.yes:
+            report = memory.scrub(dry_run=True)
+            if args.dry_run:
+                return _tell(out, report, as_json=args.json)
+            shown.say_changed(Term(sys.stderr), report.changed, would=True)
+            if not confirmed(f"Mask {count(report.secrets, 'different secret')} for good?"):
+                raise UsageError("Nothing was masked.", next_step="Answer `y`, or give --yes.")
+        return _tell(out, memory.scrub(), as_json=args.json)
+
+
+def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:
+    code = 0 if report.clean or report.dry_run else 1
+    if as_json:
+        from holdfast.serde import unstructure
+
+        out.json({"ok": code == 0, "clean": report.clean, "counts": report.counts, **unstructure(report)})
+        return code
+    if report.rules:
+        out.say(out.table([(rule, f"{number:,}") for rule, number in report.rules.items()], head=("rule", "found")))
+    shown.say_changed(out, report.changed, would=report.dry_run)
+    shown.say_left(out, report.left)
+    shown.say_elsewhere(out, report.elsewhere)
+    for name in report.allowed:
+        out.say(f"{out.mark('dot')} one of them stands in {out.plain(name)}, where the policy allows it")
+    out.say(out.wrapped(f"judged by {', '.join(report.judges) or 'nobody: no enabled plugin validates'}", first="  "))
+    total = count(report.secrets, "different secret")
+    if report.dry_run:
+        out.say(f"{out.mark('dot')} {total} would be masked; nothing was written")
+    else:
+        looked = f"{shown.searched(report.files, report.size)} searched"
+        done = f"{total} masked; {looked}, {'nothing' if report.clean else count(len(report.left), 'place')} left"
+        out.say(f"{out.mark('ok' if report.clean else 'fail')} {done}")
+    return code

@@ -1,0 +1,48 @@
+"""How the reports of purge, scrub and retention are shown: what changed, what is left, what lies elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.cli.words import count, size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.cli.term import Term
+    from holdfast_privacy.transforms import Changed, Left
+
+_SHOWN = 12
+
+
+def say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
+    """One row a place; of many only the first, with how many more."""
+    rows = []
+    for one in changed[:_SHOWN]:
+        verb = ("would go" if would else "removed") if one.removed else ("would change" if would else "changed")
+        rows.append((one.kind, verb if one.count == 1 else f"{one.count:,} {verb}", one.name))
+    if rows:
+        out.say(out.table(rows))
+    if len(changed) > _SHOWN:
+        out.say(f"  {out.ellipsis} and {count(len(changed) - _SHOWN, 'place')} more; --json lists them all")
+
+
+def say_left(out: Term, left: Sequence[Left]) -> None:
+    """What could not be done, and what to do about it."""
+    for one in left:
+        out.say(out.wrapped(f"{one.name}: {one.why}", first=f"{out.mark('fail')} ", rest="  "))
+        if one.next_step:
+            out.say(out.wrapped(one.next_step, first=f"  {out.dim('next:')} ", rest="        "))
+
+
+def say_elsewhere(out: Term, elsewhere: Sequence[str]) -> None:
+    """What holdfast does not touch."""
+    if elsewhere:
+        out.say(f"{out.mark('warn')} not touched; yours to edit or delete:")
+        for pointer in elsewhere:
+            out.say(f"  {out.plain(pointer)}")
+
+
+def searched(files: int, bytes_: int) -> str:
+    """``34 files, 12.3 kB``."""
+    return f"{count(files, 'file')}, {size(bytes_)}"

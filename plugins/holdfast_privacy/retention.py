@@ -1,0 +1,243 @@
+"""Removing what is older than ``[retention]`` keeps it, and never what is still needed.
+
+Never removed: a journal with turns that no flush covers or of a session that is UNSAFE or has not ended, a document of
+today, one that open work in the handoff points to, and one that proves the last flush of a session that goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from holdfast import durable, handoff, journal, private
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.journal import Journal, file_stem
+from holdfast.layout import Surface
+from holdfast.losses import note_forgotten
+from holdfast.safety import State
+from holdfast.serde import moment
+from holdfast.session import Session
+from holdfast_privacy import text_search
+from holdfast_privacy.selectors import day_of
+from holdfast_privacy.sweep import Walk, last_said
+from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+logger = logging.getLogger(__name__)
+
+DATED = (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING)
+#: A temporary file of a write that is under way is younger than this.
+TEMPORARY_DAYS = 1
+BACKUPS = ("backups", "dreams")  # folders of copies in the private folder
+_WAIT_S = 0.2
+
+
+def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class RetentionReport:
+    """What was removed or, with ``dry_run``, would be; ``kept`` is what is old enough and still needed, and why."""
+
+    dry_run: bool
+    removed: tuple[Changed, ...] = field(converter=_changes)
+    kept: tuple[Left, ...] = ()
+    failed: tuple[Left, ...] = ()
+
+
+def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
+    """See :meth:`holdfast.engine.Holdfast.retention`. A place that fails is told; the others are done. Raises:
+    Unavailable when a purge or another of these runs."""
+    job = _Job(services=services, dry_run=dry_run)
+    if dry_run or not os.path.isdir(services.state):
+        job.run()
+    else:
+        private.make(services.state)
+        with durable.lock(services.private("purge.lock"), timeout_s=_WAIT_S):
+            job.run()
+    logger.info("retention removed %d things", sum(one.count for one in job.removed))
+    return RetentionReport(
+        dry_run=dry_run, removed=job.removed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.failed))
+    )
+
+
+@define(kw_only=True)
+class _Job:
+    services: Services
+    dry_run: bool
+    removed: list[Changed] = field(factory=list)
+    kept: list[Left] = field(factory=list)
+    failed: list[Left] = field(factory=list)
+    needed: dict[str, str] = field(factory=dict)  # documents that must stay, and why
+    pointers: dict[str, str] = field(factory=dict)  # what open work of each session names
+
+    def run(self) -> None:
+        rules = self.services.config.retention
+        for path in journal.session_files(self.services.state):
+            self._guarded(path, self._session, path, rules.journal)
+        if any(getattr(rules, surface) for surface in DATED) and self._guarded("the handoff", self._look_at_handoff):
+            for name in self.services.store.names():
+                surface = self.services.layout.surface_of(name)
+                if surface in DATED and (days := getattr(rules, surface)):
+                    self._guarded(name, self._document, surface, name, days)
+        for path in text_search.files(self.services.state):
+            self._guarded(path, self._private, path)
+        for path in self._temporary():
+            if self._is_old(path, TEMPORARY_DAYS):
+                self._guarded(path, self._remove, path)
+
+    def _guarded(self, name: str, step: Callable[..., object], *args: Any) -> bool:
+        try:
+            step(*args)
+        except HoldfastError as error:
+            self.failed.append(Left(name=self._shown(name), why=error.message, next_step=error.next_step))
+            return False
+        return True
+
+    def _shown(self, path: str) -> str:
+        return os.path.relpath(path, self.services.root).replace(os.sep, "/") if os.path.isabs(path) else path
+
+    # --- journals
+
+    def _session(self, path: str, days: int) -> None:
+        session_id = journal.session_id_of(path)
+        if session_id is None or Journal(self.services.state, session_id).path != path:
+            return  # damaged: `holdfast doctor` says so
+        session = Session(self.services, session_id)
+        reason = _why_needed(session)
+        if reason and session.last_receipt is not None:
+            for written in session.last_receipt.written:
+                self.needed.setdefault(written.name, f"session {session_id} {reason}, and this proves its last flush")
+        last = last_said(session.journal)
+        if not days or last is None or self.services.clock() - last <= timedelta(days=days):
+            return
+        if reason:
+            self.kept.append(Left(name=self._shown(path), why=f"session {session_id} {reason}"))
+            return
+        if not self.dry_run:
+            lock = os.path.join(session.journal.folder, f"{file_stem(session_id)}.flush.lock")
+            with durable.lock(lock, timeout_s=_WAIT_S):
+                session.catch_up()
+                if _why_needed(session):
+                    return  # somebody just went on with it
+                session.journal.erase()
+                durable.retire(lock)
+        self._note("journals", path)
+
+    # --- documents
+
+    def _look_at_handoff(self) -> None:
+        """Raises: Corrupt; then no document is removed, since nobody can tell which ones are needed."""
+        services = self.services
+        document = services.store.read(services.layout.name(Surface.HANDOFF))
+        for work in handoff.parse(document.text) if document else ():
+            if work.is_open:
+                named = (
+                    work.note,
+                    work.next_action,
+                    work.blocker,
+                    *work.artifacts,
+                    *work.facts,
+                    *work.follow_ups,
+                    *work.needs_operator,
+                )
+                self.pointers[work.session] = "\n".join(named)
+
+    def _document(self, surface: Surface, name: str, days: int) -> None:
+        services = self.services
+        day = day_of(services.layout, surface, name)
+        today = services.now().date()
+        if day is None or day >= today or (today - day).days <= days:
+            return
+        why = self.needed.get(name, "")
+        for session_id, named in self.pointers.items():
+            if name in named:
+                why = f"open work of session {session_id} points to it"
+        if why:
+            self.kept.append(Left(name=name, why=why))
+            return
+        if not self.dry_run:
+            note_forgotten(services, name)
+            try:
+                services.store.backend.delete(name)
+            except NotFound:
+                return
+        self._note("documents", name)
+
+    # --- private files
+
+    def _private(self, path: str) -> None:
+        rules = self.services.config.retention
+        inside = os.path.relpath(path, self.services.state).split(os.sep)
+        if ".jsonl.damaged-" in inside[-1]:
+            if rules.damaged and self._is_old(path, rules.damaged):
+                self._remove(path)
+        elif inside[0] in BACKUPS and len(inside) > 1:
+            if rules.backup and self._is_old(path, rules.backup):
+                self._remove(path)
+        elif rules.log and len(inside) == 1 and path.endswith(".jsonl") and inside[0] not in _LASTING:
+            self._trim(path, rules.log)
+
+    def _trim(self, path: str, days: int) -> None:
+        before = self.services.clock() - timedelta(days=days)
+        walk = Walk(services=self.services, edit=_OldRows(before), dry_run=self.dry_run)
+        walk.file(path)
+        self.removed += [
+            Changed(kind="log lines", name=one.name, count=one.count, removed=True) for one in walk.changed
+        ]
+
+    def _temporary(self) -> Iterator[str]:
+        folder = os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
+        folders = [self.services.state]
+        prefixes = self.services.layout.prefixes()
+        folders += [folder] if prefixes == [""] else [os.path.join(folder, prefix) for prefix in prefixes]
+        yield from dict.fromkeys(path for one in folders for path in text_search.files(one) if is_temporary(path))
+
+    def _is_old(self, path: str, days: int) -> bool:
+        try:
+            written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise durable.unavailable(error, path, "check") from error
+        return self.services.clock() - written > timedelta(days=days)
+
+    def _remove(self, path: str) -> None:
+        if not self.dry_run:
+            durable.remove(path)
+        self._note("private files", path)
+
+    def _note(self, kind: str, path: str) -> None:
+        self.removed.append(Changed(kind=kind, name=self._shown(path), removed=True))
+
+
+#: What is proof of a purge, and what waits to be worked on, has no age.
+_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl"})
+
+
+class _OldRows(Edit):
+    def __init__(self, before: datetime) -> None:
+        self._before = before
+
+    def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            return None if moment(row["at"]) < self._before else row
+        except (KeyError, TypeError, ValueError):
+            return row
+
+
+def _why_needed(session: Session) -> str:
+    """Why the journal of a session must stay, or nothing."""
+    if session.state is State.UNSAFE:
+        return "is UNSAFE"
+    if session.unflushed:
+        return "has turns that no flush covers"
+    return "" if session.ended else "has not ended"

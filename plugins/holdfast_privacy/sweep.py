@@ -1,0 +1,438 @@
+"""Every place that can hold what was said, and the one way through all of them.
+
+A purge and a scrub differ only in how they change a string, given as an :class:`~holdfast_privacy.transforms.Edit`.
+:class:`Walk` takes it through facts, documents, journals, UNSAFE markers and whatever else lies in the private and the
+store's folder, so that a new part of holdfast that keeps a file there is covered without being named here. Doing it
+again completes what an interruption left undone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, field, frozen
+
+from holdfast import durable, journal, private, records, safeopen, safety, settings, statemark, untrusted
+from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
+from holdfast.journal import Journal, file_stem
+from holdfast.layout import Surface
+from holdfast.losses import FORGOTTEN, note_forgotten
+from holdfast.serde import moment
+from holdfast.storage import Capability
+from holdfast_privacy import text_search
+from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact
+    from holdfast.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: What a purge keeps for itself, without content; the key of the placeholders, which is no content either.
+TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
+_OWN: Final = frozenset(
+    {
+        ".gitignore",
+        statemark.FILE,
+        private.INDEX_SEEN,
+        TOMBSTONES,
+        TOMBSTONE_KEY,
+        UNFINISHED,
+        "redaction.key",
+        FORGOTTEN,
+    }
+)
+_SQLITE: Final = b"SQLite format 3\0"
+_SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
+#: So long a session that is being flushed is waited for, in seconds.
+_WAIT_S: Final = 20.0
+_ROUNDS: Final = 3
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """What became of an edit: ``left`` still holds what was to go; ``foreign`` are files of others that hold it;
+    ``files`` and ``size`` (bytes) are what the last search looked at."""
+
+    changed: tuple[Changed, ...]
+    left: tuple[Left, ...]
+    foreign: tuple[str, ...]
+    files: int
+    size: int
+
+
+def carry_out(services: Services, edit: Edit) -> Outcome:
+    """Edit every place, go through all of them again and search every byte; up to three times, since a flush that was
+    under way may write once more what was taken out. No dream runs meanwhile: it would write what it read before.
+
+    Raises: Unavailable when a dream is under way.
+    """
+    dreaming = services.private("dream.lock")
+    if not os.path.isdir(services.state):
+        return _carried_out(services, edit, "")
+    with durable.lock(dreaming, timeout_s=_WAIT_S):
+        return _carried_out(services, edit, dreaming)
+
+
+def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
+    changed: list[Changed] = []
+    for _ in range(_ROUNDS):
+        walk = Walk(services=services, edit=edit, held=held)
+        walk.run()
+        changed += walk.changed
+        check = Walk(services=services, edit=edit, dry_run=True)
+        check.run()
+        found, files, size = check.search()
+        foreign = {*check.foreign, *filter(check.is_foreign, found)}
+        names = dict.fromkeys([*(one.name for one in check.changed), *(n for n in found if n not in foreign)])
+        still = [Left(name=n, why="It still holds what was to go.", next_step="Remove it by hand.") for n in names]
+        left = {one.name: one for one in (*still, *walk.left, *check.left)}
+        if not left:
+            break
+    return Outcome(
+        changed=tuple(changed), left=tuple(left.values()), foreign=tuple(sorted(foreign)), files=files, size=size
+    )
+
+
+@define(kw_only=True)
+class Walk:
+    """One way through all places. With ``dry_run`` nothing is written, not even a lock."""
+
+    services: Services
+    edit: Edit
+    dry_run: bool = False
+    held: str = ""  # a lock file that the caller holds already
+    changed: list[Changed] = field(factory=list)
+    left: list[Left] = field(factory=list)
+    #: Files of others in folders that the store shares with them: looked at, never touched.
+    foreign: list[str] = field(factory=list)
+    seen: int = 0
+
+    def run(self) -> None:
+        """Edit every place. One that fails is told in ``left``, and the others are edited all the same."""
+        self.edit.begin(self.services)
+        for aside in private.foreign(self.services.state):
+            why = "It is state of another user or machine and is never read."
+            step = "Take it over with `holdfast trust --adopt-state` and do this again, or remove it by hand."
+            self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
+        self._guarded("facts", self._facts)
+        for path in list(self._loose_files()):
+            self._guarded(self._shown(path), self.file, path)
+        for name in self._documents():
+            self._guarded(name, self._document, name)
+        # Journals last: they tell what belongs to a session, also when this is interrupted and done again.
+        for path in journal.session_files(self.services.state):
+            self._guarded(self._shown(path), self._session, path)
+        if not self.dry_run:
+            self._guarded("the store", self.services.store.backend.compact)
+
+    def _guarded(self, name: str, step: Callable[..., None], *args: Any) -> None:
+        self.seen += 1
+        try:
+            step(*args)
+        except HoldfastError as error:
+            logger.warning("a place could not be edited: %s", type(error).__name__)
+            self.left.append(Left(name=name, why=error.message, next_step=error.next_step))
+
+    def _shown(self, path: str) -> str:
+        return os.path.relpath(path, self.services.root).replace(os.sep, "/")
+
+    # --- sessions
+
+    def _session(self, path: str) -> None:
+        state = self.services.state
+        session_id = journal.session_id_of(path)
+        if session_id is None or Journal(state, session_id).path != path:
+            self.file(path)  # damaged at its beginning, or put there by hand
+            return
+        one = Journal(state, session_id)
+        marker = safety.path_of(state, session_id)
+        if self.dry_run:
+            self._edit_session(one, marker)
+            return
+        lock = os.path.join(one.folder, f"{file_stem(session_id)}.flush.lock")
+        with durable.lock(lock, timeout_s=_WAIT_S):  # a flush that is under way would write it all once more
+            if self._edit_session(one, marker):
+                durable.retire(lock)
+
+    def _edit_session(self, one: Journal, marker: str) -> bool:
+        gone = self.edit.session(one.session_id, last_said(one))
+        if gone:
+            if not self.dry_run:
+                durable.remove(marker)
+                one.erase()
+            self._note("journals", self._shown(one.path), removed=True)
+            return True
+        if os.path.exists(marker):
+            self.file(marker)
+        count = one.rewrite(self.edit.record, self._keeps_line, dry_run=self.dry_run)
+        if count:
+            self._note("journals", self._shown(one.path), count)
+        return False
+
+    def _keeps_line(self, line: bytes) -> bool:
+        return self.edit.other("", line) == line
+
+    # --- the store
+
+    def _documents(self) -> list[str]:
+        """Trails first: which of their blocks belong to a session is told by the notes."""
+        names = self.services.store.names()
+        return sorted(names, key=lambda n: (self.services.layout.surface_of(n) is not Surface.TRAIL, n))
+
+    def _document(self, name: str) -> None:
+        services = self.services
+        surface = services.layout.surface_of(name)
+        try:
+            document = services.store.read(name)
+        except Corrupt:
+            self._unreadable(surface, name)
+            return
+        if document is None:
+            return
+        new = self.edit.document(surface, name, document.text)
+        if new == document.text:
+            return
+        if surface is None and services.layout.prefixes() != [""]:
+            self.foreign.append(name)
+            return
+        if not self.dry_run:
+            self._forget(name)
+            if new is None:
+                services.store.backend.delete(name)
+            else:
+                services.store.change(
+                    surface or "", name, lambda text: self.edit.document(surface, name, text or "") or ""
+                )
+        self._note("documents", name, removed=new is None)
+
+    def _forget(self, name: str) -> None:
+        if not self.edit.session("", None):  # else all receipts go, too
+            note_forgotten(self.services, name)
+
+    def _unreadable(self, surface: Surface | None, name: str) -> None:
+        """A document that the store cannot read goes, or its bytes are edited where it is a file. Raises: Corrupt."""
+        backend = self.services.store.backend
+        if self.edit.document(surface, name, "") is None:
+            if not self.dry_run:
+                self._forget(name)
+                backend.delete(name)
+            self._note("documents", name, removed=True)
+        elif Capability.LOCAL_FILES in backend.capabilities:
+            self.file(os.path.join(self.store_folder, *name.split("/")))
+        else:
+            self.services.store.read(name)
+
+    def _facts(self) -> None:
+        backend = self.services.store.backend
+        gone = count = 0
+        for fact in list(backend.facts()):
+            new = self.edit.fact(fact)
+            if new == fact:
+                continue
+            gone, count = gone + (new is None), count + (new is not None)
+            if self.dry_run:
+                continue
+            try:
+                if new is None:
+                    backend.delete_fact(fact.id)
+                else:
+                    self._update(fact, new)
+            except NotFound:
+                continue  # somebody else was quicker
+        if gone:
+            self._note("facts", "facts", gone, removed=True)
+        if count:
+            self._note("facts", "facts", count)
+
+    def _update(self, old: Fact, new: Fact) -> None:
+        backend = self.services.store.backend
+        try:
+            if new.content != old.content:
+                backend.update_fact(old.id, content=new.content)
+        except DuplicateFact:  # without what set them apart two facts are one
+            backend.delete_fact(old.id)
+            return
+        if new.source != old.source:
+            backend.update_fact(old.id, source=new.source)
+
+    # --- files
+
+    def _loose_files(self) -> Iterator[str]:
+        """Every file in the private and the store's folder that is no document, no journal and not the store's own."""
+        journals = set(journal.session_files(self.services.state))
+        markers = {
+            safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
+        }
+        hints = {path.removesuffix(".jsonl") + ".hint" for path in journals}
+        for path in text_search.files(self.services.state):
+            name = os.path.basename(path)
+            own = name in _OWN and os.path.dirname(path) == self.services.state
+            if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
+                yield path
+        ours = self.services.layout.prefixes() == [""]
+        local = Capability.LOCAL_FILES in self.services.store.backend.capabilities
+        kept = {self.services.config.storage.facts, *self.services.store.names()} if local else set()
+        for path in self._store_files():
+            name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
+            loose = ours and name not in kept and not name.rpartition("/")[2].startswith(".git")
+            if is_temporary(path) or (loose and not _is_database(path)):
+                yield path
+
+    def _store_files(self) -> Iterator[str]:
+        folder = self.store_folder
+        elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
+        if self.services.layout.prefixes() == [""]:
+            yield from (p for p in text_search.files(folder) if not p.startswith(elsewhere))
+            return
+        yield from (p for p in text_search.files(folder, deep=False))
+        for prefix in self.services.layout.prefixes():
+            yield from (p for p in text_search.files(os.path.join(folder, prefix)) if not p.startswith(elsewhere))
+
+    @property
+    def store_folder(self) -> str:
+        """Where local stores keep their files."""
+        return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
+
+    def file(self, path: str) -> None:
+        """A file by its form: JSON lines, one JSON object, or anything else."""
+        if self.dry_run:
+            self._edit_file(path)
+            return
+        lock = private.lock_path(path)
+        appended = path.endswith((".jsonl", ".log"))  # by other processes, perhaps for the first time just now
+        if lock != self.held and (appended or os.path.exists(lock)):
+            with private.lock(path, timeout_s=_WAIT_S):
+                self._edit_file(path)
+        else:
+            self._edit_file(path)
+
+    def _edit_file(self, path: str) -> None:
+        try:
+            with safeopen.reader(path, private=False) as file:
+                data = file.read()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise durable.unavailable(error, path, "read") from error
+        new, count = self._edited(path, data)
+        if new == data:
+            return
+        if not self.dry_run:
+            if new is None:
+                durable.remove(path)
+            else:
+                durable.replace(path, new)
+        kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
+        self._note(kind, self._shown(path), count, removed=new is None)
+
+    def _edited(self, path: str, data: bytes) -> tuple[bytes | None, int]:
+        if path.endswith(".jsonl"):
+            lines = [self._edited_line(line) for line in data.splitlines(keepends=True)]
+            new = b"".join(line for line, _ in lines)
+            return new or None, sum(count for _, count in lines)
+        if path.endswith(".json"):
+            table = _object(data)
+            if table is not None:
+                edited = self.edit.table(table)
+                if edited is None or edited != table:
+                    return None if edited is None else json.dumps(edited, ensure_ascii=False).encode("utf-8"), 1
+                return data, 0
+        new_data = self.edit.other(path, data)
+        return new_data, int(new_data != data)
+
+    def _edited_line(self, line: bytes) -> tuple[bytes, int]:
+        """A line of JSON keeps its form, also the checksum where it has one."""
+        record = records.decode(line.rstrip(b"\n"))
+        row = _object(line) if record is None else record
+        if row is None:
+            kept = self.edit.other("", line) or b""
+            return kept, int(kept != line)
+        new = self.edit.row(row)
+        if new == row:
+            return line, 0
+        if new is None:
+            return b"", 1
+        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
+
+    def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
+        self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
+
+    # --- the proof
+
+    def search(self) -> tuple[list[str], int, int]:
+        """Look for what must not be there in every byte of every file, names of files and documents too.
+
+        Returns the places where it is, and how many files and bytes were looked at. Raises: Unavailable.
+        """
+        needles = self.edit.traces()
+        found: list[str] = []
+        files = size = 0
+        for path in self._all_files():
+            files += 1
+            try:
+                size += os.path.getsize(path)
+            except OSError:
+                continue  # it is gone meanwhile
+            shown = self._shown(path)
+            if any(needle.in_text(shown) for needle in needles) or text_search.in_file(path, needles):
+                found.append(shown)
+        return found, files, size
+
+    def _all_files(self) -> Iterator[str]:
+        yield from text_search.files(self.services.state)
+        yield from self._store_files()
+        config = settings.config_file(self.services.root)
+        if config is not None and os.path.dirname(config) != self.store_folder:
+            yield config
+
+    def is_foreign(self, shown: str) -> bool:
+        """Whether the file is somebody else's: a person's own, or the settings."""
+        path = os.path.join(self.services.root, *shown.split("/"))
+        if path.startswith(self.services.state + os.sep):
+            return False
+        if path == settings.config_file(self.services.root):
+            return True
+        if self.services.layout.prefixes() == [""] or _is_database(path):
+            return False
+        name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
+        return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
+
+
+def last_said(one: Journal) -> datetime | None:
+    """When the journal's newest dated record was written; of the file, when it cannot be read."""
+    from datetime import UTC
+
+    last: datetime | None = None
+    try:
+        for entry in one.entries():
+            at = entry.record.get("at") or (entry.record.get("receipt") or {}).get("at")
+            if at:
+                found = moment(at)
+                last = found if last is None else max(last, found)
+    except (HoldfastError, ValueError, TypeError, AttributeError):
+        return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC)
+    return last
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = untrusted.from_json(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_database(path: str) -> bool:
+    for side in _SQLITE_SIDES:
+        path = path.removesuffix(side)
+    try:
+        with safeopen.reader(path, private=False) as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False

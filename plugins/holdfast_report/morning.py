@@ -1,0 +1,119 @@
+"""The morning report: yesterday and the night, from files and from the forges where people work.
+
+A pure function of its sources and the window: made twice it is the same text, and losing it loses nothing. Every line
+has a pointer to its proof. Without a forge it is made from files alone and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.derived import Derived
+from holdfast.errors import HoldfastError
+from holdfast.forge import Forge
+from holdfast.layout import Surface
+from holdfast.models import Severity
+from holdfast_report.report import SECTIONS, Line, Report, report
+
+if TYPE_CHECKING:
+    from holdfast.forge import Activity
+    from holdfast.services import Services
+
+FORGE: Final = "On the forge"
+FINDINGS: Final = "What does not fit together"
+
+
+@frozen(kw_only=True)
+class Morning:
+    """``since`` is yesterday 00:00 in the configured zone. ``sections`` maps those of a report, then :data:`FORGE` and
+    :data:`FINDINGS`, to their lines; an empty one holds a line that says where was looked. ``remarks`` tell what could
+    not be asked. ``str()`` is the Markdown."""
+
+    since: datetime
+    report: Report
+    sections: dict[str, tuple[Line, ...]]
+    remarks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [f"# Morning report: {self.report.first_day.isoformat()} and the night"]
+        for name, lines in self.sections.items():
+            parts.append(f"## {name}\n\n" + "\n".join(f"- {line.text}  ({line.pointer})" for line in lines))
+        parts += [f"_{remark}_" for remark in self.remarks]
+        return "\n\n".join(parts) + "\n"
+
+
+def morning(services: Services) -> Morning:
+    """The report from yesterday 00:00 up to now. Raises: Corrupt; Unavailable of the store, never of a forge."""
+    now = services.now()
+    since = datetime.combine(now.date() - timedelta(days=1), time(), tzinfo=now.tzinfo)
+    files = report(services, days=2)
+    happened: list[Line] = []
+    remarks: list[str] = []
+    forges = services.dispatch.offering(Forge)
+    for forge in forges.values():
+        lines, remark = _of(services, forge, since, now)
+        happened += lines
+        remarks += [remark] if remark else []
+    if not forges:
+        remarks.append("No forge is enabled: this report is made from files alone.")
+    sections = {**files.sections, FORGE: tuple(happened), FINDINGS: tuple(_findings(services, files, happened))}
+    return Morning(
+        since=since,
+        report=files,
+        sections={name: lines or (_nothing(services, name, files),) for name, lines in sections.items()},
+        remarks=tuple(remarks),
+    )
+
+
+def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[Line], str]:
+    """What a forge tells, and what it could not."""
+    try:
+        activity = forge.activity(since, now)
+        texts = _masked(services, [_told(one, now) for one in activity])
+    except HoldfastError as error:
+        return [], f"{forge.title} could not be asked, so this is from files alone: {error}"
+    except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not cost the report
+        return [], f"{forge.title} could not be asked: the plugin {forge.name!r} failed ({type(error).__name__})."
+    return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True)], ""
+
+
+def _told(one: Activity, now: datetime) -> str:
+    by = f" by {one.author}" if one.author else ""
+    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}: {one.text}".split())
+
+
+def _masked(services: Services, texts: list[str]) -> list[str]:
+    """People write secrets into comments, too."""
+    masked = services.gate.outgoing("\n".join(texts), surface=Surface.REPORT).split("\n") if texts else []
+    if len(masked) == len(texts):
+        return masked
+    return [services.gate.outgoing(text, surface=Surface.REPORT) for text in texts]
+
+
+def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:
+    """What the summaries of the window say and no source does."""
+    days = (files.first_day, files.last_day)
+    names = [services.layout.name(s, day) for day in days for s in (Surface.DAILY, Surface.TRAIL, Surface.REPORT)]
+    there = set(services.store.names())
+    derived = Derived(services, also="\n".join(line.text for line in happened))
+    for one in (finding for name in names if name in there for finding in derived.findings(name)):
+        if one.severity is Severity.ERROR:
+            where = services.store.backend.where(one.name)
+            yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")
+
+
+def _nothing(services: Services, section: str, files: Report) -> Line:
+    """The line of an empty section: where was looked."""
+    layout, where = services.layout, services.store.backend.where
+    if section == FORGE:
+        return Line(text="nothing", pointer="holdfast plugins")
+    if section == FINDINGS:
+        return Line(text="nothing", pointer="holdfast validate")
+    if section in SECTIONS[2:4]:
+        return Line(text="nothing", pointer=where(layout.name(Surface.HANDOFF)))
+    days = dict.fromkeys((files.first_day, files.last_day))
+    return Line(text="nothing", pointer=", ".join(where(layout.name(Surface.DAILY, day)) for day in days))

@@ -1,0 +1,17 @@
+"""The method that this package adds to an opened project; :class:`holdfast.features.Features` declares it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+
+    from holdfast import Holdfast
+    from holdfast.transcripts.reading import Transcript
+
+
+def read_transcript(memory: Holdfast, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
+    from holdfast_transcripts import read
+
+    return read(path, offset=offset, agent=agent)

@@ -1,0 +1,124 @@
+"""The judgement of a document with anchors.
+
+Refused (severity error): a required anchor that is missing or there more than once, something that never ends and
+swallows what follows, a document too large to be read. Only reported (warning): the words of a required anchor in other
+case, which do not satisfy it (reading A52); another heading more than once (A53); an empty section (A54).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from holdfast.factrules import duplicate_key
+from holdfast.layout import Surface
+from holdfast.markdown import Heading, Outline, outline
+from holdfast.models import Finding, Severity
+from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast_workflow.sections import heading_of
+from holdfast_workflow.three import ANCHORS
+
+if TYPE_CHECKING:
+    from holdfast.subject import Subject
+
+#: A comment; one that never ends reaches to the end.
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_FILE: Final = "`holdfast validate --fix` adds it."
+
+
+def check(subject: Subject, required: Sequence[str] | None) -> tuple[Finding, ...]:
+    """Findings in order of line, those without a line first; ``()`` when all is well."""
+    anchors = ANCHORS[Surface(subject.surface)] if required is None else required
+    if not anchors:
+        return ()
+    text = subject.text
+    if len(text) > MAX_DOCUMENT_CHARS:
+        message = f"has {len(text):,} characters, more than the {MAX_DOCUMENT_CHARS:,} that it may have"
+        return (_finding(subject, "anchors/size", message, fix="Move what is old out of it."),)
+    found = outline(text)
+    told = [*_anchors(subject, found, anchors), *_repeats(subject, found, anchors), *_empty(subject, found)]
+    if found.unclosed:
+        kind, line = found.unclosed
+        message = f"opens {'fenced code' if kind == 'fence' else 'an HTML block or comment'} that never ends"
+        told.append(_finding(subject, "anchors/unclosed", message, line=line, fix="Close it."))
+    return tuple(sorted(told, key=lambda f: f.line or 0))
+
+
+def _anchors(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
+    for anchor in anchors:
+        wanted = heading_of(anchor)
+        places = [h for h in found.headings if (h.level, h.text) == wanted]
+        if not places:
+            other = next((h for h in found.headings if h.level == wanted[0] and _alike(h.text, wanted[1])), None)
+            if other:
+                message = f"`{_shown(other)}` is not the required `{anchor}`: its case differs"
+                fix = f"Write it as `{anchor}`."
+                yield _finding(subject, "anchors/case", message, line=other.line, fix=fix, warning=True)
+            yield _finding(subject, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
+        for again in places[1:]:
+            message = f"The anchor `{anchor}` is there again; it was in line {places[0].line}"
+            yield _finding(
+                subject, "anchors/duplicate", message, line=again.line, fix="Merge the two sections by hand."
+            )
+
+
+def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
+    """Headings that are there more than once and need not be there, and those like an anchor that is there as well."""
+    required = {heading_of(anchor) for anchor in anchors}
+    have = required & {(h.level, h.text) for h in found.headings}
+    first: dict[tuple[int, str], int] = {}
+    parent: list[str] = []
+    for heading in found.headings:
+        del parent[heading.level - 1 :]
+        parent += [""] * (heading.level - 1 - len(parent)) + [heading.text]
+        if (heading.level, heading.text) in required:
+            continue
+        near = next((a for a in have if a[0] == heading.level and _alike(a[1], heading.text)), None)
+        if near:
+            message = f"`{_shown(heading)}` differs from the anchor `{'#' * near[0]} {near[1]}` in case only"
+            fix = "Merge the two sections, or give this one a name of its own."
+            yield _finding(subject, "anchors/case", message, line=heading.line, fix=fix, warning=True)
+            continue
+        # Under different parents the same words say different things: `### Notes` of two sections is fine.
+        key = (heading.level, "\n".join(parent))
+        if first.setdefault(key, heading.line) != heading.line:
+            message = f"The heading `{_shown(heading)}` is there again; it was in line {first[key]}"
+            fix = "Merge the two sections, or give one another name."
+            yield _finding(subject, "anchors/repeated", message, line=heading.line, fix=fix, warning=True)
+
+
+def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
+    """A section ends at the next heading of the same or a higher level; comments are nothing, ``None`` is something."""
+    pieces: list[bool] = []
+    for index, heading in enumerate(found.headings):
+        until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(subject.text)
+        body = subject.text[heading.end : until]
+        pieces.append(bool(_COMMENT.sub("", body).strip() if "<!--" in body else body.strip()))
+    # From the end, so that each section knows about the ones inside of it: levels that are still open, filled or not.
+    told: list[Finding] = []
+    for index in range(len(found.headings) - 1, -1, -1):
+        heading = found.headings[index]
+        inside = index + 1
+        if not pieces[index] and inside < len(found.headings) and found.headings[inside].level > heading.level:
+            continue  # what is empty is a section inside of it, and that is reported
+        if not pieces[index]:
+            message = f"The section `{_shown(heading)}` is empty"
+            fix = "Write what belongs there, or `- None yet`."
+            told.append(_finding(subject, "anchors/empty", message, line=heading.line, fix=fix, warning=True))
+    yield from reversed(told)
+
+
+def _alike(one: str, other: str) -> bool:
+    return duplicate_key(one) == duplicate_key(other)
+
+
+def _shown(heading: Heading) -> str:
+    return f"{'#' * heading.level} {heading.text}"
+
+
+def _finding(
+    subject: Subject, rule: str, message: str, *, line: int | None = None, fix: str, warning: bool = False
+) -> Finding:
+    severity = Severity.WARNING if warning else Severity.ERROR
+    return Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=subject.name)

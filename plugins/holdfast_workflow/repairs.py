@@ -1,0 +1,40 @@
+"""Putting the three files right, safely: missing files are made and missing anchors added at the end. Nothing is
+renamed, moved or removed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from holdfast.errors import Corrupt, Refused
+from holdfast.validation import Repair, three_files
+from holdfast_workflow import update
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+
+def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
+    """The possible repairs of the files ``names``, by default of all. A file that cannot be read or added to is left
+    out, because ``validate`` reports it."""
+    wanted = set(names)
+    found = []
+    for name, surface in three_files(services, services.store.names()).items():
+        if wanted and name not in wanted:
+            continue
+        try:
+            document = services.store.read(name)
+            before = document.text if document else None
+            after = update.completed(services, surface, before)
+        except (Corrupt, Refused):
+            continue
+        if after != before:
+            found.append(Repair(surface=surface, name=name, before=before, after=after))
+    return found
+
+
+def apply(services: Services, repair: Repair) -> None:
+    """Write a repair; changes that others made in between stay. Raises: Refused; Corrupt; Conflict; Unavailable."""
+    change = functools.partial(update.completed, services, repair.surface)
+    services.store.change(repair.surface, repair.name, change)

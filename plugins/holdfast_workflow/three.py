@@ -1,0 +1,185 @@
+"""The three-file memory of document 004: what is in which file, when it is updated, and what counts as verified.
+
+``active_context`` says where the work stands, ``patterns`` what holds in this project, ``progress`` what is done and
+proven. :data:`ANCHORS` is the authoritative structure (section 4), :data:`CONDITIONS` when a workflow may end (FR-4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from attrs import field, fields, frozen
+
+from holdfast.errors import ConfigError
+from holdfast.layout import THREE_FILES, Surface
+from holdfast.models import CuratedEntry
+
+FILES: Final = THREE_FILES
+TITLES: Final[Mapping[Surface, str]] = {
+    Surface.ACTIVE_CONTEXT: "# Active Context",
+    Surface.PATTERNS: "# Patterns",
+    Surface.PROGRESS: "# Progress",
+}
+ANCHORS: Final[Mapping[Surface, tuple[str, ...]]] = {
+    Surface.ACTIVE_CONTEXT: ("## Current Focus", "## Decisions", "## Open Questions", "## Next Steps"),
+    Surface.PATTERNS: ("## Conventions", "## Gotchas", "## Approved Practices"),
+    Surface.PROGRESS: ("## Verified Deliverables", "## Evidence Links", "## Deferred Items"),
+}
+#: What must be true when a workflow ends, by workflow: name of the condition -> in words. Source: FR-4.
+CONDITIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "discovery": {"requirements-approved": "the requirements are approved"},
+    "architecture": {"spec-approved": "the technical specification is approved"},
+    "build": {"tests-passed": "the tests passed"},
+    "debug": {
+        "root-cause-confirmed": "the root cause is confirmed",
+        "regression-test": "a regression test is there",
+    },
+    "review": {"review-complete": "the review is complete"},
+}
+WORKFLOWS: Final = tuple(CONDITIONS)
+
+_REFERENCE: Final = re.compile(
+    r"https?://[^\s/.]\S*|(?:[\w.-]+/[\w./-]+)?[#!]\d+|(?:[\w.-]+/[\w.-]+@)?(?=\S*\d)[0-9a-f]{7,64}"
+)
+_PATH: Final = re.compile(r"(?:\S*/)?[^\s/]*[^\s/.][^\s/]*/?")
+_PLACE: Final = re.compile(r"(?::\d+){1,2}$|::\S*$|#\S*$")  # a line, a test or a heading in a file
+
+
+def _entries(value: Iterable[CuratedEntry | str]) -> tuple[CuratedEntry, ...]:
+    if isinstance(value, str):
+        raise TypeError("expected a list of entries, got one text")
+    return tuple(CuratedEntry(text=v) if isinstance(v, str) else v for v in value)
+
+
+def _deliverables(value: Iterable[Deliverable | str]) -> tuple[Deliverable, ...]:
+    if isinstance(value, str):
+        raise TypeError("expected a list of deliverables, got one text")
+    return tuple(Deliverable(text=v) if isinstance(v, str) else v for v in value)
+
+
+def _files(value: Iterable[str]) -> tuple[Surface, ...]:
+    if isinstance(value, str):
+        raise TypeError("expected a list of file names, got one text")
+    names = [v.removesuffix(".md") for v in value]
+    for name in names:
+        if name not in FILES:
+            raise ValueError(f"{name!r} is not one of {', '.join(FILES)}")
+    return tuple(s for s in FILES if s in names)
+
+
+@frozen(kw_only=True)
+class Deliverable:
+    """Something finished. It is *verified* when ``evidence`` is a link (a URL, ``owner/repo#12``, a commit or a
+    relative path), or when ``command`` ended with ``exit_status`` 0. Otherwise it is deferred. Source: reading A60.
+
+    An update also checks that a path exists in the project."""
+
+    text: str
+    evidence: str = ""
+    command: str = ""
+    exit_status: int | None = None
+
+    @property
+    def proof(self) -> str:
+        """The proof in words; empty when there is none."""
+        if is_link(self.evidence):
+            return self.evidence.strip()
+        if self.command.strip() and self.exit_status == 0:
+            return f"`{self.command.strip()}` ended with exit status 0"
+        return ""
+
+    @property
+    def problem(self) -> str:
+        """Why it is not verified; empty when it is."""
+        if self.proof:
+            return ""
+        if self.command.strip() and self.exit_status is not None:
+            return f"`{self.command.strip()}` ended with exit status {self.exit_status}"
+        if self.command.strip():
+            return f"the exit status of `{self.command.strip()}` is not known"
+        return f"{self.evidence.strip()!r} is no link" if self.evidence.strip() else "no evidence"
+
+
+@frozen(kw_only=True)
+class MemoryUpdate:
+    """Entries for the three files, each for the anchor of the same name. ``no_change`` names files, explicitly, that
+    nothing is to be said in; an entry may be a text or a :class:`CuratedEntry` that replaces an older one."""
+
+    current_focus: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    decisions: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    open_questions: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    next_steps: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    conventions: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    gotchas: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    approved_practices: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    verified_deliverables: tuple[Deliverable, ...] = field(default=(), converter=_deliverables)
+    evidence_links: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    deferred_items: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
+    no_change: tuple[str, ...] = field(default=(), converter=_files)
+
+    @property
+    def unsaid(self) -> tuple[Surface, ...]:
+        """The files that get neither an entry nor an explicit "no change"."""
+        said = {surface for surface, _, entries in _by_anchor(self) if entries}
+        return tuple(s for s in FILES if s not in said and s not in self.no_change)
+
+
+def entries_of(update: MemoryUpdate) -> dict[Surface, dict[str, list[CuratedEntry]]]:
+    """What goes where: file -> anchor -> entries. Deliverables without proof are among the deferred items."""
+    table: dict[Surface, dict[str, list[CuratedEntry]]] = {surface: {} for surface in FILES}
+
+    def put(surface: Surface, anchor: str, entry: CuratedEntry) -> None:
+        table[surface].setdefault(anchor, []).append(entry)
+
+    for surface, anchor, entries in _by_anchor(update):
+        for entry in entries:
+            if isinstance(entry, CuratedEntry):
+                put(surface, anchor, entry)
+            elif entry.proof:
+                put(surface, anchor, CuratedEntry(text=f"{entry.text} ({entry.proof})"))
+                put(surface, "## Evidence Links", CuratedEntry(text=f"{entry.proof}: {entry.text}"))
+            else:
+                deferred = f"{entry.text} (not verified: {entry.problem})"
+                put(surface, "## Deferred Items", CuratedEntry(text=deferred))
+    return table
+
+
+def _by_anchor(update: MemoryUpdate) -> Iterator[tuple[Surface, str, Sequence[CuratedEntry | Deliverable]]]:
+    names = {anchor.removeprefix("## ").lower().replace(" ", "_"): (s, anchor) for s in FILES for anchor in ANCHORS[s]}
+    for attribute in fields(MemoryUpdate):
+        if attribute.name in names:
+            surface, anchor = names[attribute.name]
+            yield surface, anchor, getattr(update, attribute.name)
+
+
+def update_from(data: object, source: str = "The update") -> MemoryUpdate:
+    """An update from parsed JSON; an entry is a text, or a table with ``text`` and what else it has.
+
+    Raises: ConfigError naming each bad key.
+    """
+    from holdfast.serde import structure
+
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"decisions": ["..."]}.')
+    return structure(data, MemoryUpdate, what=source)
+
+
+def is_link(text: str) -> bool:
+    """Whether ``text`` points at something: a URL, ``owner/repo#12``, ``#12``, a commit, or a path in the project."""
+    return is_reference(text) or bool(path_of(text))
+
+
+def is_reference(text: str) -> bool:
+    """Whether ``text`` is a link whose form alone shows it: a URL, ``owner/repo#12``, ``#12`` or a commit."""
+    return bool(_REFERENCE.fullmatch(text.strip()))
+
+
+def path_of(text: str) -> str:
+    """The path that a link names, without a line number, test or heading; empty when the link cannot be a path."""
+    text = text.strip()
+    if is_reference(text) or not _PATH.fullmatch(text) or text.casefold() == "n/a":
+        return ""
+    path = _PLACE.sub("", text)
+    return path if "/" in path or "." in path.strip(".") else ""

@@ -1,0 +1,199 @@
+"""LOAD at the start of a workflow, UPDATE at its end, and nothing in between (document 004, FR-2 to FR-4).
+
+    (none)  --start-->  open    the three files were read, in order; nothing was written but the record of it
+    open    --start-->  open    read again
+    open    --end-->    ended   its condition is stated and each file got an entry or an explicit "no change"
+
+What is open is recorded in the private folder, so start and end may be different processes. Between the two the memory
+is only written by the triggers of :mod:`holdfast_workflow.observations` and by an update that somebody asks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from holdfast import durable, private, provenance, recall, safeopen, untrusted
+from holdfast.errors import Corrupt, Refused
+from holdfast.markdown import BOM
+from holdfast.serde import moment, stamp, structure, unstructure
+from holdfast_workflow import observations, update
+from holdfast_workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
+from holdfast_workflow.update import Loaded, Updated
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+_FOLDER = "workflows"
+
+
+@frozen(kw_only=True)
+class Record:
+    """What the private folder knows of a workflow. ``state`` is open or ended; times are ISO-8601. ``key`` identifies
+    the update that ended it."""
+
+    name: str
+    state: str
+    started: str
+    loaded: tuple[str, ...] = ()
+    ended: str = ""
+    key: str = ""
+
+    @property
+    def started_at(self) -> datetime:
+        return moment(self.started)
+
+
+@frozen(kw_only=True)
+class Start:
+    """What a LOAD read, in the order of reading. ``str()`` is the text for the agent, fenced as data."""
+
+    workflow: str
+    files: tuple[Loaded, ...]
+
+    def __str__(self) -> str:
+        return recall.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
+
+
+class Workflow:
+    """One of the five workflows of a project. Raises: ValueError for another name."""
+
+    def __init__(self, services: Services, name: str) -> None:
+        if name not in WORKFLOWS:
+            raise ValueError(f"{name!r} is not a workflow; there are {', '.join(WORKFLOWS)}")
+        self.name = name
+        self._services = services
+
+    @property
+    def record(self) -> Record | None:
+        """What is known of it. Raises: Corrupt when the record is damaged; Unavailable."""
+        return _read(self._path, self.name)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was started and not ended."""
+        record = self.record
+        return record is not None and record.state == "open"
+
+    def start(self) -> Start:
+        """LOAD: read the three files in order, and note durably that it was done.
+
+        Raises: NotFound, Corrupt or Unavailable when a file is missing or not what it should be; Refused for one that
+        came with a clone that is not trusted; PluginError. The workflow is then not started, and nothing was written.
+        """
+        files = tuple(self._shown(one) for one in update.load(self._services))
+        now = stamp(self._services.now())
+        self._note(Record(name=self.name, state="open", started=now, loaded=tuple(one.name for one in files)))
+        return Start(workflow=self.name, files=files)
+
+    def end(self, given: MemoryUpdate, *, confirmed: Collection[str] = ()) -> Updated:
+        """UPDATE: write ``given``, together with what was noticed on the way and waits to be written.
+
+        ``confirmed`` states the condition of FR-4 (:data:`holdfast_workflow.three.CONDITIONS`). The same update again
+        is answered without writing anything.
+        Raises: Refused without a LOAD, without the condition, or when a file gets neither an entry nor an explicit "no
+        change"; NotFound, Corrupt, Conflict or Unavailable from the files. The workflow then stays open.
+        """
+        self._check_conditions(confirmed)
+        key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
+        with self._lock():
+            record = self.record
+            repeated = record is not None and record.state == "ended" and record.key == key
+            if record is None or (record.state != "open" and not repeated):
+                raise Refused(
+                    f"The workflow {self.name} cannot end: it was not started, so the memory was not read.",
+                    next_step=f"Run `holdfast workflow start {self.name}` and read what it prints.",
+                )
+            if given.unsaid:
+                names = ", ".join(f"{s}.md" for s in given.unsaid)
+                raise Refused(
+                    f"The workflow {self.name} cannot end: nothing is said for {names}.",
+                    next_step="Give an entry for each of the three files, or say `--no-change FILE`.",
+                )
+            now = self._services.now()
+            if repeated:
+                return Updated(files=update.write(self._services, {}), repeated=True)
+            left = ", ".join(f"{s}.md" for s in given.no_change)
+            note = f"{left} ({self.name}, {now:%Y-%m-%d})" if left else ""
+            done = update.update(self._services, given, no_change=note)
+            observations.write_due(self._services)
+            self._note(evolve(record, state="ended", ended=stamp(now), key=key))
+        return done
+
+    def _check_conditions(self, confirmed: Collection[str]) -> None:
+        wanted = CONDITIONS[self.name]
+        unknown = sorted(set(confirmed) - set(wanted))
+        if unknown:
+            raise Refused(
+                f"{unknown[0]!r} does not end the workflow {self.name}.",
+                next_step=f"It ends when {' and '.join(wanted.values())}: {', '.join(wanted)}.",
+            )
+        missing = [name for name in wanted if name not in confirmed]
+        if missing:
+            raise Refused(
+                f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}.",
+                next_step="State it when it is so: " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
+            )
+
+    def _shown(self, loaded: Loaded) -> Loaded:
+        """A file as it may leave the store."""
+        services = self._services
+        if services.store.is_withheld(loaded.name):
+            raise Refused(
+                f"{loaded.name} is withheld: this machine did not write it, so it may have come with a clone.",
+                next_step=provenance.NEXT_STEP,
+            )
+        return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
+
+    @property
+    def _path(self) -> str:
+        return self._services.private(_FOLDER, f"{self.name}.json")
+
+    def _lock(self) -> durable.Lock:
+        private.make(self._services.state, _FOLDER)
+        return private.lock(self._path, timeout_s=60.0)
+
+    def _note(self, record: Record) -> None:
+        private.make(self._services.state, _FOLDER)
+        durable.replace(self._path, json.dumps(unstructure(record), ensure_ascii=False).encode("utf-8"))
+
+
+def records(services: Services) -> list[Record]:
+    """What is known of each workflow that was ever started, in the order of :data:`WORKFLOWS`."""
+    found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
+    return [record for record in found if record is not None]
+
+
+def current(services: Services) -> str:
+    """The workflow that is open, when it is the only one; else an empty text."""
+    names = [record.name for record in records(services) if record.state == "open"]
+    return names[0] if len(names) == 1 else ""
+
+
+def _read(path: str, name: str) -> Record | None:
+    try:
+        with safeopen.reader(path) as file:
+            data = untrusted.from_json(file.read())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+    except ValueError as error:
+        raise _damaged(path, name) from error
+    try:
+        return structure(data, Record, what="The record of a workflow", error=Corrupt)
+    except Corrupt as error:
+        raise _damaged(path, name) from error
+
+
+def _damaged(path: str, name: str) -> Corrupt:
+    return Corrupt(
+        f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
+        next_step=f"Start it again with `holdfast workflow start {name}`; that replaces the record.",
+    )

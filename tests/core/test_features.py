@@ -1,0 +1,74 @@
+"""Methods that packages add to ``Holdfast``, and what is on by default: both are entry points of distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast, discovery
+from holdfast.errors import PluginLoadFailed, PluginNotFound
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """``install(name, group, entries, source)``: a distribution with one module ``NAME_module``."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+
+    def make(name: str, group: str, entries: str, source: str = "") -> None:
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{entries}\n")
+        (site / f"{name}_module.py").write_text(source)
+
+    return make
+
+
+def test_method__of_an_installed_distribution__gets_the_opened_project(
+    install: Install, opened: Callable[..., Holdfast]
+) -> None:
+    install("meth", "holdfast.methods", "greet = meth_module:greet", "def greet(memory, *, word): return memory, word")
+    memory = opened()
+    assert memory.greet(word="hi") == (memory, "hi")  # type: ignore[attr-defined]
+
+
+def test_method__offered_by_two_distributions__is_an_error_that_names_both(
+    install: Install, opened: Callable[..., Holdfast]
+) -> None:
+    install("one", "holdfast.methods", "twice = one_module:f")
+    install("two", "holdfast.methods", "twice = two_module:f")
+    with pytest.raises(PluginLoadFailed, match="one and two"):
+        opened().twice()  # type: ignore[attr-defined]
+
+
+def test_method__that_no_distribution_brings__is_no_attribute(opened: Callable[..., Holdfast]) -> None:
+    memory = opened()
+    with pytest.raises(AttributeError, match="no attribute 'deep_draem'"):
+        memory.deep_draem()  # type: ignore[attr-defined]
+    assert not hasattr(memory, "_nothing")
+
+
+def test_method__that_is_not_a_function__is_an_error_that_names_the_distribution(install: Install) -> None:
+    install("odd", "holdfast.methods", "strange = odd_module:VALUE", "VALUE = 1")
+    with pytest.raises(PluginLoadFailed, match=r"'strange' \(odd\) is not a function"):
+        discovery.method("strange")
+
+
+def test_method__missing__error_has_the_next_step() -> None:
+    with pytest.raises(PluginNotFound) as caught:
+        discovery.method("nothing_brings_this")
+    assert "Install the distribution that provides it" in caught.value.next_step
+
+
+def test_defaults__of_another_distribution__do_not_count(install: Install) -> None:
+    before = discovery.defaults()
+    install("pushy", "holdfast.defaults", "pushy = pushy_module")
+    assert any(f.distribution == "pushy" for f in discovery.scan())
+    assert discovery.defaults() == before
+    assert "redaction" in before
