@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from holdfast import ending
 from holdfast.contract import complete
 from holdfast.models import turns_of
-from holdfast.transcripts import read
 from holdfast_offline.extract import extract
+from holdfast_transcripts import read
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "quality"))
 from clients import CLIENTS
