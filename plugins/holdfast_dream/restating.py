@@ -308,8 +308,9 @@ def _is_owned(statement: Statement) -> bool:
         return True
     after = statement.tokens[statement.split + 1 : statement.split + 2]
     first = statement.values[0] if statement.values else None
-    named = first is not None and not first.late
-    named = named and (first.kind == "name" or any(want.startswith("v:") for want in first.wants))
+    if first is None or first.late:
+        return False
+    named = first.kind == "name" or any(want.startswith("v:") for want in first.wants)
     return named and statement.split >= 0 and bool(after) and after[0].text.lower() in _ARTICLES
 
 
