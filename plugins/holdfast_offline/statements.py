@@ -155,8 +155,8 @@ class Statements:
                 return  # done
             text = text.strip()[box.end() :]
         text = clip(cue.lead + text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS).rstrip(".;, *_")
-        if cue.asks and message.role == "user":
-            return  # a request, which is quoted as one
+        if cue.asks and message.role == "user" and not text.endswith("?"):
+            return  # "Question: say I commit twice ..." is a request, which is quoted as one
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
             if _POINTS_BACK.fullmatch(text):

@@ -464,7 +464,7 @@ def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str)
 
 def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     """A coding session as a client records it, shipped with the package."""
-    with resources.as_file(resources.files("holdfast") / "demo" / "session.jsonl") as path:
+    with resources.as_file(resources.files("holdfast_demo") / "session.jsonl") as path:
         draft = on_extract(turns_of(transcripts.read(path).messages)).draft
     assert draft.next_step == "run the backfill migration on staging"
     assert "staging database is read-only until Monday" in (draft.blockers or ())

@@ -103,7 +103,7 @@ def _unknown_rows(rows: list[Row]) -> list[Row]:
 def _strange_times(rows: list[Row]) -> list[Row]:
     odd: list[Any] = ["yesterday", -1, 1e300, None, {"a": 1}, "9999-99-99T99:99:99Z"]
     for number, row in enumerate(rows):
-        if "timestamp" in row:
+        if isinstance(row, dict) and "timestamp" in row:
             row["timestamp"] = odd[number % len(odd)]
     return rows
 
