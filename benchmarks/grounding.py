@@ -3,7 +3,8 @@
 The lines and their labels are in tests/data/grounding, a file for each project. ``half`` there says how a file was
 used: ``development`` (the rules were written against it), ``seen`` (run once before it was looked at, then learnt from)
 or ``held-out`` (never looked at after it was written). With ``-v`` the lines that went wrong are printed, those of the
-held-out half excepted. The time is that of 500 lines against a million characters of notes.
+held-out half excepted. tests/data/grounding_pairs holds single notes with one line each: ``development``, and
+``sealed``, of which only the counts are printed. The time is that of 500 lines against a million characters of notes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import NamedTuple
 from holdfast_dream.grounding import Grounded, ground
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "grounding"
+PAIRS = DATA.parent / "grounding_pairs"
 HALVES = ("development", "seen", "held-out")
 
 
@@ -63,6 +65,13 @@ def rates(lines: list[Judged]) -> None:
         print(f"  {key:24} {wrong[key]:3} of {total[key]:3} {what}  {wrong[key] / total[key]:6.1%}")
 
 
+def pairs(name: str) -> Iterator[tuple[str, str, Grounded]]:
+    """Label (``true`` or ``false``), kind and judgement of each pair of a set."""
+    for label, kind, said, line in tomllib.loads((PAIRS / f"{name}.toml").read_text(encoding="utf-8"))["pairs"]:
+        note = ("memory/2026-11-21.md", f"# Daily Memory: 2026-11-21\n\n- Fact: {said}\n")
+        yield label, kind, ground([f"- {line}"], [note])[0]
+
+
 def speed(bullets: int = 500, size: int = 1_000_000) -> float:
     """Seconds of processor time for ``bullets`` lines against ``size`` characters of notes."""
     chance = random.Random(1)
@@ -90,6 +99,10 @@ def main() -> None:
             for line in lines:
                 if line.wrong:
                     print(f"    {line.label} {line.kind} {line.line.text} {list(line.line.inventions)}")
+    for name in ("development", "sealed"):
+        found = [(label, (line.answer == "supported") != (label == "true")) for label, _, line in pairs(name)]
+        true, false = ([bad for label, bad in found if label == wanted] for wanted in ("true", "false"))
+        print(f"pairs, {name}: {sum(true)} of {len(true)} true dropped, {sum(false)} of {len(false)} false escaped")
     print(f"speed: 500 lines against 1 MB of notes in {speed():.1f} s")
 
 

@@ -81,6 +81,25 @@ def extraction(content: object) -> Extraction:
     )
 
 
+def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
+    """The last JSON object of an answer that has a list ``key``; prose, fences and thoughts around it are skipped.
+
+    Raises: AnswerUnusable when there is none, when one more was cut off, or the answer is too long.
+    """
+    text = text_of(content)
+    if len(text) > max_chars:
+        raise AnswerUnusable(f"The model's answer is longer than {max_chars:,} characters.")
+    found: Mapping[str, Any] | None = None
+    for value, _ in _values(without_thoughts(text), key):
+        if value is _CUT_OFF:
+            raise AnswerUnusable("The model's answer was cut off.")
+        if isinstance(value, Mapping) and isinstance(value.get(key), list):
+            found = value
+    if found is None:
+        raise AnswerUnusable(f"The model's answer holds no list `{key}`.")
+    return found
+
+
 def _found(text: str) -> Mapping[str, Any] | None:
     """The last answer in ``text``. Raises: AnswerUnusable when one more was begun and cut off."""
     found: Mapping[str, Any] | None = None
@@ -104,14 +123,14 @@ def _at_end(text: str) -> Mapping[str, Any] | None:
 _CUT_OFF: Final = object()
 
 
-def _values(text: str) -> Iterator[tuple[object, int]]:
-    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with facts begins and
+def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
+    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with ``key`` begins and
     never ends.
 
     Takes time in proportion: what opens without end, or too often to no purpose, is not looked through.
     """
     decoder = json.JSONDecoder()
-    last_facts, last_brace = text.rfind('"facts"'), text.rfind("}")
+    last_facts, last_brace = text.rfind(f'"{key}"'), text.rfind("}")
     position = failures = 0
     while match := _START.search(text, position):
         try:

@@ -7,9 +7,10 @@ and must not become the source of what they were derived from.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from holdfast.layout import THREE_FILES, Surface
 from holdfast.losses import Loss
 from holdfast.markdown import BOM
 from holdfast.safety import Marker
+from holdfast.witness import Witness
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -136,7 +138,7 @@ def load(services: Services, *, max_chars: int | None = None) -> Brief:
         notes=days,
         unsafe=unsafe,
         pointers=tuple(services.store.backend.where(n) for n in read),
-        text=_fit(sections, max_chars, newest_last={name for name, _ in days}),
+        text=_fit(sections, max_chars, newest_last={name for name, _ in days}, is_own=Witness(services).is_own),
         files=files,
         withheld=withheld,
         lost=lost,
@@ -295,15 +297,27 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fit(sections: list[tuple[str, str]], max_chars: int | None, *, newest_last: Collection[str] = ()) -> str:
-    """The sections in order of importance, fenced as data. Each is cut to what is left, so the resume point comes whole
+def _source(place: str, is_own: Callable[[str], bool], line: str) -> str:
+    """Where a line that instructs an agent was read; empty for the user's own words."""
+    return "" if is_own(line) else place
+
+
+def _fit(
+    sections: list[tuple[str, str]],
+    max_chars: int | None,
+    *,
+    newest_last: Collection[str] = (),
+    is_own: Callable[[str], bool] = lambda _: False,
+) -> str:
+    """The sections in order of importance, fenced as data. Lines that instruct an agent are marked, except for the
+    user's own words. Each is cut to what is left, so the resume point comes whole
     as long as anything does. Cut off is the end, of those in ``newest_last`` the beginning; the place says how to read
     the whole."""
     frame = len(recall.OPEN) + len(recall.CLOSE) + 2
     parts: list[str] = []
     left = None if max_chars is None else max_chars - frame
     for name, text in sections:
-        body = recall.defuse(hostile.marked(text.strip(), name or "the handoff"))
+        body = recall.defuse(hostile.marked(text.strip(), functools.partial(_source, name or "the handoff", is_own)))
         if not body:
             continue
         head = recall.heading(name) if name else ""

@@ -146,6 +146,7 @@ class DreamConfig:
     ``lookback_days`` calendar days are read, today included; a dream is due ``every_hours`` after the last; ``at`` is
     the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
     ``plugin`` names who dreams; by default a plugin that a table enables (a model) before those that are on anyway.
+    ``judge`` names the model plugin that is asked about lines that words cannot prove; by default none is asked.
     Notes with fewer characters than ``min_chars`` are not worth a dream; of more than ``max_chars`` together with
     MEMORY.md the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the
     least confirmed and oldest first. ``backups`` are kept.
@@ -156,6 +157,7 @@ class DreamConfig:
     at: str = field(default="03:30", validator=_check_time)
     apply: str = field(default="auto", validator=validators.in_(("auto", "propose")))
     plugin: str = ""
+    judge: str = ""
     min_chars: int = field(default=1, validator=validators.ge(1))
     max_chars: int = field(default=200_000, validator=validators.ge(1))
     max_memory_chars: int = field(default=50_000, validator=validators.ge(1))

@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 #: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
+#: Seconds for one question to a plugin that judges.
+JUDGE_S = 60.0
 #: Seconds for ``on_extract`` of a plugin that says EXTRACTS_AT_ONCE: a flush waits for it with its lock held.
 AT_ONCE_S = 5.0
 
@@ -265,6 +267,23 @@ class Dispatch:
         got = self._value(answer)
         _expect(answer, isinstance(got, Kind), "on_dream")
         return got  # type: ignore[no-any-return]
+
+    def judges(self) -> tuple[str, ...]:
+        """Names of the plugins that have a method ``judge``, sorted."""
+        named = self._manager.list_name_plugin()
+        return tuple(sorted(name for name, plugin in named if callable(getattr(plugin, "judge", None))))
+
+    def judge(self, name: str, system: str, question: str) -> str:
+        """The plugin's answer to a question on lines and their sources. Not a hook: the user chooses one plugin.
+        Raises: HookFailed."""
+        plugin: Any = self._manager.get_plugin(name)
+        status = next((one for one in self.statuses if one.name == name), None)
+        distribution = status.distribution if status else "this process"
+        guard = _guarded(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines)
+        answer = guard(system, question)
+        got = self._value(answer) if answer is not None else None
+        _expect(_Answer(name, distribution, got), isinstance(got, str), "judge")
+        return str(got)
 
     def _value(self, answer: Any) -> Any:
         if isinstance(answer, _Failure):

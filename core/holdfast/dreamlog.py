@@ -78,8 +78,9 @@ class DreamResult:
     ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory ``kept`` lines
     stayed as they were, ``merged`` ones went into others, ``replaced`` ones gave way to newer statements, ``dropped``
     ones were left out. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
-    with its evidence, ``added`` what is new in it. ``refused`` are lines of the draft that were not let in. ``diff`` is
-    a unified diff of MEMORY.md; ``diary`` the document that tells of it.
+    with its evidence, ``added`` what is new in it. ``refused`` are lines of the draft that were not let in, ``judged``
+    those that a judge found in the sources. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that tells
+    of it.
     """
 
     id: str
@@ -99,6 +100,7 @@ class DreamResult:
     refused: tuple[Gone, ...] = field(default=(), converter=_gone)
     replaced: tuple[Gone, ...] = field(default=(), converter=_gone)
     archived: tuple[Gone, ...] = field(default=(), converter=_gone)
+    judged: tuple[Gone, ...] = field(default=(), converter=_gone)
     lines: tuple[Supported, ...] = field(default=(), converter=_supported)
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
     diff: str = ""
@@ -146,6 +148,8 @@ class Proposal:
     digest: str
     diary: str = ""
     said: tuple[tuple[str, datetime, str], ...] = ()
+    #: Whether a person put a text of their own in its place.
+    edited: bool = False
 
 
 # --- the log ---------------------------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from attrs import evolve, field, frozen
+from attrs import asdict, evolve, field, frozen
 
 from holdfast import hostile, paths, profile, recall, statedfacts
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
 from holdfast.queue import GivenUp, Queue, Waiting
+from holdfast.witness import REASON
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -244,7 +245,8 @@ def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), so
         if extraction.profile != Profile():
             try:
                 before = profile.load(services)
-                changed = profile.learn(services, extraction.profile) != before or changed
+                learnt = _without_instructions(extraction.profile, said)
+                changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was left as it is: {refused.message}")
     return ExtractResult(
@@ -257,9 +259,12 @@ def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
     return isinstance(content, str) and hostile.instructs(content) and not hostile.by_user(content, said)
 
 
-_HOSTILE: Final = AddResult(
-    outcome=AddOutcome.REFUSED, reason="it instructs an agent and is not in the user's own words"
-)
+def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
+    kept = {n: t if hostile.without_instructions([t], said) else "" for n, t in asdict(learnt).items()}
+    return Profile(**kept)
+
+
+_HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
 
 
 def settle_flush(
@@ -333,6 +338,10 @@ def work_off(
     return result + ExtractResult(given_up=queue.given_up)
 
 
+def _source(line: str, turns: Sequence[Turn]) -> str:
+    return "" if hostile.by_user(line, turns) else hostile.source_of(line, turns)
+
+
 def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tuple[str, str], ...]:
     """Put the summaries of a flush's turns into the daily note and the session's journal, once however often this is
     done; nothing when the session was purged meanwhile. Returns them by flush."""
@@ -349,7 +358,8 @@ def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tupl
         if not item.flush or not extraction.summary.strip() or not journal.exists():
             continue
         try:
-            text = paths.rewrite(extraction.summary, services.root).strip()
+            text = hostile.marked(extraction.summary, lambda line: _source(line, item.turns))
+            text = paths.rewrite(text, services.root).strip()
             text = services.gate.admit(text, surface=Surface.DAILY, name=name)
             block_id, block = notes.later(item.flush, plugin, text, session=item.source, at=at)
             block = services.gate.admit(block, surface=Surface.DAILY, name=name)

@@ -16,6 +16,7 @@ from holdfast.errors import BadValue, ConfigError, Refused
 from holdfast.factrules import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast.models import AddOutcome
 from holdfast.serde import moment
+from holdfast.witness import REASON, Witness
 
 if TYPE_CHECKING:
     from holdfast.facts import Facts
@@ -109,13 +110,16 @@ def import_rows(
     services: Services, facts: Facts, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
 ) -> ImportReport:
     """See :meth:`holdfast.facts.Facts.import_`."""
-    tally = _Tally()
+    tally, witness = _Tally(), Witness(services)
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     done = 0
     # Choosing who leaves takes a lock before the store's own; inside a batch it would be the other way round.
     with nullcontext() if eviction.by_choice(services.config.facts) else services.store.backend.batch():
         while batch := list(islice(numbered, _BATCH)):
             for row in _admit(services, [g for row in batch if (g := _read(row, tally.bad))], tally.bad):
+                if witness.is_hostile(row.content):
+                    tally.bad.append(BadRow(row.number, REASON))
+                    continue
                 result = facts.add(
                     row.content, row.category, row.confidence, row.source, fact_id=row.id, created_at=row.created_at
                 )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, evolve, field
 
 from holdfast import (
+    attribution,
     contract,
     delivery,
     durable,
@@ -279,7 +280,7 @@ class _Flush:
                 self.before = list(pending.get("before", ()))
                 self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
                 self.flushed = {**pending, "key": marker.key}
-                return begun
+                return (marker, *self._attributed(begun[1], begun[2]), begun[3])
             except (KeyError, TypeError, ValueError, HoldfastError):
                 logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
         said = self.unflushed or session.messages
@@ -294,11 +295,10 @@ class _Flush:
         payload = contract.complete(
             self.given, said, extractions, branch=session.branch, previous=self.documents.previous_work(names)
         )
-        names = contract.missing(payload)
-        if names:
+        if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
-        payload, summary = self._admit(payload, summary)
+        payload, summary = self._attributed(*self._admit(payload, summary))
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
@@ -355,9 +355,9 @@ class _Flush:
         if not self.unflushed:
             return [], ""
         self.step = "on_extract"
-        self.gathered = extract.at_once(self.services, turns_of(self.unflushed))
-        self.warnings += self.gathered.failed.values()
         turns = turns_of(self.unflushed)
+        self.gathered = extract.at_once(self.services, turns)
+        self.warnings += self.gathered.failed.values()
         found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
         summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
         return found, summary or contract.digest(self.unflushed)
@@ -395,6 +395,11 @@ class _Flush:
         found: list[Finding] = []
         payload, summary = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        return payload, summary
+
+    def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
+        payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
+        self.warnings += warnings
         return payload, summary
 
     def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:

@@ -150,8 +150,10 @@ class Gate:
         name: str = "",
         sources: tuple[tuple[str, str], ...] = (),
         previous: str | None = None,
+        entailed: tuple[str, ...] = (),
     ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Like :meth:`admit`, but an error that names a line costs that line and not the whole text.
+        """Like :meth:`admit`, but an error that names a line costs that line and not the whole text. ``entailed``: see
+        :class:`holdfast.subject.Subject`.
 
         Returns what is left, and the lines that went with what was said of them. Raises: Refused for an error of the
         whole text, or when errors do not come to an end; PluginError.
@@ -161,7 +163,7 @@ class Gate:
         gone: list[tuple[str, Finding]] = []
         errors: list[Finding] = []
         for _ in range(_SIFTS):
-            found = self._dispatch.on_validate(Subject(surface, name, text, sources))
+            found = self._dispatch.on_validate(Subject(surface, name, text, sources, entailed=entailed))
             errors = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
             errors = [f for f in errors if (f.rule, _line_of(text, f)) not in known]
             lines = text.splitlines()

@@ -15,7 +15,8 @@ class Subject(NamedTuple):
 
     ``surface`` is one of :data:`holdfast.layout.SURFACES`; ``name`` the document it belongs to (``""`` when it has
     none); ``text`` the text itself; ``sources`` the texts it was made from, as ``(name, text)`` pairs, for checks
-    that compare (grounding); ``stored`` is true when the text already lies in the store (``holdfast validate``).
+    that compare (grounding); ``stored`` is true when the text already lies in the store (``holdfast validate``);
+    ``entailed`` are lines of the text that a judge found in the sources where words cannot prove them.
     """
 
     surface: str
@@ -23,3 +24,4 @@ class Subject(NamedTuple):
     text: str
     sources: tuple[tuple[str, str], ...] = ()
     stored: bool = False
+    entailed: tuple[str, ...] = ()

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import heartbeat
 from holdfast.cli.words import ago
 from holdfast.doctor import Check, Outcome
-from holdfast_agents import claude_code_files, codex_files, installed, opencode_files, recorded
+from holdfast_agents import claude_code_files, codex_files, heartbeat, installed, opencode_files, recorded
 from holdfast_agents.clients import CLIENTS, SCOPES, Where, where
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast import Holdfast
-    from holdfast.heartbeat import Beat
+    from holdfast_agents.heartbeat import Beat
 
 #: A client may write for so long after the last hook: one answer, long in coming.
 _SILENCE = timedelta(minutes=10)

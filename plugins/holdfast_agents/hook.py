@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from holdfast_agents.events import Answer, Dialect
     from holdfast_agents.watchdog import Watchdog
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Guard a client"
+SUMMARY = "what the hooks run: answers one event of a client"
+
 CLIENTS = ("claude-code", "codex", "opencode")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
@@ -317,7 +321,7 @@ class _Call:
         return SILENCE
 
     def _beat(self, event: Event) -> None:
-        from holdfast import heartbeat
+        from holdfast_agents import heartbeat
 
         try:
             heartbeat.beat(self.state, event.client, event.name, event.session)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from holdfast_agents.clients import Needed, Where
     from holdfast_agents.placing import Done
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Guard a client"
+SUMMARY = "put holdfast's hooks into Claude Code, opencode or Codex"
+
 
 def configure(parser: ArgumentParser) -> None:
     add_arguments(parser)

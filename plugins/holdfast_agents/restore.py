@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import heartbeat, recall, safety
+from holdfast import recall, safety
 from holdfast.errors import HoldfastError
 from holdfast.plain import in_one_line
 from holdfast.session import Session
-from holdfast_agents import audit, guard, memo, recorded
+from holdfast_agents import audit, guard, heartbeat, memo, recorded
 from holdfast_agents.events import COMPACTING, Event, Reply
 from holdfast_agents.follow import follow
 from holdfast_agents.gated import work_of

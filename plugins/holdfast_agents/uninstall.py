@@ -8,6 +8,10 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast_agents.install import add_arguments, as_tables, named, say_files, where_of
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Guard a client"
+SUMMARY = "take them out again"
+
 
 def configure(parser: ArgumentParser) -> None:
     add_arguments(parser)

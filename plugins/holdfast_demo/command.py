@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     from holdfast.models import Message, Payload
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Begin"
+SUMMARY = "see the promise kept, in a few seconds, in a folder of its own"
+
 SESSION = "webhook-fix"
 #: How much of the session is said before compaction is first asked for.
 FIRST_ACT = 0.8

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast_dream.evidence import Match
 from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, words
@@ -19,15 +19,76 @@ _HEDGES: Final = words(
     """
     may might could possibly perhaps maybe probably likely unlikely unconfirmed presumably apparently seems seem seemed
     suspected suspect rumoured rumored supposedly allegedly unclear unsure tentative tentatively proposed considering
-    vielleicht möglicherweise vermutlich wohl
+    vielleicht möglicherweise vermutlich wohl wahrscheinlich eventuell angeblich anscheinend könnte dürfte
+    probablement pourrait semble quizá quizás probablemente posiblemente talvez provavelmente possivelmente
+    forse probabilmente misschien waarschijnlijk wellicht kanske måske prawdopodobnie
+    возможно вероятно наверное кажется
     """
 )
-_NOT_SURE: Final = re.compile(r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b", re.IGNORECASE)
-_LIMIT: Final = re.compile(r"\b(?:at most|up to|no more than|only)\b", re.IGNORECASE)
+_NOT_SURE: Final = re.compile(
+    r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b|\bpeut-être\b|\bsans doute\b"
+    r"|\b(?:tal vez|puede que|può darsi|может быть)\b|かもしれ|たぶん|おそらく|可能|也许|大概",
+    re.IGNORECASE,
+)
+_LIMIT: Final = re.compile(
+    r"\b(?:at most|up to|no more than)\b|\bmay(?: not)?(?:\s+[\w'-]+){0,3}?\s+(?:only|exceed)\b"
+    r"|\b(?:only|nobody but)\s+(?:[\w'-]+\s+){1,4}may\b",
+    re.IGNORECASE,
+)
 _ALL: Final = words("always all everyone everybody everything entirely completely invariably")
 _SOME: Final = words("always all every each everyone everybody everything entirely completely never only any")
 _CAUSE: Final = frozenset(map(canonical, ("cause", "caused", "causes", "causing")))
 _ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
+_CLAUSE: Final = re.compile(
+    r"[,;.:()]\s|\b(?:and|or|but|while|when|if|because|since|after|before|which|that|und|oder|et|ou|y|o|e|en|of|и)\b",
+    re.IGNORECASE,
+)
+_PASSIVE: Final = re.compile(
+    r"\b(?:by|von|vom|par|por|da|door|wird|werden|wurde)\b|\b(?:is|are|was|were|be|been|being|gets?|got)\s+\w+(?:ed|en|wn|[dl]t)\b",
+    re.IGNORECASE,
+)
+
+
+def _opposites() -> dict[str, frozenset[str]]:
+    table: dict[str, frozenset[str]] = {}
+    for pair in _PAIRS.split("|"):
+        left, right = (frozenset(side.split()) for side in pair.split("/"))
+        for mine, others in ((left, right), (right, left)):
+            for word in mine:
+                table[word] = table.get(word, frozenset()) | others
+    return table
+
+
+_PAIRS: Final = """
+    like likes liked love loves / dislike dislikes disliked hate hates | join joins joined / leave leaves left
+    | small smaller / large larger big bigger | allow allows allowed / forbid forbids forbidden ban banned
+    | accept accepts accepted approve approves approved / reject rejects rejected refuse refuses refused objects
+    | enable enables enabled / disable disables disabled | open opens opened / close closes closed
+    | start starts started begin begins began / stop stops stopped end ends ended | done finished / postponed unfinished
+    | add adds added / remove removes removed | more / fewer less | first / last | before / after | above / below
+    | increase increases increased rose raised grew / decrease decreases decreased fell lowered shrank
+    | public / private | faster / slower | early earlier / late later | internal / external | required / optional
+    | with / without | synchronous / asynchronous | up / down | passed passes / failed fails | newest / oldest
+    | upload uploads / download downloads | always / never
+"""
+_OPPOSITES: Final = _opposites()
+#: Verbs of people in a past that does not end in -ed.
+_DID: Final = words(
+    """
+    bought brought built caught chose cut did drew drove fed felt flew found fought gave got grew held hung kept knew
+    laid led left lent lost made met mended paid put ran read sang sat saw sent set sold spoke swept taught thought
+    threw told took tore woke won wore wrote
+    """
+)
+#: Clauses that share this much of their words are one statement, whatever its order.
+_WHOLE: Final = 1.0
+#: Words for relations that hold both ways.
+_SYMMETRIC: Final = frozenset(
+    map(
+        canonical,
+        words("differ equal match meet same share together between next near versus conflict compete overlap"),
+    )
+)
 #: A line and a source that share this much of their words say the same but for what is doubted.
 _ALIKE: Final = 0.6
 
@@ -49,18 +110,18 @@ def doubts(
     everything = low & _ALL
     if everything and not any(there & _SOME for there in said):
         yield "always", min(everything)
-    if found := _other_role(tokens, best):
+    if found := _other_role(tokens, best) or _exchanged(body, best):
         yield "roles", found
     if found := _other_cause(tokens, best):
         yield "cause", found
-    if found := _opposite(tokens, best):
+    if found := _opposite(tokens, best) or _antonym(tokens, matches):
         yield "opposite", found
     yield from (("clause", clause) for clause in _added(body, has_word))
 
 
 def _lower(tokens: Sequence[Token]) -> set[str]:
     """The words in lower case, without the month of May."""
-    return {token.text.lower() for token in tokens if token.kind == "word"}
+    return {token.text.lower() for token in tokens if token.kind == "word" and token.text != "May"}
 
 
 def _is_hedged(text: str, low: set[str]) -> bool:
@@ -76,7 +137,8 @@ def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
     for at, token in enumerate(tokens[:-1]):
         after = tokens[at + 1]
         is_name = token.text[:1].isupper() and token.text[1:].islower()
-        if is_name and after.text.islower() and is_content(after) and after.text.endswith(("s", "ed")):
+        acts = after.text.endswith(("s", "ed")) or after.text in _DID
+        if is_name and after.text.islower() and is_content(after) and acts:
             found.setdefault(token.text.lower(), set()).add(after.root)
     return found
 
@@ -92,6 +154,56 @@ def _other_role(tokens: Sequence[Token], best: Sequence[Match]) -> str:
                 if other != name and shared and name in known and other.isalpha() and len(theirs) > 1:
                     return name
     return ""
+
+
+class _Around(NamedTuple):
+    """At most two words with content before and after a word, and all of its clause."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    clause: frozenset[str]
+
+
+def _exchanged(body: str, best: Sequence[Match]) -> str:
+    """A word that has changed places with another around a third: "the meter polls the gateway", where it is polled."""
+    if _PASSIVE.search(body) or any(_PASSIVE.search(match.unit.text) for match in best):
+        return ""
+    mine = _around(body)
+    theirs = [_around(match.unit.text) for match in best]
+    for middle, here in mine.items():
+        rivals = [there[middle] for there in theirs if middle in there and _alike(here, there[middle]) >= _WHOLE]
+        if any(_meet(here.before, there.before) and _meet(here.after, there.after) for there in rivals):
+            continue
+        if any(_meet(here.before, there.after) and _meet(here.after, there.before) for there in rivals):
+            return here.before[-1]
+    return ""
+
+
+def _alike(mine: _Around, theirs: _Around) -> float:
+    return len(mine.clause & theirs.clause) / len(mine.clause | theirs.clause)
+
+
+def _meet(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    return not set(mine).isdisjoint(theirs)
+
+
+def _around(body: str) -> dict[str, _Around]:
+    """The words that may be verbs, with what is around them."""
+    found: dict[str, _Around] = {}
+    for clause in _CLAUSE.split(body):
+        tokens = Reader().tokens(clause)
+        content = [(at, token) for at, token in enumerate(tokens) if is_content(token) or token.group == "entity"]
+        roots = [token.root for _, token in content]
+        for place, (at, token) in enumerate(content):
+            is_verb = token.text.islower() and (token.text.endswith(("s", "ed")) or token.text in _DID)
+            follows = at > 0 and (is_content(tokens[at - 1]) or tokens[at - 1].group == "entity")
+            if token.kind == "word" and is_verb and follows and token.root not in _SYMMETRIC:
+                around = _Around(
+                    tuple(roots[max(0, place - 2) : place]), tuple(roots[place + 1 : place + 3]), frozenset(roots)
+                )
+                if around.before and around.after:
+                    found[token.root] = around
+    return found
 
 
 def _causes(tokens: Sequence[Token]) -> tuple[set[str], set[str]] | None:
@@ -115,13 +227,14 @@ def _other_cause(tokens: Sequence[Token], best: Sequence[Match]) -> str:
 
 def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     mine = _content(tokens)
-    if len(mine - GENERIC) < 2:
+    if len(mine) < 2:
         return ""
+    few = len(mine - GENERIC) < 2
     differs = ""
     for match in best:
         theirs = _content(match.unit.tokens)
         alike = len(mine & theirs) / max(1, len(mine | theirs))
-        if alike < _ALIKE or _turns(tokens) != _turns(match.unit.tokens):
+        if alike < (1.0 if few else _ALIKE) or _turns(tokens) != _turns(match.unit.tokens):
             continue
         if _negations(tokens) % 2 == _negations(match.unit.tokens) % 2:
             return ""
@@ -129,16 +242,35 @@ def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     return differs
 
 
+def _antonym(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
+    """A word of the line whose opposite the best unit has in its place."""
+    unit = matches[0].unit
+    mine, theirs = {t.text.lower() for t in tokens}, {t.text.lower() for t in unit.tokens}
+    for word in sorted(mine & _OPPOSITES.keys()):
+        roots = {canonical(other) for other in _OPPOSITES[word]}
+        if _OPPOSITES[word] & theirs and canonical(word) not in unit.roots and not roots & {t.root for t in tokens}:
+            return "" if _negations(tokens) != _negations(unit.tokens) else word
+    return ""
+
+
 def _content(tokens: Sequence[Token]) -> set[str]:
     return {t.root for t in tokens if (is_content(t) or t.is_claim) and t.text.lower() not in NEGATORS}
 
 
 def _negations(tokens: Sequence[Token]) -> int:
-    return sum(t.text.lower() in NEGATORS or t.text.lower().endswith("n't") for t in tokens)
+    low = [t.text.lower() for t in tokens]
+    return sum(
+        (word in NEGATORS or word.endswith("n't")) and after != "even"
+        for word, after in zip(low, [*low[1:], ""], strict=True)
+    )
 
 
 def _turns(tokens: Sequence[Token]) -> bool:
-    return any(t.text.lower() in TURNING for t in tokens)
+    """Whether words turn the statement round that are no negation; "no longer" is one."""
+    low = [t.text.lower() for t in tokens]
+    return any(
+        word in TURNING and (before, word) != ("no", "longer") for before, word in zip(["", *low], low, strict=False)
+    )
 
 
 def _added(body: str, has_word: Callable[[str], bool]) -> Iterator[str]:

@@ -42,7 +42,7 @@ def check(subject: Subject, *, strict: bool) -> tuple[Finding, ...]:
             more = [t for _, t in line.inventions[1:4]]
             message += f", nor {', '.join(f'`{t[:80]}`' for t in more)}" if more and kind not in _SAID else ""
             found.append(_finding(subject, line, kind, message))
-        elif line.doubts:
+        elif line.doubts and line.text not in subject.entailed:
             kind, token = line.doubts[0]
             message = f"cannot be proved by its sources: {_DOUBTED[kind].format(f'`{token[:80]}`')}"
             found.append(_finding(subject, line, "unproven", message))

@@ -344,11 +344,16 @@ class _Line:
             return False
         roots = _roots(mine[0]) - GENERIC
         wanted = {f[0] for f in rest}
-        if roots & wanted or not roots:
-            return False
         for clause in clauses:
+            if clause is mine[0]:
+                continue
             rivals = [t for t in clause if self._group(t) == group and offered.isdisjoint(t.wants)]
-            if clause is not mine[0] and rivals and _roots(clause) & wanted:
+            own, theirs = roots - _roots(clause), _roots(clause) - roots  # without what both clauses say
+            if not rivals or not theirs & wanted:
+                continue
+            # The subject of a first clause goes on in the others, and not the reverse.
+            first = clauses.index(mine[0]) < clauses.index(clause)
+            if own - wanted if first else own and not own & wanted:
                 return True
         return False
 

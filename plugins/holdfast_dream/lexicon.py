@@ -94,7 +94,7 @@ _VOWEL: Final = re.compile("[aeiouyäöü]")
 NEGATORS: Final = words(
     """
     not no never none neither nor cannot without nobody nothing nowhere n't nicht kein keine keinen niemals nie
-    ohne
+    ohne pas jamais aucun aucune não nunca jamás non niet geen nooit не нет никогда
     """
 )
 #: Words with a negation inside. With one of them in only one of two lines nothing can be said about a missing "not".

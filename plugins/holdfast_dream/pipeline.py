@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import confirmed, dreamlog, dreamtext, paths, provenance
+from holdfast import confirmed, dreamlog, dreamtext, hostile, paths, provenance, witness
 from holdfast.confirmed import Confirmation
 from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
@@ -35,6 +35,7 @@ from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 if TYPE_CHECKING:
     from types import EllipsisType
 
+    from holdfast.models import Finding
     from holdfast.services import Services
 
 logger = logging.getLogger(__name__)
@@ -128,6 +129,7 @@ class _Run:
     force: bool
     if_due: bool
     result: DreamResult = field(init=False)
+    heard: witness.Witness = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.result = DreamResult(
@@ -216,6 +218,7 @@ class _Run:
                 next_step=provenance.NEXT_STEP,
             )
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
+        self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
         items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
         record = self._record(items)
@@ -285,6 +288,7 @@ class _Run:
             if room < 0:
                 left.insert(0, note)
             else:
+                text = hostile.withheld(text, self.heard.is_own)  # no dreamer reads it, and no item comes of it
                 taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
         if not taken:
             raise NotApplied(
@@ -304,7 +308,6 @@ class _Run:
         newest: datetime | None,
     ) -> str:
         """The draft as it may be stored. Raises: NotApplied, Refused, PluginError."""
-        services = self.services
         before = dreamtext.read(old, prose_is_item=True)
         known = {duplicate_key(item.text) for item in before.items}
         wanted = dreamtext.read(draft)
@@ -317,6 +320,8 @@ class _Run:
             seen.add(key)
             if key not in known and len(item.text.split()) < 2 and item.text.isascii():
                 refused.append(Gone(text=item.text, reason="one word says nothing"))
+            elif key not in known and self.heard.is_hostile(item.text):
+                refused.append(Gone(text=item.text, reason=witness.REASON))
             else:
                 items.append(item)
         text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
@@ -332,7 +337,7 @@ class _Run:
         text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
         # What a person wrote by hand and the dreamer kept stays, whatever a validator says of it.
         previous = before.render() if before.items else None
-        text, gone = services.gate.sift(text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous)
+        text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
         left = dreamtext.read(text)
@@ -341,6 +346,32 @@ class _Run:
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
             raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
         return left.render(before.title or dreamtext.TITLE)
+
+    def _sifted(
+        self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
+    ) -> tuple[str, list[tuple[str, Finding]]]:
+        """The text through the gate; lines that words cannot prove get in when the configured judge finds them."""
+
+        def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
+            return self.services.gate.sift(
+                text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous, entailed=entailed
+            )
+
+        left, gone = sift(())
+        unproven = [line for line, finding in gone if finding.rule == "grounding/unproven"]
+        if not unproven or not (plugin := self.services.config.dream.judge):
+            return left, gone
+        from holdfast_dream import judging
+
+        opinion = judging.consult(self.services, plugin, unproven, sources)
+        if opinion.problem:
+            self.note(warnings=(*self.result.warnings, told(self.services, opinion.problem)))
+        if opinion.said:
+            left, gone = sift(tuple(opinion.said))
+        kept = set(left.splitlines())
+        said = ((line, f"{plugin}: {words!r}") for line, words in opinion.said.items() if line in kept)
+        self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in said]))
+        return left, gone
 
     def _within(
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import dreamlog, dreamtext
+from holdfast import dreamlog, dreamtext, witness
 from holdfast.dreamlog import DreamResult, Mark, Proposal, Status, Supported
 from holdfast.errors import Refused
 from holdfast.factrules import duplicate_key
@@ -34,6 +34,10 @@ def accept(services: Services) -> DreamResult:
         found = waiting(services)
         stored = services.store.read(found.name)
         previous = stored.text if stored else None
+        there = {duplicate_key(item.text) for item in dreamtext.read(previous or "", prose_is_item=True).items}
+        new = [i.text for i in dreamtext.read(found.text).items if duplicate_key(i.text) not in there]
+        if not found.edited:
+            witness.check(services, new, found.name)
         text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
         base = found.base
         if stored is not None and stored.text == text:  # a process died after it had written it
@@ -91,6 +95,6 @@ def edit(services: Services, text: str) -> Proposal:
             added=[line.text for line in lines if not line.kept],
             diff="".join(diff(old, new, found.name)),
         )
-        edited = evolve(found, result=result, text=new)
+        edited = evolve(found, result=result, text=new, edited=True)
         dreamlog.propose(services.state, edited)
         return edited

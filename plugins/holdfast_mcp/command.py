@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Guard a client"
+SUMMARY = "serve tools and documents to an MCP client, on stdin and stdout"
+
 
 def configure(parser: ArgumentParser) -> None:
     from holdfast.cli.args import examples

@@ -17,8 +17,8 @@ from holdfast_mcp import notice, schemas, sessions
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.heartbeat import Beat
     from holdfast.models import AddResult, Fact, Receipt
+    from holdfast_agents.heartbeat import Beat
 
 Arguments = Mapping[str, Any]
 
@@ -119,7 +119,10 @@ def _load(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     from holdfast.models import AddOutcome
+    from holdfast.witness import REASON, Witness
 
+    if Witness(memory.services).is_hostile(arguments.get("content", "")):
+        return f"Not stored: {REASON}."
     result: AddResult = memory.facts.create(**{"content": "", **arguments})
     if result.outcome is AddOutcome.ADDED and result.fact:
         masked = result.fact.content != arguments.get("content", "").strip()

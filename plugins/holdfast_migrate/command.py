@@ -9,6 +9,10 @@ from holdfast.cli.bar import Bar
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "copy the store to another backend, verified; the old one is only read"
+
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--to", metavar="BACKEND", required=True, help="the backend to copy to, like sqlite")

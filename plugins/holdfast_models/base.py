@@ -9,11 +9,12 @@ A provider is a subclass with one method::
             ...call the SDK, turn its errors into ModelFailed...
             return retry.Completion(text=..., input_tokens=..., output_tokens=..., stop=...)
 
-It is a plugin for ``on_extract`` and ``on_dream`` then, with the settings ``model`` (required), ``base_url``,
-``insecure_http``, ``timeout_s`` (one attempt), ``max_retries``, ``budget_s`` (all attempts) and ``max_tokens`` (of the
-answer) in its ``[plugins.NAME]`` table; times and tokens of a dream have ``dream_`` before them. Its key comes from the
-environment or the keyring, and belongs to the address that is asked: pass :meth:`ModelPlugin.url` and
-:meth:`ModelPlugin.http_client` to the SDK. What it is given has been redacted before: nothing else is sent to a model.
+It is a plugin for ``on_extract`` and ``on_dream`` then, and can judge (``[dream] judge``). Its settings in the
+``[plugins.NAME]`` table are ``model`` (required), ``base_url``, ``insecure_http``, ``timeout_s`` (one attempt),
+``max_retries``, ``budget_s`` (all attempts) and ``max_tokens`` (of the answer); times and tokens of a dream have
+``dream_`` before them. Its key comes from the environment or the keyring, and belongs to the address that is asked:
+pass :meth:`ModelPlugin.url` and :meth:`ModelPlugin.http_client` to the SDK. What it is given has been redacted before:
+nothing else is sent to a model.
 """
 
 from __future__ import annotations
@@ -349,3 +350,17 @@ class ModelPlugin(ABC):
         except answers.AnswerUnusable as error:
             self._record_failure(error, start)
             raise
+
+    def judge(self, system: str, question: str) -> str:
+        """The model's answer to a question of :mod:`holdfast_dream.judging`. Raises: ModelFailed; AnswerUnusable."""
+        start = time.monotonic()
+        answer = self.ask(system, question)
+        if answer.stop in CUT_OFF:
+            from holdfast.answers import AnswerUnusable
+
+            error = AnswerUnusable(
+                "The judge's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] max_tokens`."
+            )
+            self._record_failure(error, start)
+            raise error
+        return answer.text

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
     from holdfast_report.report import Line
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Go on"
+SUMMARY = "the operator's report: what happened, what is blocked, what is needed"
+
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--days", metavar="N", type=positive("days"), help="how many days back, today included (1)")

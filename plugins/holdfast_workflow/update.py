@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import paths
+from holdfast import paths, witness
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.layout import Surface
 from holdfast.models import CuratedEntry, Finding, Written
@@ -203,7 +203,12 @@ def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> U
         pointer = paths.rewrite(deliverable.evidence.strip(), services.root)
         paths.check_pointer(pointer, "evidence")
     given = evolve(given, verified_deliverables=[_checked(services, d) for d in given.verified_deliverables])
-    files = write(services, admit(services, entries_of(given)), no_change=no_change)
+    admitted = admit(services, entries_of(given))
+    for surface, anchors in admitted.items():
+        witness.check(
+            services, (e.text for entries in anchors.values() for e in entries), services.layout.name(surface)
+        )
+    files = write(services, admitted, no_change=no_change)
     deferred = tuple(f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof)
     return Updated(files=files, deferred=deferred, warnings=_warnings(services, files))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, discovery
+from holdfast.cli import commands
 from holdfast.errors import PluginLoadFailed, PluginNotFound
 
 Install = Callable[..., None]
@@ -45,6 +46,25 @@ def test_method__offered_by_two_distributions__is_an_error_that_names_both(
     install("two", "holdfast.methods", "twice = two_module:f")
     with pytest.raises(PluginLoadFailed, match="one and two"):
         opened().twice()  # type: ignore[attr-defined]
+
+
+def test_method__of_holdfast_itself__is_not_replaced_by_another_distribution(
+    install: Install, opened: Callable[..., Holdfast]
+) -> None:
+    install("greedy", "holdfast.methods", "dreams = greedy_module:f", "def f(memory): raise AssertionError")
+    assert opened().dreams() == []
+
+
+def test_command__of_holdfast_itself__is_not_replaced_by_another_distribution(install: Install) -> None:
+    install("greedy", "holdfast.commands", "purge = greedy_module\nflush = greedy_module", "SUMMARY = 'mine'")
+    assert commands.summary("purge") != "mine"
+    assert commands.summary("flush") != "mine"
+    assert not any("mine" in group.values() for group in commands.described().values())
+
+
+def test_command__whose_package_is_broken__is_in_the_help_with_its_distribution(install: Install) -> None:
+    install("shattered", "holdfast.commands", "shatter = shattered_module", "raise RuntimeError('no')")
+    assert commands.described()[commands.OTHERS] == {"shatter": "from shattered 1.0"}
 
 
 def test_method__that_no_distribution_brings__is_no_attribute(opened: Callable[..., Holdfast]) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, heartbeat, private
+from holdfast import Holdfast, private
 from holdfast.config import Config, StorageConfig
+from holdfast_agents import heartbeat
 
 HERE = Path(__file__).parents[2]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
@@ -57,7 +58,7 @@ def test_make__ignore_file_of_the_user__left_as_it_is(state: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path: Path) -> None:
     code = (
-        "import sys; from holdfast import heartbeat; from tests.support.dying import arm;"
+        "import sys; from holdfast_agents import heartbeat; from tests.support.dying import arm;"
         "arm(int(sys.argv[2])); heartbeat.beat(sys.argv[1], 'claude', 'Stop', 's')"
     )
     for n in range(1, 100):

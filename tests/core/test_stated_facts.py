@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -176,6 +177,16 @@ def test_instructs__an_instruction_to_an_agent__is_seen(text):
 )
 def test_instructs__ordinary_work__is_not(text):
     assert not hostile.instructs(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [("ordinary-development", 0, 3), ("ordinary-sealed", 0, 4), ("attacks-sealed", 24, 30)],
+)
+def test_instructs__lines_of_projects_and_of_attacks__are_seen_as_docs_trust_says(name, least, most):
+    path = Path(__file__).parents[1] / "data" / "hostile" / f"{name}.txt"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert least <= sum(map(hostile.instructs, lines)) <= most
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,13 @@ def test_plugins_and_backends__import_of_core__only_its_public_surface(
 
 def test_public_surface__every_module_of_it__exists(graph: grimp.ImportGraph, tables: dict[str, Any]) -> None:
     assert [module for module in tables["public"] if module not in graph.modules] == []
+
+
+def test_public_surface__in_the_documentation__is_the_same_list(root: Path, tables: dict[str, Any]) -> None:
+    page = (root / "docs" / "hooks.md").read_text(encoding="utf-8")
+    said = page.partition("imports from core: ")[2].partition("Other modules may")[0]
+    named = {f"holdfast.{name.removeprefix('holdfast.')}" for name in re.findall(r"`([\w.]+)`", said)}
+    assert named - {"holdfast.holdfast"} == set(tables["public"]) - {"holdfast"}
 
 
 def _imports_of_core(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:

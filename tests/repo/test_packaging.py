@@ -113,6 +113,23 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
+    done = made.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "The method 'deep_dream' is not installed." in done.stdout
+    assert "Install the distribution that provides it" in done.stdout
+
+
+WITHOUT_FEATURES = """
+from holdfast import Holdfast
+from holdfast.cli import main
+from holdfast.errors import PluginNotFound
+with Holdfast.open() as memory:
+    try:
+        memory.deep_dream()
+    except PluginNotFound as error:
+        print(error.message, error.next_step)
+assert main(['--help']) == 0
+"""
 
 
 def test_all__public_names__resolve() -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 
 @frozen(kw_only=True)
 class Reply:
     """One answer. ``status`` other than 200 is an error; ``cut`` sends half of the body and hangs up; ``delay_s`` waits
-    first. ``blocks`` are Anthropic content blocks sent as they are; ``refusal`` is OpenAI's field of that name, and
-    ``calls`` are its tool calls, each a name and arguments."""
+    first. ``write`` makes the text from the request's body. ``blocks`` are Anthropic content blocks sent as they are;
+    ``refusal`` is OpenAI's field of that name, and ``calls`` are its tool calls, each a name and arguments."""
 
     text: str = ""
+    write: Callable[[Mapping[str, Any]], str] | None = None
     status: int = 200
     headers: Mapping[str, str] = field(factory=dict)
     delay_s: float = 0.0
@@ -93,6 +94,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server_owner.requests.append(Request(path=self.path, headers=headers, body=body))
         reply = self.server_owner.take()
+        if reply.write is not None:
+            reply = evolve(reply, text=reply.write(body))
         time.sleep(reply.delay_s)
         if reply.status != 200:
             kind = "invalid_request_error"

@@ -1,9 +1,9 @@
 """The table of commands, and how one is found. A command is a module, imported only when it is called.
 
-It is a module of this package with the command's name, else what an installed distribution offers under that name in
-the entry-point group ``holdfast.commands``: plugins of ours and of others bring their commands in the same way. Such a
-module has ``configure(parser)``, which declares arguments and the epilog with examples, and ``run(args)``, which
-returns the exit code and may raise what :mod:`holdfast.errors` names.
+A command of core is a module of this package with the command's name. All others come from the entry-point group
+``holdfast.commands``, where any distribution can offer one. Such a module has ``configure(parser)``, which declares
+arguments and the epilog with examples, ``run(args)``, which returns the exit code and may raise what
+:mod:`holdfast.errors` names, and ``SUMMARY``, its line in the help.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Mapping
     from typing import Protocol
+
+    from holdfast.discovery import Found
 
     class CommandModule(Protocol):
         """What a command's module holds."""
@@ -27,18 +29,12 @@ if TYPE_CHECKING:
             """Only of the commands that agents start at every event."""
 
 
-#: Heading of the help -> command -> what it does, in a few words. The order is the order of the help.
+#: The commands of core. Heading of the help -> command -> what it does, in a few words. The headings are in order.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Begin": {
-        "demo": "see the promise kept, in a few seconds, in a folder of its own",
         "init": "set up holdfast in this project",
     },
-    "Guard a client": {
-        "install": "put holdfast's hooks into Claude Code, opencode or Codex",
-        "uninstall": "take them out again",
-        "hook": "what the hooks run: answers one event of a client",
-        "mcp": "serve tools and documents to an MCP client, on stdin and stdout",
-    },
+    "Guard a client": {},
     "Keep what must survive": {
         "add": "journal one message of a session",
         "flush": "make a session durable, verify it and print the receipt",
@@ -51,17 +47,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "load": "where to go on, from files alone: the brief for an agent",
         "prompt": "profile and facts as a block for a system prompt",
         "show": "print stored documents, or list them",
-        "report": "the operator's report: what happened, what is blocked, what is needed",
     },
-    "Consolidate": {
-        "dream": "distil the daily notes into MEMORY.md, checked line by line; log, undo, review",
-        "schedule": "set up the nightly dream with what the system has",
-    },
-    "The three files": {
-        "workflow": "read the memory at a workflow's start, update it at its end",
-        "update": "update the memory now, outside of any workflow",
-        "capture": "count an issue or pattern; what recurs is written down",
-    },
+    "Consolidate": {},
+    "The three files": {},
     "Look after it": {
         "facts": "list, show, edit, forget, import and export facts; the log of what left",
         "validate": "judge every stored document; exit code 1 when there is an error",
@@ -75,43 +63,76 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "layers": "where each kind of memory lives, who owns it, who reads it",
         "route": "which layer a fact belongs to",
         "auth": "keys of model providers and forges, kept in the system's keyring, each for one server",
-        "migrate": "copy the store to another backend, verified; the old one is only read",
-        "retention": "remove what is older than the settings keep it",
-        "purge": "forget a subject, a session, what is old or everything, for good",
-        "scrub": "mask secrets that were stored before a rule knew them",
         "completion": "a completion script for your shell",
     },
 }
 
-COMMANDS: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
+#: The heading of commands that another distribution brings.
+OTHERS = "From other distributions"
+_CORE: Mapping[str, str] = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
-def known() -> dict[str, str]:
-    """Every command that can be called -> what it does. No distribution can take one of the table over."""
-    from holdfast import discovery
+def known() -> list[str]:
+    """The name of every command, sorted. Imports none."""
+    return sorted({*_CORE, *_provided()})
 
-    others = {f.name: f"from {f.distribution} {f.version}" for f in discovery.scan() if f.group == discovery.COMMANDS}
-    return {**others, **COMMANDS}
+
+def described() -> dict[str, dict[str, str]]:
+    """Every command for the help: heading -> name -> what it does. A command that cannot be imported is listed too."""
+    made = {heading: dict(group) for heading, group in GROUPS.items()}
+    for name, found in sorted(_provided().items()):
+        heading, text = _described(found)
+        made.setdefault(heading, {})[name] = text
+    return {heading: group for heading, group in made.items() if group}
+
+
+def summary(name: str) -> str:
+    """What a command does, in a few words. Raises: PluginNotFound."""
+    if name in _CORE:
+        return _CORE[name]
+    return _described(_found(name))[1]
 
 
 def load(name: str) -> CommandModule:
-    """The module of a command. Raises: PluginNotFound, PluginLoadFailed for one that a plugin should bring."""
-    import importlib
+    """The module of a command. Raises: PluginNotFound, PluginLoadFailed for one that a package should bring."""
+    if name in _CORE:
+        import importlib
 
-    own = f"holdfast.cli.{name}"
-    if name in COMMANDS:
-        try:
-            module: CommandModule = importlib.import_module(own)
-        except ModuleNotFoundError as error:
-            if error.name != own:
-                raise
-        else:
-            return module
+        module: CommandModule = importlib.import_module(f"holdfast.cli.{name}")
+        return module
     from typing import cast
 
     from holdfast import discovery
 
+    return cast("CommandModule", discovery.import_object(_found(name)))
+
+
+def _found(name: str) -> Found:
+    """The entry point of a command that a package brings. One of holdfast's own distribution cannot be replaced."""
+    from holdfast import discovery
+
     found = discovery.scan()
-    if name in COMMANDS:
-        found = [f for f in found if f.distribution == discovery.OWN]
-    return cast("CommandModule", discovery.import_object(discovery.choose(found, discovery.COMMANDS, name)))
+    own = [f for f in found if f.distribution == discovery.OWN]
+    offered = own if any(f.group == discovery.COMMANDS and f.name == name for f in own) else found
+    return discovery.choose(offered, discovery.COMMANDS, name)
+
+
+def _provided() -> dict[str, Found]:
+    from holdfast import discovery
+
+    found = [f for f in discovery.scan() if f.group == discovery.COMMANDS and f.name not in _CORE]
+    return {f.name: f for f in sorted(found, key=lambda f: f.distribution == discovery.OWN)}  # our own last: it counts
+
+
+def _described(found: Found) -> tuple[str, str]:
+    """Heading and line of a command in the help."""
+    from holdfast import discovery
+    from holdfast.errors import PluginLoadFailed
+
+    told = f"from {found.distribution} {found.version}"
+    try:
+        module = discovery.import_object(found)
+    except PluginLoadFailed:
+        return OTHERS, told
+    heading = getattr(module, "HEADING", OTHERS) if found.distribution == discovery.OWN else OTHERS
+    return heading, getattr(module, "SUMMARY", "") or told

@@ -22,7 +22,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    known = commands.known()
+    known = {name: text for group in commands.described().values() for name, text in group.items()}
     table = {name: _options(name) for name in known}
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[args.shell]
     Term().exact(script(table, known))

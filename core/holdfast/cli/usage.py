@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: str) -> None:
         super().__init__(
             prog=f"holdfast {command}",
-            description=_sentence(commands.known()[command]) + ".",
+            description=_sentence(commands.summary(command)) + ".",
             formatter_class=_Formatter,
             allow_abbrev=False,
         )
@@ -76,7 +76,7 @@ def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser
 
 def run_command(command: str, arguments: list[str], root: str | None) -> int:
     """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
-    if command not in commands.COMMANDS and command not in commands.known():
+    if command not in commands.known():
         raise _unknown(command)
     try:
         args = _parsed(parser_for(command, root), arguments)
@@ -117,10 +117,9 @@ def overall_help() -> int:
     out.say("holdfast keeps what an agent must not forget: nothing is dropped until it is durable.")
     out.say()
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
-    known = commands.known()
-    widest = max(map(len, known))
-    others = {name: text for name, text in known.items() if name not in commands.COMMANDS}
-    for title, group in {**commands.GROUPS, **({"From other distributions": others} if others else {})}.items():
+    table = commands.described()
+    widest = max(len(name) for group in table.values() for name in group)
+    for title, group in table.items():
         out.say(f"\n{out.bold(title)}")
         out.say(out.table([((name.ljust(widest), "cyan"), _sentence(text)) for name, text in group.items()]))
     out.say()
@@ -154,7 +153,7 @@ def version() -> str:
 def _unknown(command: str) -> UsageError:
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
-    near = _PART_OF.get(command) or nearest(command, list(commands.known()))
+    near = _PART_OF.get(command) or nearest(command, commands.known())
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
 

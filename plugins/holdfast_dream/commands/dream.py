@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from holdfast.dreamlog import Proposal
     from holdfast.engine import Holdfast
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Consolidate"
+SUMMARY = "distil the daily notes into MEMORY.md, checked line by line; log, undo, review"
+
 #: This many pieces of conversation that wait for a model are extracted before a dream: the nightly run is the only
 #: command of those who work through a client's hooks alone.
 _PIECES = 20

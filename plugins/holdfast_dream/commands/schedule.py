@@ -7,6 +7,10 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Consolidate"
+SUMMARY = "set up the nightly dream with what the system has"
+
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("install", "remove", "status"), help="what to do")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from holdfast_privacy.purge import PurgeReport
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "forget a subject, a session, what is old or everything, for good"
+
 
 def configure(parser: ArgumentParser) -> None:
     what = parser.add_argument_group("what is to be forgotten").add_mutually_exclusive_group(required=True)

@@ -9,6 +9,10 @@ from holdfast.cli.term import Term
 from holdfast.cli.words import count
 from holdfast_privacy.commands import shown
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "remove what is older than the settings keep it"
+
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("run",), metavar="run", help="remove it; nothing else ever does")

@@ -16,6 +16,10 @@ from holdfast_privacy.commands import shown
 if TYPE_CHECKING:
     from holdfast_privacy.scrub import ScrubReport
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "mask secrets that were stored before a rule knew them"
+
 
 def configure(parser: ArgumentParser) -> None:
     add_yes(parser)

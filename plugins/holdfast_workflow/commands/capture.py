@@ -7,6 +7,10 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "The three files"
+SUMMARY = "count an issue or pattern; what recurs is written down"
+
 
 def configure(parser: ArgumentParser) -> None:
     from holdfast_workflow.three import WORKFLOWS

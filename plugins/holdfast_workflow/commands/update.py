@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_workflow.three import MemoryUpdate
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "The three files"
+SUMMARY = "update the memory now, outside of any workflow"
+
 
 def configure(parser: ArgumentParser) -> None:
     add_session(parser)

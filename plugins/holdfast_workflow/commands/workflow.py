@@ -13,6 +13,10 @@ from holdfast_workflow.commands import updating
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "The three files"
+SUMMARY = "read the memory at a workflow's start, update it at its end"
+
 ACTIONS = ("start", "end", "status")
 
 

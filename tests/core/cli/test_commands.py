@@ -9,8 +9,10 @@ import pytest
 from tests.support.trusting import trusted
 
 from holdfast import cli, discovery
-from holdfast.cli.commands import COMMANDS
+from holdfast.cli import commands
 
+#: Every command of this distribution and what it does, as the help says.
+COMMANDS = {name: text for group in commands.described().values() for name, text in group.items()}
 #: A plain call of each command that prints data.
 CALLS = {
     "init": ["init"],

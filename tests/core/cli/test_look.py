@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast.cli.commands import COMMANDS
+from .test_commands import COMMANDS
 
 LOOKING = [
     ["status"],

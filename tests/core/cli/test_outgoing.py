@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli.commands import COMMANDS
 from holdfast_mcp import documents, tools
 from holdfast_memorytool import MemoryTool
+
+from .test_commands import COMMANDS
 
 #: Made up, in the published form of a token.
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

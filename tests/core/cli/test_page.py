@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.commands import COMMANDS
-
-from .test_commands import CALLS
+from .test_commands import CALLS, COMMANDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast import heartbeat
+from holdfast_agents import heartbeat
 from holdfast_agents.clients import CLIENTS
 
 Command = Callable[..., Said]

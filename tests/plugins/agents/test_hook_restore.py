@@ -9,8 +9,8 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, Client, row
 
 from holdfast import Holdfast, Payload
-from holdfast.heartbeat import beats
 from holdfast.models import CuratedDecision, HandoffFields
+from holdfast_agents.heartbeat import beats
 
 STATED = Payload(
     objective="Move the billing service to PostgreSQL 17",

@@ -13,10 +13,11 @@ import pytest
 from tests.plugins.mcp.conftest import WHOLE
 from tests.support.trusting import trusted
 
-from holdfast import FlushRefused, Holdfast, Payload, heartbeat
+from holdfast import FlushRefused, Holdfast, Payload
 from holdfast.config import FactsConfig
 from holdfast.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
+from holdfast_agents import heartbeat
 from holdfast_mcp import documents, notice, schemas, sessions, tools
 
 Call = Callable[..., str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,7 +196,6 @@ def test_settings__key_written_there__error_says_where_it_belongs(project: Path,
 
 
 def test_plugins__their_own_address__is_the_one_that_keys_are_bound_to(provider: str) -> None:
-    module = __import__(f"holdfast_{provider}")
+    module = importlib.import_module(f"holdfast_models.{provider}")
     (kind,) = (value for name, value in vars(module).items() if name.endswith("Model") and name != "ModelPlugin")
     assert origins.of(kind.address) == secrets.OWN_ORIGINS[provider]
-    assert sys.modules[f"holdfast_{provider}"] is module

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from holdfast.doctor import Check
 
 
+SUMMARY = "list the words that must not be stored"
+
+
 def codenames(memory: Holdfast) -> list[str]:
     """The words that must not be stored: ``memory.codenames()``."""
     words = memory.config.plugin("acme").settings.get("codenames", [])

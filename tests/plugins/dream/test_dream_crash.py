@@ -13,7 +13,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.dreamlog import INTERRUPTED, Status
 
-HERE = Path(__file__).parents[2]
+HERE = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 

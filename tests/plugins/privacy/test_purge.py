@@ -9,7 +9,7 @@ import sys
 from datetime import date, timedelta
 
 import pytest
-from tests.core.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
+from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
 
 from holdfast import durable, private
 from holdfast.errors import BadValue

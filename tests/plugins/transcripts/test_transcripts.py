@@ -17,7 +17,7 @@ from holdfast.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
 from holdfast.models import turns_of
 from holdfast_transcripts import Transcript, detect, read
 
-SAMPLES = Path(__file__).parents[1] / "data" / "transcripts"
+SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"
 DEMO = Path(str(files("holdfast_demo") / "session.jsonl"))
 
 

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from tests.core.forget import BACKENDS, fact, holding, snapshot, storage
+from tests.support.forget import BACKENDS, fact, holding, snapshot, storage
 
 from holdfast import discovery
 from holdfast.config import PluginConfig

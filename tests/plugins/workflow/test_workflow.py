@@ -612,7 +612,7 @@ def test_capture__blank_or_too_long__is_refused(memory: Callable[..., Holdfast],
 def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
     opened = memory()
     opened.capture("issue", "x")
-    book = project / ".opencode/state/observations.json"
+    book = project / ".opencode/state/sightings.json"
     assert json.loads(book.read_text())["sightings"]
     book.write_bytes(b"{torn")
     with pytest.raises(Corrupt, match=r"sightings\.json"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.forget import BACKENDS, storage
+from tests.support.forget import BACKENDS, storage
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast

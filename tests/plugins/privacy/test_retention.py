@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from tests.core.forget import BACKENDS, snapshot, storage
+from tests.support.forget import BACKENDS, snapshot, storage
 
 from holdfast import private
 from holdfast.config import RetentionConfig

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast_dream.grounding import Grounded, ground
 
-DATA = Path(__file__).parents[1] / "data" / "grounding"
+DATA = Path(__file__).parents[2] / "data" / "grounding"
 WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
 NOTE = (
     "memory/2026-11-20.md",
@@ -42,6 +42,32 @@ def one(line: str, *notes: tuple[str, str]) -> Grounded:
 
 def kinds(line: str, *notes: tuple[str, str]) -> list[str]:
     return [kind for kind, _ in one(line, *notes).inventions]
+
+
+# --- pairs of a note and a line -------------------------------------------------------------------------------
+
+PAIRS = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["pairs"]
+    for path in sorted((DATA.parent / "grounding_pairs").glob("*.toml"))
+}
+
+
+def supported(said: str, line: str) -> bool:
+    return (
+        one(f"- {line}", ("memory/2026-11-21.md", f"# Daily Memory: 2026-11-21\n\n- Fact: {said}\n")).answer
+        == "supported"
+    )
+
+
+def test_pairs__size__is_what_the_figures_claim() -> None:
+    assert sum(map(len, PAIRS.values())) >= 120
+
+
+@pytest.mark.parametrize(("label", "most"), [("true", 0.02), ("false", 0.05)])
+def test_ground__pairs_developed_against__few_are_wrong(label: str, most: float) -> None:
+    rows = [row for row in PAIRS["development"] if row[0] == label]
+    wrong = [row for row in rows if supported(row[2], row[3]) != (label == "true")]
+    assert len(wrong) <= most * len(rows), wrong
 
 
 # --- the labelled set -----------------------------------------------------------------------------------------
