@@ -477,9 +477,10 @@ def source(message: Message) -> str:
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
-    """The messages that somebody said or that tools answered: no system rows and none of the model's thoughts."""
+    """The messages that somebody said or that tools answered: no system rows, none of the model's thoughts, and no
+    fields of a row beside its text, which a newer client may add."""
     return [
         m
         for m in messages
-        if m.role in ("user", "assistant", "tool") and m.tool != "thinking" and not m.text.startswith("caller.type:")
+        if m.role in ("user", "assistant", "tool") and m.tool != "thinking" and not m.id.endswith("#rest")
     ]
