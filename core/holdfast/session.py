@@ -465,8 +465,8 @@ class Session:
         return reason
 
     def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
-        """Let the first ``count`` messages in context go, durably recorded: never one that the flush does not cover, since
-        others may have added it, unless an operator overrode that."""
+        """Let the first ``count`` messages in context go, durably recorded: never one that the flush does not cover,
+        because others may have added it, unless an operator overrode that."""
         with self._lock:
             offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
             if receipt is None or not receipt.overridden:
