@@ -10,7 +10,8 @@ and a brief of 4,000 characters are read as text, as a person or an agent reads 
 A label holds lists of keywords. An item is found when one line has all its keywords, whatever their case.
 ``labels.json`` maps a transcript's file name to ``objective`` and ``next`` (alternatives, each a list of keywords;
 next may be "none"), ``open``, ``matters`` (items), ``files``, and ``stated`` (the items that may be called fact,
-decision or blocker; others count as wrong).
+decision or blocker; others count as wrong). Optional are ``decisions`` and ``corrections``, items that the user settled
+or put right, and ``failing``, checks that still fail at the end. Precision is counted for each kind of line.
 """
 
 from __future__ import annotations
@@ -107,9 +108,22 @@ def score(kept: Kept, label: Mapping[str, Any]) -> Counter[str]:
     listed = [match[1] for line in kept.note.splitlines() if (match := _ARTIFACT.match(line))]
     files = [name for name in listed if re.search(r"\.\w{1,8}$", name) and "://" not in name]
     count("listed files that changed", sum(any(f in n or n in f for f in label["files"]) for n in files), len(files))
-    stated = [match[2] for line in kept.note.splitlines() if (match := _STATED.match(line))]
-    right = sum(any(found(words, [line]) for words in label.get("stated", ())) for line in stated)
-    count("stated lines that are right", right, len(stated))
+    stated = [(match[1], match[2]) for line in kept.note.splitlines() if (match := _STATED.match(line))]
+    for kind in ("Fact", "Decision", "Blocker"):
+        said = [line for one, line in stated if one == kind]
+        right = sum(any(found(words, [line]) for words in label.get("stated", ())) for line in said)
+        count(f"{kind.lower()} lines that are right", right, len(said))
+    for name in ("decisions", "corrections"):
+        items = label.get(name, ())
+        count(f"{name}, in the note", sum(found(words, note.splitlines()) for words in items), len(items))
+    given = [step for step in steps if step.strip(" .").casefold() not in ("none", "not stated", "")]
+    named = label["next"] != "none" and any(found(words, given) for words in label["next"])
+    count("next steps given that are right", named, bool(given))
+    checks = kept.note.partition("Checks whose last run failed")[2].partition("\n\n")[0].splitlines()[1:]
+    failing = label.get("failing")
+    if failing is not None:
+        right = sum(any(found(words, [line]) for words in failing) for line in checks)
+        count("failing checks listed that still fail", right, len(checks))
     count("boilerplate lines", sum(bool(_BOILERPLATE.search(line)) for line in brief.splitlines()), 0)
     count("note characters", len(kept.note), 0)
     return points

@@ -21,7 +21,7 @@ _SESSIONS = "sessions"
 #: Means nothing elsewhere, or is made again. An intent to append may name any document and any place in it; the
 #: register of written documents would vouch for what came with a clone.
 _OF_ITS_PLACE = frozenset(
-    {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", provenance.REGISTER}
+    {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
 )
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 #: Of these the present ones serve, and the others are not missed.

@@ -12,6 +12,8 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from holdfast import courtesy
+
 if TYPE_CHECKING:
     from holdfast.models import Message
 
@@ -83,12 +85,23 @@ _CONTROL: Final = re.compile(r"/[a-z][\w:-]*\s*\Z")
 _PASTED: Final = re.compile(
     r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
     r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
-    r"|import \w+[;,.]|from \w+ import |def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
+    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import "
+    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
 )
 
 
 #: A shorter request says little alone.
 _SHORT_CHARS: Final = 30
+#: Longest request that may do nothing but pick an item of a list.
+_PICK_CHARS: Final = 80
+_PICK: Final = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*"
+    r"(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
+    r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
+    re.IGNORECASE,
+)
+#: A row of a table or an entry of a list, whose number takes the place of ``{0}``.
+_ITEM: Final = r"^[ \t]*(?:[-*] )?(?:\|[ \t]*#?{0}[ \t]*\||\**(?:Option )?{0}[.):]\**[ \t])(.+)$"
 
 
 class Kind(Enum):
@@ -105,176 +118,6 @@ class Kind(Enum):
     """Nobody said it."""
 
 
-_ASSENT: Final = frozenset(
-    [
-        "ok",
-        "okay",
-        "k",
-        "yes",
-        "y",
-        "yeah",
-        "yep",
-        "yup",
-        "sure",
-        "go",
-        "on",
-        "ahead",
-        "continue",
-        "proceed",
-        "resume",
-        "start",
-        "begin",
-        "do",
-        "it",
-        "that",
-        "this",
-        "please",
-        "now",
-        "then",
-        "lgtm",
-        "approved",
-        "agreed",
-        "right",
-        "correct",
-        "fine",
-        "and",
-        "so",
-        "keep",
-        "going",
-        "carry",
-        "next",
-        "try",
-        "again",
-        "retry",
-        "all",
-        "of",
-        "them",
-        "both",
-        "first",
-        "the",
-        "let's",
-        "lets",
-        "ja",
-        "weiter",
-        "mach",
-        "bitte",
-        "los",
-        "si",
-        "sí",
-        "vale",
-        "sigue",
-        "continúa",
-        "continua",
-        "adelante",
-        "oui",
-        "vas-y",
-        "allez",
-        "sim",
-        "pode",
-        "да",
-        "давай",
-        "продолжай",
-        "好",
-        "好的",
-        "继续",
-        "是",
-        "是的",
-        "可以",
-        "はい",
-        "続けて",
-        "お願いします",
-        "네",
-        "계속",
-    ]
-)
-_POLITE: Final = frozenset(
-    [
-        "hi",
-        "hello",
-        "hey",
-        "thanks",
-        "thank",
-        "thx",
-        "great",
-        "good",
-        "nice",
-        "cool",
-        "perfect",
-        "awesome",
-        "excellent",
-        "bye",
-        "goodbye",
-        "cheers",
-        "morning",
-        "wonderful",
-        "amazing",
-        "danke",
-        "gracias",
-        "merci",
-        "obrigado",
-        "obrigada",
-        "grazie",
-        "спасибо",
-        "谢谢",
-        "谢谢你",
-        "ありがとう",
-        "감사합니다",
-        "tschüss",
-        "adios",
-    ]
-)
-#: Words that go with them.
-_COURTESY: Final = _POLITE | frozenset(
-    [
-        "you",
-        "ty",
-        "super",
-        "well",
-        "done",
-        "evening",
-        "afternoon",
-        "night",
-        "very",
-        "much",
-        "so",
-        "a",
-        "lot",
-        "job",
-        "work",
-        "for",
-        "today",
-        "day",
-        "have",
-        "week",
-        "weekend",
-        "this",
-        "the",
-        "your",
-        "help",
-        "looks",
-        "look",
-        "that's",
-        "thats",
-        "nope",
-        "it",
-        "was",
-        "is",
-        "now",
-        "see",
-        "ya",
-        "later",
-        "all",
-        "no",
-        "more",
-        "nothing",
-        "else",
-        "everything",
-        "works",
-        "au",
-        "revoir",
-    ]
-)
-_SAYS_NOTHING: Final = _ASSENT | _COURTESY
 _PARTS: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
 _LABELLED: Final = re.compile(
     r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
@@ -375,12 +218,14 @@ def _part_kind(part: str) -> Kind:
         return Kind.STATEMENT
     if _STATUS.match(part):
         return Kind.ASSENT
-    if first[0].lower() not in _SAYS_NOTHING:
+    if first[0].lower() not in courtesy.SAYS_NOTHING:
         return Kind.REQUEST
     words = [word.lower() for word in _WORD.findall(part)]
-    if all(w in _COURTESY for w in words) and (words[0] in ("no", "nope", "that's", "thats") or _POLITE & set(words)):
+    if all(w in courtesy.COURTESY for w in words) and (
+        words[0] in ("no", "nope", "that's", "thats") or courtesy.POLITE & set(words)
+    ):
         return Kind.COURTESY
-    return Kind.ASSENT if all(w in _SAYS_NOTHING for w in words) else Kind.REQUEST
+    return Kind.ASSENT if all(w in courtesy.SAYS_NOTHING for w in words) else Kind.REQUEST
 
 
 def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
@@ -441,9 +286,46 @@ def objective(messages: Sequence[Message], limit: int) -> str:
     if not last:
         return ""
     text = headline(last[-1][1], limit)
+    if len(text) <= _PICK_CHARS and (item := _picked(messages, *last[-1])):
+        return f"{text} ({cut(item, limit - len(text) - 3)})"
+    steering = _steering(messages)
+    if len(last) > 1 and last[-1][0].id in steering:
+        asks = list(requests(messages))
+        began = next((own for message, own in reversed(asks) if message.id not in steering), asks[0][1])
+        text = cut(text, limit * 2 // 3)
+        return f"{text} (after: {headline(began, limit - len(text) - 10)})"
     if len(text) > _SHORT_CHARS or len(last) == 1:
         return text
     return f"{text} (after: {headline(last[0][1], limit - len(text) - 10)})"
+
+
+def _steering(messages: Iterable[Message]) -> set[str]:
+    """The ids of messages that the user sent in the middle of a turn: a request among them adds to the one before it
+    or replaces it."""
+    found: set[str] = set()
+    working = False
+    for message in messages:
+        if message.role == "user":
+            if working:
+                found.add(message.id)
+        elif message.role in ("assistant", "tool") and message.tool != "thinking":
+            working = bool(message.tool) or message.role == "tool"
+    return found
+
+
+def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
+    """The item of the last answer's list that a request such as "2" or "let's do 5" names; empty without one."""
+    number = _PICK.match(own)
+    if not number:
+        return ""
+    found = ""
+    for message in messages:
+        if message is request:
+            break
+        if message.role == "assistant" and not message.tool:
+            item = re.search(_ITEM.format(number[1]), message.text[-MAX_CHARS:], re.MULTILINE)
+            found = item[1] if item else ""
+    return " · ".join(cell.strip() for cell in found.replace("**", "").strip("| ").split("|") if cell.strip())
 
 
 def cut(text: str, limit: int) -> str:
@@ -461,9 +343,10 @@ def source(message: Message) -> str:
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
-    """The messages that somebody said or that tools answered: no system rows and none of the model's thoughts."""
+    """The messages that somebody said or that tools answered: no system rows, none of the model's thoughts, and no
+    fields of a row beside its text, which a newer client may add."""
     return [
         m
         for m in messages
-        if m.role in ("user", "assistant", "tool") and m.tool != "thinking" and not m.text.startswith("caller.type:")
+        if m.role in ("user", "assistant", "tool") and m.tool != "thinking" and not m.id.endswith("#rest")
     ]

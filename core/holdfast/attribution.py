@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import contract, hostile
 from holdfast.models import CuratedDecision
+from holdfast.openwork import is_none
 from holdfast.witness import NEXT_STEP, REASON, Witness
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def attributed(
     if payload.curated is not None and not payload.curated.is_none:
         kept = {name: _curated(getattr(payload.curated, name), witness, withheld) for name in ("memory", "user")}
         if withheld:
-            facts = dict.fromkeys((*(f for f in payload.facts or () if not contract.is_none(f)), *withheld))
+            facts = dict.fromkeys((*(f for f in payload.facts or () if not is_none(f)), *withheld))
             payload = payload.evolve(curated=CuratedDecision(**kept), facts=tuple(facts))
     aside = _not_prose(payload)
     changed = {

@@ -18,7 +18,7 @@ from holdfast import conflicts, handoff, losses, provenance, safety
 from holdfast.fitting import fitted
 from holdfast.layout import THREE_FILES, Surface
 from holdfast.losses import Loss
-from holdfast.markdown import BOM
+from holdfast.plain import BOM
 from holdfast.resume import artifacts, own_first, resume
 from holdfast.safety import Marker
 from holdfast.witness import Witness

@@ -98,7 +98,12 @@ def capture(
     dispatch, state = hot_dispatch(root, env)
     gate = Gate(dispatch)
     record = message_record(gate, root, role, text, at=datetime.now().astimezone(), message_id=message_id)
-    return Journal(state, gate.identifier(session_id)).append(record)[0]
+    entry = Journal(state, gate.identifier(session_id)).append(record)[0]
+    if role == "assistant":
+        from holdfast import background
+
+        background.after_turn(root)
+    return entry
 
 
 def stored_id(root: str, session_id: str) -> str:

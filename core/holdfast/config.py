@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections.abc import Mapping
 from datetime import time, tzinfo
 
@@ -85,13 +84,38 @@ class FactsConfig:
 
 @frozen(kw_only=True)
 class ExtractConfig:
-    """What happens to turns whose extraction failed: tried again, at most ``max_attempts`` times in all, first after
-    ``backoff_minutes`` and then after twice as long each time; given up after ``max_wait_hours``. Source: reading A19.
+    """When turns are extracted, and what happens to those whose extraction failed.
+
+    ``when``: ``flush``, or ``turn``, which extracts each turn once it ended, in a process of its own. A failed
+    extraction is tried again, at most ``max_attempts`` times in all, first after ``backoff_minutes`` and then after
+    twice as long each time; given up after ``max_wait_hours``. Source: R033, reading A19.
     """
 
+    when: str = field(default="flush", validator=validators.in_(("flush", "turn")))
     max_attempts: int = field(default=5, validator=validators.ge(1))
     backoff_minutes: float = field(default=1.0, validator=validators.ge(0))
     max_wait_hours: float = field(default=72.0, validator=validators.gt(0))
+
+
+def _nonblank(_: object, __: Attribute[str], value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{value!r} is not a command")
+
+
+def _commands(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise TypeError("expected a list of commands")
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class WorkflowConfig:
+    """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
+    write down the checks that fail when a session ends. ``tests`` are beginnings of further commands that run tests,
+    beside those that holdfast knows."""
+
+    automatic: bool = True
+    tests: tuple[str, ...] = field(default=(), converter=_commands, validator=validators.deep_iterable(_nonblank))
 
 
 @frozen(kw_only=True)
@@ -167,6 +191,8 @@ class DreamConfig:
 
 def _check_zone(_: object, __: Attribute[str], value: str) -> None:
     if value != "local":
+        import zoneinfo
+
         try:
             zoneinfo.ZoneInfo(value)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -189,6 +215,7 @@ class Config:
     extract: ExtractConfig = field(factory=ExtractConfig)
     prompt: PromptConfig = field(factory=PromptConfig)
     dream: DreamConfig = field(factory=DreamConfig)
+    workflow: WorkflowConfig = field(factory=WorkflowConfig)
     retention: RetentionConfig = field(factory=RetentionConfig)
 
     def plugin(self, name: str) -> PluginConfig:
@@ -210,4 +237,8 @@ class Config:
     @property
     def tz(self) -> tzinfo | None:
         """The zone that file names and headers follow; None is the system's."""
-        return None if self.zone == "local" else zoneinfo.ZoneInfo(self.zone)
+        if self.zone == "local":
+            return None
+        import zoneinfo
+
+        return zoneinfo.ZoneInfo(self.zone)

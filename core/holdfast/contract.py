@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import asides, asked, ending, paths, sources
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.models import CuratedDecision, HandoffFields, Payload
+from holdfast.openwork import is_none, is_open
 
 if TYPE_CHECKING:
     from holdfast.handoff import Work
@@ -37,11 +38,6 @@ _OBJECTIVE = 200
 _DIGEST_LINES = 40
 
 
-def is_none(text: str | None) -> bool:
-    """Whether a text says that there is nothing: blank or the word none."""
-    return text is None or text.strip().strip(".").casefold() in ("", "none", "n/a", "nothing")
-
-
 def missing(payload: Payload) -> tuple[str, ...]:
     """Names of the fields that the contract wants and the payload does not answer, in order.
 
@@ -63,20 +59,6 @@ def missing(payload: Payload) -> tuple[str, ...]:
 def _rank(name: str) -> int:
     head = name.split(".", 1)[0]
     return REQUIRED.index(head) if head in REQUIRED else len(REQUIRED)
-
-
-def is_open(payload: Payload) -> bool:
-    """Whether work is open: fail closed, so any sign of it counts unless the caller declares it closed (A41)."""
-    if payload.work_open is not None:
-        return payload.work_open
-    handoff = payload.handoff
-    return (
-        not is_none(payload.next_step)
-        or any(not is_none(b) for b in payload.blockers or ())
-        or any(not is_none(f) for f in payload.follow_ups or ())
-        or any(not is_none(n) for n in payload.needs_operator or ())
-        or (handoff is not None and not (is_none(handoff.active_task) and is_none(handoff.blocker)))
-    )
 
 
 def refusal(names: Sequence[str]) -> FlushRefused:

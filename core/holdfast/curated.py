@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.factrules import duplicate_key
-from holdfast.markdown import BOM
 from holdfast.models import CuratedEntry
+from holdfast.plain import BOM
 
 TITLES = {"memory": "# Memory", "user": "# User"}
 

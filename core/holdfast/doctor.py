@@ -136,7 +136,6 @@ def _config(root: str) -> Check:
 
 
 def _trust(root: str) -> list[Check]:
-
     lines = inforce.notices(inforce.resolve(root))
     return [_warn("trust", message, next_step) for message, next_step in lines]
 

@@ -31,10 +31,12 @@ _ANNOUNCES: Final = re.compile(
     r"|applying|fixing|moving|looking|reading|writing|verifying|pulling|testing|doing|switching|tracing|inspecting"
     r"|validating|committing|rerunning|re-running|wiring|creating|implementing|patching|making|finishing|removing)"
     r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
+    r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
     r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
     r"|let['’]?s (?!go\b|see if you)))",
     re.IGNORECASE,
 )
+_NOW: Final = re.compile(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
 #: A next step under its label, with at most two lines after it. An answer that names one has not finished.
 _LABELLED: Final = re.compile(
     r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
@@ -71,9 +73,22 @@ _NEEDS: Final = re.compile(
     r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
     r"|password|credentials?|link|name))|could you (?:please )?(?:provide|share|send|paste|confirm|tell|clarify|choose"
     r"|specify|run)|waiting for (?:you|your)|(?:choose|pick|select) (?:one|an? option|between)"
-    r"|let me know (?:which|what you|how you|whether))",
+    r"|let me know (?:which|what you|how you|whether)"
+    r"|needs? (?:a|your) (?:explicit )?(?:go-ahead|ok|okay|approval|confirmation|decision|input|permission|sign-?off)"
+    r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
     re.IGNORECASE,
 )
+#: A choice that is left to the user without a question mark, near the end.
+_OPTIONS: Final = re.compile(
+    r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
+    r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+\n*){2,6})(?:[^\n]+\n*){0,5}\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: A command that is handed over in a block of its own.
+_CODE_BELOW: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
+#: A short sentence with one of these needs the sentence before it.
+_POINTS_BACK: Final = re.compile(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
+_SHORT_CHARS: Final = 70
 _DONE: Final = re.compile(
     r"\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed|replaced|finished|ready"
     r"|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set|exported|set up|installed"
@@ -154,7 +169,7 @@ def _interrupted(said: Sequence[Message]) -> Ending:
         if message.role == "user":
             break
         if message.role == "assistant" and not message.tool:
-            if found := announced(message.text):
+            if found := announced(message.text, working=True):
                 return Ending(open=True, next_step=found, why="announced", source=asked.source(message))
             break
     if doing := tasks.of(said).current:
@@ -172,13 +187,14 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
             return Ending(open=True, next_step=found, why="announced", source=asked.source(last))
         if question := needed(last.text):
             return Ending(open=True, next_step=question, why="question to the user", source=asked.source(last))
-    if listed.current:
-        return Ending(open=True, next_step=asked.cut(listed.current, MAX_NEXT), why="task list")
+    if listed.waiting:
+        return Ending(open=True, next_step=asked.cut(listed.waiting, MAX_NEXT), why="task list")
     return Ending(open=False, next_step=NONE, why="answered", source=asked.source(last))
 
 
-def announced(text: str) -> str:
-    """The action that the end of an answer announces, in its words; empty when it announces none."""
+def announced(text: str, *, working: bool = False) -> str:
+    """The action that the end of an answer announces, in its words; empty when it announces none. ``working``: a call
+    follows, so that a last sentence such as "Now the second review:" announces it."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
         return asked.cut(labelled["step"].strip(" *_"), MAX_NEXT)
@@ -186,31 +202,50 @@ def announced(text: str) -> str:
     for sentence in reversed(sentences[-2:]):
         if _ENDINGS.match(sentence) or _CONDITIONAL.search(sentence) or _QUESTION.search(sentence):
             continue
+        if working and sentence is sentences[-1] and _NOW.match(sentence):
+            return asked.cut(sentence, MAX_NEXT)
         if found := _ANNOUNCES.search(sentence):
             start = found.start() if found.start() > 120 else 0
-            return asked.cut(sentence[start:].strip(" :,;–—-"), MAX_NEXT)
+            step = sentence[start:].strip(" :,;–—-")
+            before = sentences.index(sentence) - 1
+            if len(step) < _SHORT_CHARS and before >= 0 and _POINTS_BACK.search(step):
+                step = f"{sentences[before]} {step}"
+            return asked.cut(step, MAX_NEXT)
     return ""
 
 
 def needed(text: str) -> str:
     """What the end of an answer asks the user for; empty when it asks nothing, or only offers more."""
+    if choice := _OPTIONS.search(text[-_TAIL:]):
+        items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
+        return asked.cut(f"Options: {items}", MAX_NEXT)
     sentences = _last_sentences(text)
     done = bool(_DONE.search(text[:600]))
+    offered = False
     for sentence in reversed(sentences[-3:]):
         if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
-            return asked.cut(sentence, MAX_NEXT)
-        if not _QUESTION.search(sentence):
+            return asked.cut(_with_code(sentence, text), MAX_NEXT)
+        if offered or not _QUESTION.search(sentence):
             continue
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
             if _APPROVAL.search(sentence) or not (_MORE.search(sentence) or done):
                 return asked.cut(sentence, MAX_NEXT)
-            return ""
+            offered = True
+            continue
         if re.search(
             r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how can i help)\b", sentence, re.IGNORECASE
         ):
             return ""
         return asked.cut(sentence, MAX_NEXT)
     return ""
+
+
+def _with_code(sentence: str, text: str) -> str:
+    """``sentence``, with the first line of the block of code that follows it in ``text``."""
+    if not sentence.endswith(":"):
+        return sentence
+    below = _CODE_BELOW.match(text, text.rfind(sentence) + len(sentence))
+    return f"{sentence} {below[1].strip()}" if below else sentence
 
 
 def _proposal(text: str) -> str:

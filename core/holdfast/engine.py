@@ -186,16 +186,15 @@ class Holdfast(Features):
         Raises: BadValue for anything else, and for a source that is no text; Refused, PluginError; Corrupt,
         Unavailable.
         """
-        from holdfast.extract import extract
+        from holdfast.backlog import extract_now
 
-        return extract(self.services, messages, source=source)
+        return extract_now(self.services, messages, source=source)
 
     def extract_queued(self) -> ExtractResult:
-        """Try everything that waits, due or not, once."""
-        from holdfast.extract import work_off
-        from holdfast.queue import MAX_ITEMS
+        """Try everything that waits, due or not, once; turn by turn that includes the turns that have just ended."""
+        from holdfast.turnwise import everything
 
-        return work_off(self.services, limit=MAX_ITEMS, even_if_not_due=True)
+        return everything(self.services)
 
     # sessions
 

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import asdict, evolve, field, frozen
 
-from holdfast import hostile, paths, profile, recall, statedfacts
+from holdfast import hostile, paths, profile, recall
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.layout import Surface
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
-from holdfast.queue import GivenUp, Queue, Waiting
+from holdfast.queue import GivenUp, Queue
 from holdfast.witness import REASON
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from typing import TypeAlias
 
     from holdfast.errors import HookFailed
-    from holdfast.models import Fact, Payload
+    from holdfast.models import Fact
     from holdfast.services import Services
 
     #: What somebody said: values of holdfast, or a message as the Chat Completions and Messages interfaces have it.
@@ -115,35 +114,21 @@ class ExtractResult:
         )
 
 
-def extract(services: Services, said: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-    """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
-    from holdfast.factrules import check_source
-
-    source = services.gate.identifier(check_source(source))
-    result = ExtractResult()
-    failed: set[str] = set()
-    for piece in _pieces(_redacted(services, _turns(said))):
-        found = gather(services, piece, source=source)
-        failed.update(found.failed)
-        result += settle(services, found, said=piece, source=source)
-    return result + work_off(services, but=failed)
-
-
 def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
     """Ask every extractor. One that fails does not hold up the others: the turns wait for it in the queue."""
     said = recall.without_recalled(turns)
-    found, troubles = _ask(services, said)
+    found, troubles = ask(services, said)
     if not troubles:
         return found
-    queue = _queue(services)
+    queue = queue_of(services)
     try:
-        item = queue.put(said, found.failed, error=_error(troubles), source=source, now=services.clock())
+        item = queue.put(said, found.failed, error=sentences(troubles), source=source, now=services.clock())
     except HoldfastError as problem:
         logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
         return evolve(found, failed={p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()})
     if item is None:
         return evolve(found, given_up=queue.given_up)
-    return evolve(found, failed=_told(troubles, waits=True), queued=True, given_up=queue.given_up)
+    return evolve(found, failed=told(troubles, waits=True), queued=True, given_up=queue.given_up)
 
 
 class _Trouble(NamedTuple):
@@ -159,7 +144,8 @@ class _Trouble(NamedTuple):
         return " ".join(filter(None, (self.sentence, *steps)))
 
 
-def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
+def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
+    """Ask the extractors, of ``only`` these plugins if it names some: what they said, and why others failed."""
     if not said:
         return Gathered(), []
     quick = services.dispatch.extractors()
@@ -168,7 +154,7 @@ def _ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
     troubles = [_trouble(failure, services.root) for failure in failures]
-    return Gathered(results=results, failed=_told(troubles, waits=False)), troubles
+    return Gathered(results=results, failed=told(troubles, waits=False)), troubles
 
 
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
@@ -210,18 +196,20 @@ def _trouble(failure: HookFailed, root: str) -> _Trouble:
     return _Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
 
 
-def _told(troubles: Sequence[_Trouble], *, waits: bool) -> dict[str, str]:
+def told(troubles: Sequence[_Trouble], *, waits: bool) -> dict[str, str]:
+    """Each failed plugin with its trouble and the next step; ``waits`` when the turns are tried again."""
     return {trouble.plugin: trouble.text(waits=waits) for trouble in troubles}
 
 
-def _error(troubles: Sequence[_Trouble]) -> str:
+def sentences(troubles: Sequence[_Trouble]) -> str:
+    """The troubles without next steps, as the queue keeps them."""
     return " ".join(trouble.sentence for trouble in troubles)
 
 
 def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
     """Ask the extractors that a flush may wait for. Nothing is queued and nothing stored: see :func:`settle_flush`."""
     only = [name for name, quick in services.dispatch.extractors().items() if quick]
-    return _ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
+    return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
 
 
 def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), source: str = "") -> ExtractResult:
@@ -267,118 +255,13 @@ def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
 _HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
 
 
-def settle_flush(
-    services: Services,
-    found: Gathered | None,
-    said: Sequence[Message],
-    *,
-    source: str,
-    flush: str,
-    payload: Payload | None = None,
-    at: datetime | None = None,
-) -> tuple[list[str], tuple[str, ...]]:
-    """Store the facts that the flush ``flush`` found, and let its turns wait for the extractors that are asked later,
-    or failed. When it is not known any more what was found, since the process that asked died, those are asked again
-    that a flush may wait for. The facts that ``payload`` states are stored with the flush as their source, dated
-    ``at``.
-
-    Never raises: facts are no reason to refuse a flush. Returns the ids of the items that wait, and what to warn of.
-    """
-    queued: list[str] = []
-    try:
-        turns = recall.without_recalled(turns_of(said))
-        if found is None:
-            found = at_once(services, turns)
-        later = [name for name, quick in services.dispatch.extractors().items() if not quick]
-        for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
-            if turns and plugins:
-                item = _queue(services).put(
-                    turns, plugins, error=error, source=source, now=services.clock(), flush=flush
-                )
-                queued += [item.id] if item is not None else []
-        settle(services, found, said=turns, source=source)
-        if payload is not None:
-            statedfacts.store(services, payload, flush=flush, at=at or services.now(), turns=turns)
-    except HoldfastError as error:
-        logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
-        return queued, (f"The facts of this stretch could not be stored: {error}",)
-    return queued, ()
-
-
-def work_off(
-    services: Services,
-    *,
-    limit: int = 1,
-    first: Collection[str] = (),
-    but: Collection[str] = (),
-    even_if_not_due: bool = False,
-) -> ExtractResult:
-    """Try the waiting items with an id in ``first`` and up to ``limit`` others whose time has come, leaving out those
-    that wait for a plugin in ``but``: it has just failed. Never raises."""
-    result = ExtractResult()
-    queue = _queue(services)
-    failing = {*but}
-    try:
-        for ids, others in ((first, 0), ((), limit)):
-            for item in queue.claim(
-                services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
-            ):
-                found, troubles = _ask(services, item.turns, item.plugins)
-                settled = settle(services, evolve(found, failed={}), said=item.turns, source=item.source)
-                result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
-                if not troubles:
-                    queue.done(item)
-                    continue
-                failing |= {*found.failed}
-                waits = queue.failed(item, found.failed, error=_error(troubles), now=services.clock())
-                result += ExtractResult(failures=_told(troubles, waits=waits).values(), queued=int(waits))
-    except HoldfastError as error:
-        logger.warning("waiting turns could not be extracted: %s", error.message)
-        result += ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
-    return result + ExtractResult(given_up=queue.given_up)
-
-
-def _source(line: str, turns: Sequence[Turn]) -> str:
-    return "" if hostile.by_user(line, turns) else hostile.source_of(line, turns)
-
-
-def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tuple[str, str], ...]:
-    """Put the summaries of a flush's turns into the daily note and the session's journal, once however often this is
-    done; nothing when the session was purged meanwhile. Returns them by flush."""
-    from holdfast import notes, summaries
-    from holdfast.journal import Journal
-    from holdfast.serde import stamp
-    from holdfast.storage import block_marker
-
-    journal = Journal(services.state, item.source)
-    told = []
-    at = item.since.astimezone(services.config.tz)  # the flush's: it names the note
-    name = services.layout.name(Surface.DAILY, at.date())
-    for plugin, extraction in found.results:
-        if not item.flush or not extraction.summary.strip() or not journal.exists():
-            continue
-        try:
-            text = hostile.marked(extraction.summary, lambda line: _source(line, item.turns))
-            text = paths.rewrite(text, services.root).strip()
-            text = services.gate.admit(text, surface=Surface.DAILY, name=name)
-            block_id, block = notes.later(item.flush, plugin, text, session=item.source, at=at)
-            block = services.gate.admit(block, surface=Surface.DAILY, name=name)
-        except Refused as refused:
-            logger.warning("a summary was refused: %s", refused.message)
-            continue
-        note = services.store.read(name)
-        if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
-            services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
-        journal.append(summaries.record(item.flush, plugin, text, stamp(at)))
-        told.append((item.flush, text))
-    return tuple(told)
-
-
-def _queue(services: Services) -> Queue:
+def queue_of(services: Services) -> Queue:
+    """The project's queue of turns."""
     return Queue(services.state, services.config.extract)
 
 
-def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+    """What a caller gave, as turns. Raises: BadValue."""
     from holdfast.transcripts import messages as plain
     from holdfast.transcripts.reading import Reading
 
@@ -406,14 +289,15 @@ def _turns(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
     return (*turns, *turns_of(loose))
 
 
-def _redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
+def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
     """The turns as a journal would hold them. Raises: Refused, PluginError; then nothing was sent anywhere."""
     texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
     admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
     return [evolve(turn, messages=[evolve(m, text=next(admitted)) for m in turn.messages]) for turn in turns]
 
 
-def _pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """``turns`` in pieces of about :data:`BATCH_CHARS` characters; a turn is never split."""
     piece: list[Turn] = []
     size = 0
     for turn in turns:

@@ -177,6 +177,15 @@ class Features:
         made: Captured = self._call("capture", kind, text, workflow=workflow, critical=critical)
         return made
 
+    def end_observed(self, session: str, *, final: bool) -> list[str]:
+        """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
+        agent stops, with ``final`` when its session ends: then checks that fail go to the deferred items.
+
+        Returns a sentence for each, for a person. Raises: HoldfastError; the workflow then stays open.
+        """
+        told: list[str] = self._call("end_observed", session, final=final)
+        return told
+
     def create_three_files(self) -> tuple[list[str], list[str]]:
         """Create the missing files and add the missing anchors. Returns the names of the documents made or changed, and
         of those that were complete. Raises: Corrupt when a file cannot be read or added to; Refused; Unavailable."""

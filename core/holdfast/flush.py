@@ -21,6 +21,8 @@ from attrs import define, evolve, field
 
 from holdfast import (
     attribution,
+    background,
+    backlog,
     contract,
     delivery,
     durable,
@@ -87,7 +89,7 @@ def flush(
     except HoldfastError as error:
         raise _not_begun(services, session, work, error) from error
     session.unmarked = False
-    if not receipt.repeated and not services.hurried:  # all is durable and no lock is held: a model may be asked now
+    if not receipt.repeated and not background.takes_over(services):  # all is durable and no lock is held
         receipt = work.ask_models(receipt)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
@@ -369,7 +371,7 @@ class _Flush:
         """Store the facts stated and found, and let the turns wait for those who are asked later. Returns what to warn
         of. A flush that is written again brings back no fact that was deleted since."""
         fresh = None if self.documents.proof.lost else payload
-        queued, warnings = extract.settle_flush(
+        queued, warnings = backlog.settle_flush(
             self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
         )
         self.queued += queued
@@ -377,17 +379,14 @@ class _Flush:
 
     def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
         """The journal's record of the summary; empty when there is none."""
-        if not summary:
-            return {}
-        extracted = self.gathered is not None and any(e.summary.strip() for _, e in self.gathered.results)
-        by = summaries.EXTRACTED if extracted or self.gathered is None else summaries.DERIVED
-        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at))
+        derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
+        by = summaries.DERIVED if derived else summaries.EXTRACTED
+        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
 
     def ask_models(self, receipt: Receipt) -> Receipt:
         """Ask those that wait for this flush's turns, and one piece more; the receipt with what came of it."""
-        asked = extract.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
-        if asked.failures:
-            receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+        asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
+        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         if mine:
             self.session.catch_up()
@@ -447,16 +446,13 @@ class _Flush:
         try:
             marker = safety.begin(services.state, evolve(marker, stated=entries))
         except HoldfastError as error:
-            return self._unmarked(error)
+            raise FlushRefused(
+                f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
+                next_step=error.next_step,
+                target="state",
+            ) from error
         session.unwritten.clear()
         return marker
-
-    def _unmarked(self, error: HoldfastError) -> Marker:
-        raise FlushRefused(
-            f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
-            next_step=error.next_step,
-            target="state",
-        ) from error
 
     def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
         """Leave the marker, with what went wrong and what was stated, and refuse."""

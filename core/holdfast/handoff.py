@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, fields, frozen
 
 from holdfast import untrusted
-from holdfast.contract import is_open
 from holdfast.errors import Corrupt
+from holdfast.openwork import is_open
 from holdfast.plain import one_line
 
 if TYPE_CHECKING:

@@ -146,6 +146,7 @@ CORE: Mapping[str, Check] = {
     "facts.strict": _flag,
     "facts.bad_category": _one_of("drop", "context"),
     # Each attempt may be a question to a paid model.
+    "extract.when": _one_of("flush"),
     "extract.max_attempts": _between(1, 5),
     "extract.backoff_minutes": _between(1, 1_440, whole=False),
     "extract.max_wait_hours": _between(1, 720, whole=False),
@@ -162,6 +163,8 @@ CORE: Mapping[str, Check] = {
     "dream.max_memory_chars": _between(10_000, 200_000),
     "dream.max_items": _between(50, 1_000),
     "dream.backups": _at_least_in_force("dream.backups", 30, 1_000),
+    "workflow.automatic": _flag,
+    "workflow.tests": _users,
     "retention.daily": _users,
     "retention.diary": _users,
     "retention.trail": _users,
@@ -215,5 +218,6 @@ _REASONS = {
     "dream.judge": "sends lines of the notes to a model",
     "dream.every_hours": "decides how often a model is paid",
     "extract": "decides how often a model is paid",
+    "workflow.tests": "decides which commands count as proof",
     "prompt.counter": "may load a vocabulary from a server",
 }

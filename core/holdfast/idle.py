@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Collection
 from datetime import timedelta
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING
 from holdfast import journal
 from holdfast.errors import HoldfastError
 from holdfast.session import Session
-from holdfast.status import ended_session
+from holdfast.status import all_flushed, remember
+from holdfast.statusindex import StatusIndex
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -28,11 +28,12 @@ def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> lis
     limit = timedelta(minutes=services.config.session.idle_minutes).total_seconds()
     ended = []
     until = time.monotonic() + limit_s
-    for path in journal.session_files(services.state):
+    index = StatusIndex(services.state)
+    for path, seen in index.journals.items():
         if time.monotonic() > until:
             break
         try:
-            if services.clock().timestamp() - os.stat(path).st_mtime < limit or ended_session(path) is not None:
+            if services.clock().timestamp() - seen.changed_ns / 1e9 < limit or all_flushed(path, index) is not None:
                 continue
             session_id = journal.session_id_of(path)
             if session_id is None or session_id in but:
@@ -41,8 +42,9 @@ def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> lis
             if session.unflushed and not session.ended:
                 session.end()
                 ended.append(session_id)
+            else:
+                remember(session, path, index)
         except HoldfastError as error:
             logger.warning("an idle session could not be ended: %s", error.message)
-        except OSError as error:
-            logger.warning("an idle session could not be read: %s", error.strerror)
+    index.save()
     return ended

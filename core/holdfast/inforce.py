@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PLUGINS = "plugins"
 #: Sections that are read at every agent event.
-_HOT = ("layout", _PLUGINS, "session")
+_HOT = ("layout", _PLUGINS, "session", "extract")
 #: Settings that decide where memory is stored.
 _PLACES = ("storage", "layout")
 
@@ -72,8 +72,8 @@ def resolve(
 
 
 def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
-    """The settings in force for hooks that journal; of the tables only ``layout``, ``plugins`` and ``session`` are
-    complete.
+    """The settings in force for hooks that journal; of the tables only ``layout``, ``plugins``, ``session`` and
+    ``extract`` are complete.
 
     ``alone`` leaves the project's file out. Raises: ConfigError.
     """

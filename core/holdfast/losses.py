@@ -68,8 +68,9 @@ def newest(services: Services, texts: Mapping[str, str | None] | None = None) ->
     journals = session_files(services.state, missing=True)
     there = sorted((_changed(path), path) for path in journals)
     last = [_last_receipt(services, path) for at, path in there[-_NEWEST:] if at]
+    gone = sorted(path for at, path in there if not at)
     unproved = _unproved(services, filter(None, last), texts)
-    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved]
+    return [*_journals(services, gone), *_facts(services), *_lists(services), *unproved]
 
 
 def every(services: Services) -> list[Loss]:

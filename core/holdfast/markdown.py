@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-BOM: Final = "\ufeff"
+from holdfast.plain import BOM
 
 _BREAKS: Final = re.compile(r"\r\n|\r|\n")
 #: Blocks inside blocks inside blocks: what is deeper is taken for text, so that no line can take long.

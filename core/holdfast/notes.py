@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime
 
 from attrs import frozen
 
-from holdfast.contract import is_none, is_open
 from holdfast.models import CuratedDecision, Payload
+from holdfast.openwork import is_none, is_open
 from holdfast.plain import one_line
 from holdfast.serde import moment, stamp
 from holdfast.storage import block_marker
@@ -73,9 +73,10 @@ def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime,
     return "\n".join(lines) + "\n"
 
 
-def later(flush_id: str, by: str, text: str, *, session: str, at: datetime) -> tuple[str, str]:
-    """Id and block of a summary that came after the block of its flush, from the extractor ``by``."""
-    block_id = f"{flush_id}-{by}"
+def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
+    """Id and block of a summary that came after the block of its flush, from the extractor ``by``. ``part`` names the
+    piece when it sums up only a piece of what the flush covers."""
+    block_id = "-".join(filter(None, (flush_id, by, part)))
     lines = [
         "",
         f"## {LATER_TITLE} ({at:%H:%M})",

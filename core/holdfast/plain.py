@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
+#: The byte-order mark that some editors write first: no part of the text.
+BOM = "\ufeff"
 #: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji are spelt with them, and they reorder nothing.
 JOINERS = "\u200c\u200d"
 #: Letters and marks that count as printable and show nothing.

@@ -16,8 +16,8 @@ from holdfast.errors import BadValue
 from holdfast.factrules import duplicate_key
 from holdfast.gate import clean
 from holdfast.layout import Surface
-from holdfast.markdown import BOM
 from holdfast.models import Profile
+from holdfast.plain import BOM
 
 if TYPE_CHECKING:
     from holdfast.services import Services

@@ -42,7 +42,9 @@ def _turns(value: Iterable[Turn]) -> tuple[Turn, ...]:
 @frozen(kw_only=True)
 class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
-    flush that covered them, empty when they come from elsewhere: then their summary belongs to no session."""
+    flush that covered them, empty when they come from elsewhere: then their summary belongs to no session. ``covers``
+    are the ids of the messages in the journal of the session ``source`` that become extracted by it, see
+    :mod:`holdfast.turnwise`; empty for turns that no journal keeps account of."""
 
     id: str
     since: datetime
@@ -53,6 +55,7 @@ class Waiting:
     plugins: tuple[str, ...]
     turns: tuple[Turn, ...] = field(converter=_turns)
     flush: str = ""
+    covers: tuple[str, ...] = ()
 
 
 def _names(value: Iterable[str]) -> tuple[str, ...]:
@@ -88,6 +91,8 @@ class Queue:
         self._damaged: list[bytes] = []  # lines that could not be read, by the last look at the file
         #: What this object gave up, oldest first; :meth:`log` tells what anybody did.
         self.given_up: list[GivenUp] = []
+        #: The items that :attr:`given_up` tells of.
+        self.dropped: list[Waiting] = []
 
     def put(
         self,
@@ -98,6 +103,7 @@ class Queue:
         source: str,
         now: datetime,
         flush: str = "",
+        covers: Collection[str] = (),
     ) -> Waiting | None:
         """Let ``turns`` wait for ``plugins``. After a failed attempt (there is an ``error``) the next one is due after
         the backoff, else at once. None when the rules allow no further attempt: then they are given up."""
@@ -113,6 +119,7 @@ class Queue:
             plugins=tuple(sorted(plugins)),
             turns=tuple(turns),
             flush=flush,
+            covers=tuple(covers),
         )
         spent = self._spent(item, now) if error else ""
         with self._locked():
@@ -165,6 +172,20 @@ class Queue:
             self._give_up(late, self._too_long, now)
             self._write(kept)
         return taken
+
+    def get(self, item_id: str) -> Waiting | None:
+        """The item as it is now; None when it does not wait any more."""
+        return next((item for item in self._read() if item.id == item_id), None)
+
+    def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
+        """Note ``flush`` in the items of the session ``source`` that cover only messages among ``covers``."""
+        if not os.path.exists(self._path):
+            return
+        with self._locked():
+            items = self._read()
+            mine = [i for i in items if i.covers and not i.flush and i.source == source and {*i.covers} <= {*covers}]
+            if mine:
+                self._write([evolve(item, flush=flush) if item in mine else item for item in items])
 
     def done(self, item: Waiting) -> None:
         """``item`` was extracted."""
@@ -232,6 +253,7 @@ class Queue:
             else:
                 durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
         self.given_up += gone
+        self.dropped += items
         logger.warning("turns of %d pieces were given up: %s", len(gone), why)
 
     def _logged(self) -> list[bytes]:
@@ -247,7 +269,10 @@ class Queue:
         return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))
 
     def _put_back(self, old: Waiting, new: Waiting | None) -> None:
-        rows = [new if item.id == old.id else item for item in self._read()]
+        rows = [
+            item if item.id != old.id else None if new is None else evolve(new, flush=item.flush)
+            for item in self._read()
+        ]
         self._write([row for row in rows if row is not None])
 
     # the file

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast import capture, paths, recall, safety
+from holdfast import background, capture, paths, recall, safety
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.journal import Entry, Journal
 from holdfast.models import Message, Payload, Receipt
@@ -146,6 +146,7 @@ class Session:
         with self._lock:
             if record["id"] not in self._ids:
                 self._append(record)
+                background.said(self._services, role, tool)
             return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
 
     def extend(self, messages: Iterable[Message]) -> int:
@@ -161,6 +162,7 @@ class Session:
             if records:
                 self.journal.append(*records)
                 self.catch_up()
+                background.said(services, records[-1]["role"], records[-1].get("tool", ""))
             return len(records)
 
     @property
@@ -463,10 +465,8 @@ class Session:
         return reason
 
     def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
-        """Let the first ``count`` messages in context go, durably recorded.
-
-        Never one that the flush does not cover (others may have added it since), unless an operator overrode that.
-        """
+        """Let the first ``count`` messages in context go, durably recorded: never one that the flush does not cover,
+        because others may have added it, unless an operator overrode that."""
         with self._lock:
             offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
             if receipt is None or not receipt.overridden:

@@ -18,6 +18,7 @@ from holdfast import contract, paths
 from holdfast.errors import FlushRefused, HoldfastError, PluginError
 from holdfast.layout import Surface
 from holdfast.models import Payload
+from holdfast.openwork import is_none
 from holdfast.safety import Stated
 from holdfast.serde import payload_from, stamp, unstructure
 from holdfast.storage import sha256
@@ -173,4 +174,4 @@ def _lines(payload: Payload) -> list[str]:
         for name, entries in (("memory", payload.curated.memory), ("user", payload.curated.user)):
             instead = ((e, f" (instead of: {e.replaces})" if e.replaces else "") for e in entries)
             rows += [(f"Curated {name}", e.text + tail) for e, tail in instead]
-    return [f"{label}: {' '.join(text.split())}" for label, text in rows if text and not contract.is_none(text)]
+    return [f"{label}: {' '.join(text.split())}" for label, text in rows if text and not is_none(text)]

@@ -6,9 +6,10 @@ import logging
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast import contract, hostile
+from holdfast import hostile
 from holdfast.errors import BadValue, Refused
 from holdfast.models import AddOutcome, Category
+from holdfast.openwork import is_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ def store(services: Services, payload: Payload, *, flush: str, at: datetime, tur
     if payload.facts is None or "facts" in payload.derived:
         return
     facts = Facts(services)
-    for text in hostile.without_instructions([t for t in payload.facts if not contract.is_none(t)], turns):
+    for text in hostile.without_instructions([t for t in payload.facts if not is_none(t)], turns):
         try:
             result = facts.state(text, category(text), DEFAULT_CONFIDENCE, flush, at=at)
         except (BadValue, Refused) as error:

@@ -1,10 +1,14 @@
-"""What state a project's sessions are in, read from journals and markers; nothing is written."""
+"""The state of a project's sessions, read from journals and markers.
+
+A session with nothing unflushed is read once: afterwards its row in :mod:`holdfast.statusindex` counts, as long as the
+journal does not change. Markers are read every time. Nothing else is written.
+"""
 
 from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -14,8 +18,9 @@ from holdfast.losses import Loss
 from holdfast.models import turns_of
 from holdfast.outbox import Item, Outbox
 from holdfast.safety import Marker, State
-from holdfast.serde import moment
+from holdfast.serde import moment, stamp
 from holdfast.session import Session
+from holdfast.statusindex import StatusIndex
 
 if TYPE_CHECKING:
     from holdfast.services import Services
@@ -73,9 +78,12 @@ _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
 def status(services: Services) -> Status:
-    """Read every journal and marker of the project. Raises: Unavailable when the private folder cannot be listed."""
+    """Every session of the project, and what waits or is lost. Raises: Unavailable when the private folder cannot be
+    listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
-    found = [_read(services, path, markers) for path in journal.session_files(services.state)]
+    index = StatusIndex(services.state)
+    found = [_read(services, path, markers, index) for path in index.journals]
+    index.save()
     known = {one.id for one in found}
     found += [
         _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker)
@@ -114,35 +122,94 @@ def _lost(services: Services) -> list[Loss]:
         return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 
 
-def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
+def _read(services: Services, path: str, markers: dict[str, Marker], index: StatusIndex) -> SessionStatus:
     session_id = os.path.basename(path).removesuffix(".jsonl")
     try:
-        ended = ended_session(path)
-        if ended is not None and ended.id not in markers:
-            return ended
+        known = all_flushed(path, index)
+        if known is not None and known.id not in markers:
+            return known
         session_id = owner(path)
         session = Session(services, session_id)
-        receipt = session.last_receipt
-        messages = session.messages
-        unflushed = session.unflushed
-        last = max((m.at for m in (*messages, *unflushed)), default=receipt.at if receipt else None)
-        one = SessionStatus(
-            id=session_id,
-            state=session.state,
-            ended=session.ended,
-            unflushed_turns=len(turns_of(unflushed)),
-            unflushed_tokens=sum(m.tokens for m in unflushed),
-            context_messages=len(messages),
-            context_tokens=session.token_usage,
-            last_turn_at=last,
-            last_flush_at=receipt.at if receipt else None,
-            last_flush_id=receipt.flush_id if receipt else "",
-            provider=session.provider,
-        )
+        one = of_session(session)
+        remember(session, path, index)
     except HoldfastError as error:
         return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
     marker = markers.get(session_id)
     return _marked(one, marker) if marker else one
+
+
+def of_session(session: Session) -> SessionStatus:
+    """The status of an open session. Raises: Unavailable."""
+    receipt = session.last_receipt
+    messages = session.messages
+    unflushed = session.unflushed
+    return SessionStatus(
+        id=session.id,
+        state=session.state,
+        ended=session.ended,
+        unflushed_turns=len(turns_of(unflushed)),
+        unflushed_tokens=sum(m.tokens for m in unflushed),
+        context_messages=len(messages),
+        context_tokens=session.token_usage,
+        last_turn_at=max((m.at for m in (*messages, *unflushed)), default=receipt.at if receipt else None),
+        last_flush_at=receipt.at if receipt else None,
+        last_flush_id=receipt.flush_id if receipt else "",
+        provider=session.provider,
+    )
+
+
+def all_flushed(path: str, index: StatusIndex) -> SessionStatus | None:
+    """The session of a journal, when the index or the journal's last record shows that everything in it is flushed.
+
+    None when its journal must be read. The session may have an UNSAFE marker all the same.
+    """
+    row = index.get(path)
+    one = _from_row(row, path) if row is not None else None
+    if one is None:
+        one = ended_session(path)
+        if one is not None:
+            index.learn(path, _row(one))
+    return one
+
+
+def remember(session: Session, path: str, index: StatusIndex) -> None:
+    """Give the index a session that was read in full, if everything in it is flushed."""
+    if not session.unflushed:
+        index.learn(path, _row(of_session(session)))
+
+
+def _row(one: SessionStatus) -> dict[str, Any]:
+    """The session as a row of the index. A purge looks for ``session`` and ``at``."""
+    return {
+        "session": one.id,
+        "at": stamp(one.last_flush_at) if one.last_flush_at else "",
+        "turn_at": stamp(one.last_turn_at) if one.last_turn_at else "",
+        "flush": one.last_flush_id,
+        "provider": one.provider,
+        "ended": one.ended,
+        "messages": one.context_messages,
+        "tokens": one.context_tokens,
+    }
+
+
+def _from_row(row: dict[str, Any], path: str) -> SessionStatus | None:
+    """None for a row that is not one of ours, or of another session than the journal's."""
+    try:
+        if journal.file_stem(row["session"]) + ".jsonl" != os.path.basename(path):
+            return None
+        return SessionStatus(
+            id=row["session"],
+            state=State.SAFE,
+            ended=bool(row["ended"]),
+            context_messages=int(row["messages"]),
+            context_tokens=int(row["tokens"]),
+            last_turn_at=moment(row["turn_at"]) if row["turn_at"] else None,
+            last_flush_at=moment(row["at"]) if row["at"] else None,
+            last_flush_id=str(row["flush"]),
+            provider=str(row["provider"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def ended_session(path: str) -> SessionStatus | None:

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
+from holdfast import asked
+
 if TYPE_CHECKING:
     from holdfast.models import Message
 
 _WHOLE: Final = frozenset({"todowrite", "update_plan", "todo_write", "updateplan", "update_todo_list", "write_todos"})
 _CREATE: Final = frozenset({"taskcreate", "task_create"})
 _UPDATE: Final = frozenset({"taskupdate", "task_update"})
+_LIST: Final = frozenset({"tasklist", "task_list"})
+_LISTED: Final = re.compile(r"^#(\d+) \[(\w+)\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
 _LINE: Final = re.compile(r"^[\w.]*?(content|step|status|description|title|task)s?: (.*)$")
 _ARGUMENT: Final = re.compile(r"(?:^|[\s,])(taskId|task_id|id|status|subject)[=:] ?([^,\n]+)")
 _CREATED: Final = re.compile(r"[Tt]ask #?(\d+)")
@@ -32,42 +36,60 @@ class Tasks:
     done: tuple[str, ...] = ()
     doing: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    #: Entries that were added or changed since the user's last request.
+    touched: frozenset[str] = frozenset()
 
     @property
     def current(self) -> str:
         """The first entry that is being done, else the first pending one; empty when all is done."""
         return next(iter((*self.doing, *self.pending)), "")
 
+    @property
+    def waiting(self) -> str:
+        """The same of the entries that belong to the last request: a list that later requests left alone is stale."""
+        return next((text for text in (*self.doing, *self.pending) if text in self.touched), "")
+
 
 def of(messages: Iterable[Message]) -> Tasks:
     """The task list after ``messages``. Calls that failed count, too: the list is the agent's intention."""
     entries: dict[str, list[str]] = {}
+    touched: set[str] = set()
     made = 0
     for message in messages:
         tool = message.tool.lower().rpartition("__")[2]
-        if message.role == "assistant" and tool in _WHOLE:
+        if message.role == "user" and asked.kind(message.text) is asked.Kind.REQUEST:
+            touched.clear()
+        elif message.role == "assistant" and tool in _WHOLE:
             listed = _whole(message.text)
             if listed:
                 entries = listed
                 made = len(listed)
+                touched = set(entries)
         elif message.role == "assistant" and tool in _CREATE:
             made += 1
             entries[str(made)] = [_subject(message.text), "pending"]
+            touched.add(str(made))
         elif message.role == "assistant" and tool in _UPDATE:
             given = {name: value.strip() for name, value in _ARGUMENT.findall(message.text)}
             key = given.get("taskId") or given.get("task_id") or given.get("id", "")
             if key in entries:
+                touched.add(key)
                 entries[key][1] = given.get("status", entries[key][1])
                 entries[key][0] = given.get("subject", entries[key][0])
         elif message.role == "tool" and tool in _CREATE and (found := _CREATED.search(message.text)):
             newest = str(made)
             if newest in entries and found[1] not in entries:
                 entries[found[1]] = entries.pop(newest)
+                touched.add(found[1])
+        elif message.role == "tool" and tool in _LIST:
+            for key, status, text in _LISTED.findall(message.text):
+                entries[key] = [entries.get(key, [text])[0], status]
     states = [(_state(status), text) for text, status in entries.values() if text]
     done, doing, pending = (
         tuple(text for state, text in states if state == one) for one in ("done", "doing", "pending")
     )
-    return Tasks(done=done, doing=doing, pending=pending)
+    names = frozenset(entries[key][0] for key in touched if key in entries)
+    return Tasks(done=done, doing=doing, pending=pending, touched=names)
 
 
 def _state(status: str) -> str:

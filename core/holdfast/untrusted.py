@@ -1,4 +1,7 @@
-"""JSON and TOML that anybody may have written: nesting that is too deep is a ValueError like any other bad syntax."""
+"""JSON and TOML that anybody may have written: nesting that is too deep is a ValueError like any other bad syntax.
+
+So the values that are returned here can be walked by recursion.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TOO_DEEP = "nested too deeply"
-#: Tables within tables that TOML may have.
-_TABLES = 100
+_TOO_LARGE = "a number has more than 64 bits"
+#: Limits of lists and tables within each other: far below the depth at which walking them exceeds Python's recursion.
+_TABLES = 100  # in TOML
+_LEVELS = 200  # in JSON
 #: A dotted key of that many parts. The parser's memory grows with the square of its length: 40 GB for 100,000 parts.
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
 
@@ -18,9 +23,13 @@ def from_json(data: str | bytes) -> Any:
     import json
 
     try:
-        return json.loads(data)
+        value = json.loads(data)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
+    opening = data.count("[") + data.count("{") if isinstance(data, str) else data.count(b"[") + data.count(b"{")
+    if opening > _LEVELS and _is_deeper(value, _LEVELS):
+        raise ValueError(_TOO_DEEP)
+    return value
 
 
 def from_toml(text: str) -> dict[str, Any]:
@@ -34,10 +43,30 @@ def from_toml(text: str) -> dict[str, Any]:
         parsed = tomllib.loads(text)
     except RecursionError:
         raise tomllib.TOMLDecodeError(_TOO_DEEP) from None
-    level: list[Any] = [parsed]
-    for _ in range(_TABLES):  # dotted keys in inline tables multiply their depths
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # a number of thousands of digits
+        raise tomllib.TOMLDecodeError(_TOO_LARGE) from None
+    if _is_deeper(parsed, _TABLES):  # dotted keys in inline tables multiply their depths
+        raise tomllib.TOMLDecodeError(_TOO_DEEP)
+    if _has_long_number(parsed):  # in hexadecimal: Python reads it and refuses to print it
+        raise tomllib.TOMLDecodeError(_TOO_LARGE)
+    return parsed
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether more than ``most`` lists and tables are within each other. Does not recurse."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(most):
         inner = (v for item in level for v in (item.values() if isinstance(item, dict) else item))
         level = [v for v in inner if isinstance(v, (dict, list))]
         if not level:
-            return parsed
-    raise tomllib.TOMLDecodeError(_TOO_DEEP)
+            return False
+    return True
+
+
+def _has_long_number(value: Any) -> bool:
+    """Whether an integer in lists and tables has more than the 64 bits that TOML promises."""
+    if isinstance(value, (dict, list)):
+        return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int) and value.bit_length() > 63

@@ -24,16 +24,17 @@ _FIRST_BYTES = 32_768
 #: Share of the context window above which the agent is asked, see ``[session] ask_at``. Below the least one nothing is
 #: looked up.
 DEFAULT_AT, LEAST_AT = 0.7, 0.3
-#: Tokens of a context window that the transcript does not name.
-_WINDOWS = {"claude-code": 200_000}
-_LARGE_WINDOW = 1_000_000
+#: Tokens of Claude Code's context windows, which its transcript does not name; the larger once there are more tokens
+#: than the usual one holds. The variable is the user's own limit, which Claude Code compacts at.
+_USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
+_WINDOW_VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 
 
 def sentence(event: Event, root: str, state: str) -> str:
     """What to say at this prompt; empty mostly. Never raises: being asked is a convenience."""
     try:
-        used, window = _use(event)
+        used, window, named = _use(event)
         if not window or used < LEAST_AT * window:
             forget(state, event.session)
             return ""
@@ -48,8 +49,10 @@ def sentence(event: Event, root: str, state: str) -> str:
         os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     except Exception:  # noqa: BLE001 - a prompt must not fail for this
         return ""
+    sure = f"{min(99, share * 100):.0f} % of the context window is used"
+    about = sure if named or own_window else f"{round(used, -3):,} tokens are in the context"
     return (
-        f"holdfast: about {min(99, share * 100):.0f} % of the context window is used, so it may be compacted soon. "
+        f"holdfast: about {about}, so it may be compacted soon. "
         "Now, while you still know it, state what must outlive it with holdfast's MCP tool `flush` (objective, facts, "
         f"decisions, blockers, next step; session `{event.session}`), or with `/memory-update`; then go on."
     )
@@ -77,22 +80,22 @@ def _settings(root: str) -> tuple[float, int]:
     return float(at), int(window)
 
 
-def _use(event: Event) -> tuple[int, int]:
-    """Tokens in the context, and of its window. Zeros when they are not known, or nothing was said since a compaction:
-    the usage before it tells nothing any more."""
+def _use(event: Event) -> tuple[int, int, bool]:
+    """Tokens in the context, and of its window, and whether the client named the window. Zeros when they are not known,
+    or nothing was said since a compaction: the usage before it tells nothing any more."""
     if event.tokens:
-        return event.tokens, event.window
+        return event.tokens, event.window, True
     for path in event.transcripts[:1]:
         for row in _newest(path):
             if row.get("type") == "compacted" or row.get("subtype") == "compact_boundary":
-                return 0, 0
+                return 0, 0, False
             found = _of_codex(row) if event.client == "codex" else _of_claude_code(row)
             if found is not None:
                 return found
-    return 0, 0
+    return 0, 0, False
 
 
-def _of_claude_code(row: dict[str, object]) -> tuple[int, int] | None:
+def _of_claude_code(row: dict[str, object]) -> tuple[int, int, bool] | None:
     message = row.get("message")
     if row.get("type") != "assistant" or row.get("isSidechain") is True or not isinstance(message, dict):
         return None
@@ -101,18 +104,20 @@ def _of_claude_code(row: dict[str, object]) -> tuple[int, int] | None:
         return None
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     used = sum(n for n in map(usage.get, names) if isinstance(n, int))
-    window = _WINDOWS["claude-code"]
-    return used, window if used <= window else _LARGE_WINDOW
+    given = os.environ.get(_WINDOW_VARIABLE, "")
+    if given.isdecimal() and int(given):
+        return used, int(given), True
+    return used, _USUAL_WINDOW if used <= _USUAL_WINDOW else _LARGE_WINDOW, False
 
 
-def _of_codex(row: dict[str, object]) -> tuple[int, int] | None:
+def _of_codex(row: dict[str, object]) -> tuple[int, int, bool] | None:
     payload = row.get("payload")
     info = payload.get("info") if isinstance(payload, dict) and payload.get("type") == "token_count" else None
     last = info.get("last_token_usage") if isinstance(info, dict) else None
     if not isinstance(info, dict) or not isinstance(last, dict):
         return None
     used, window = last.get("total_tokens"), info.get("model_context_window")
-    return (used, window) if isinstance(used, int) and isinstance(window, int) else None
+    return (used, window, True) if isinstance(used, int) and isinstance(window, int) else None
 
 
 def _newest(path: str) -> Iterator[dict[str, object]]:

@@ -31,8 +31,11 @@ _AROUND = {
     "claude-code": "a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); "
     "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
     "that is not trusted; with `DISABLE_COMPACT=1` in its environment nothing is ever compacted",
-    "codex": "hooks or a folder that it does not trust; its compaction cannot be switched off",
-    "opencode": "nothing known; where the plugin does not load (`--pure`, an error in it) nothing is ever compacted",
+    "codex": "hooks or a folder that it does not trust, and a start in a git worktree that lacks these settings "
+    "(`--scope user` guards it); its compaction cannot be switched off. When a compaction is "
+    "blocked, `codex exec` says only `turn interrupted`: `holdfast status` shows the reason",
+    "opencode": "a start in a git worktree that lacks these settings (`--scope user` guards it); where the plugin does "
+    "not load (`--pure`, an error in it) nothing is ever compacted",
 }
 
 

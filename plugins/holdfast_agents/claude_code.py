@@ -84,8 +84,21 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         output=payload.get("tool_response", payload.get("error")),
         call=text(payload, "tool_use_id"),
         failed=name == "PostToolUseFailure",
+        exit_status=_exit_status(payload, name) if kind == events.TOOL else None,
         path=text(payload, "file_path"),
     )
+
+
+def _exit_status(payload: Mapping[str, object], name: str) -> int | None:
+    """The exit status of a command. Claude Code sends PostToolUse for 0 alone, and for a command that goes on in the
+    background or whose other status it takes for no failure; both say so in the response."""
+    told = payload.get("tool_response")
+    if name == "PostToolUseFailure":
+        return None if payload.get("is_interrupt") is True else events.exit_status(payload.get("error"))
+    if isinstance(told, dict) and payload.get("tool_name") == "Bash" and "stdout" in told:
+        unclear = any(told.get(key) for key in ("interrupted", "backgroundTaskId", "returnCodeInterpretation"))
+        return None if unclear else events.exit_status(told) or 0
+    return events.exit_status(told)
 
 
 def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
@@ -102,6 +115,8 @@ def answer(kind: str, reply: Reply) -> Answer:
     """Blocked: exit 2 and the reason on stderr; otherwise JSON for the events that take it, or nothing."""
     if kind in (events.COMPACTING, events.CONFIG):
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
+    if kind == events.END:  # stderr of a failed hook is shown at the end, by `claude -p` too, and changes nothing else
+        return Answer(stderr=f"{reply.notice}\n", code=1) if reply.notice else Answer()
     return spoken(kind, reply)
 
 

@@ -8,7 +8,6 @@ is killed after 1.4 s.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from typing import Any
@@ -21,6 +20,8 @@ from holdfast_agents.placing import Place
 CLIENT = "claude-code"
 #: The name of the plugin, and of the marketplace that holds nothing else.
 PLUGIN = "holdfast"
+#: The file that names a plugin, in its folder.
+MANIFEST = ".claude-plugin/plugin.json"
 #: Event -> what its hook says. Seconds.
 EVENTS: dict[str, dict[str, Any]] = {
     "PreCompact": {
@@ -31,6 +32,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
     "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
     "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},
+    "PostToolUseFailure": {"command": "{program} hook claude-code", "timeout": 10},
     "Stop": {"command": "{program} hook claude-code", "timeout": 10},
     "PostCompact": {"command": "{program} hook claude-code", "timeout": 20},
     "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},
@@ -75,7 +77,7 @@ def needed(where: Where) -> Needed:
             "folder."
         )
         if where.server:
-            places.append(place(_server(where), "the MCP server", ".mcp.json", below=base))
+            places.append(place(_server(where.program), "the MCP server", ".mcp.json", below=base))
     else:
         started = shlex.join([*where.program, "mcp"])
         by_hand.append(f"For holdfast's MCP tools: `claude mcp add holdfast --scope user -- {started}`.")
@@ -106,35 +108,41 @@ def command() -> str:
     return texts.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
 
 
-def plugin(words: tuple[str, ...]) -> dict[str, str]:
-    """The same as a plugin directory: file -> text. ``claude --plugin-dir DIR`` takes it for one session, and it is a
-    marketplace of that one plugin."""
+def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place, ...]:
+    """The same as a plugin directory in ``folder``. ``claude --plugin-dir DIR`` takes it for one session, and it is a
+    marketplace of that one plugin. ``server`` includes the MCP server."""
     from holdfast.cli.usage import version
 
-    manifest = {
-        "name": PLUGIN,
-        "version": version() if version()[:1].isdigit() else "0.0.0",
-        "description": "Memory that survives compaction: nothing is dropped until it is durable.",
-        "author": {"name": "holdfast"},
-        "license": "MIT",
+    manifest: dict[tuple[str, ...], object] = {
+        ("name",): PLUGIN,
+        ("version",): version() if version()[:1].isdigit() else "0.0.0",
+        ("description",): "Memory that survives compaction: nothing is dropped until it is durable.",
+        ("author",): {"name": "holdfast"},
+        ("license",): "MIT",
     }
-    market = {
-        "name": PLUGIN,
-        "owner": {"name": "holdfast"},
-        "description": manifest["description"],
-        "plugins": [{"name": PLUGIN, "source": "./", "description": manifest["description"]}],
+    about = manifest[("description",)]
+    market: dict[tuple[str, ...], object] = {
+        ("name",): PLUGIN,
+        ("owner",): {"name": "holdfast"},
+        ("description",): about,
+        ("plugins",): [{"name": PLUGIN, "source": "./", "description": about}],
     }
-    server = {"mcpServers": {"holdfast": {"command": words[0], "args": [*words[1:], "mcp"]}}}
-    return {
-        ".claude-plugin/plugin.json": json.dumps(manifest, indent=2) + "\n",
-        ".claude-plugin/marketplace.json": json.dumps(market, indent=2) + "\n",
-        "README.md": texts.data("plugin-readme.md"),
-        "hooks/hooks.json": hooks(words, '"${CLAUDE_PLUGIN_ROOT}"/hooks/holdfast-guard.sh').show(),
-        "hooks/holdfast-guard.sh": guard("run `claude plugin uninstall holdfast`"),
-        "commands/memory-update.md": command(),
-        "skills/holdfast/SKILL.md": texts.skill(),
-        ".mcp.json": json.dumps(server, indent=2) + "\n",
+    script = '"${CLAUDE_PLUGIN_ROOT}"/hooks/holdfast-guard.sh'
+    parts: dict[str, Part] = {
+        MANIFEST: Values(members=manifest),
+        ".claude-plugin/marketplace.json": Values(members=market),
+        "README.md": Whole(body=texts.data("plugin-readme.md")),
+        "hooks/hooks.json": hooks(words, script),
+        "hooks/holdfast-guard.sh": Whole(body=guard("run `claude plugin uninstall holdfast`")),
+        "commands/memory-update.md": Whole(body=command()),
+        "skills/holdfast/SKILL.md": Whole(body=texts.skill()),
     }
+    if server:
+        parts[".mcp.json"] = _server(words)
+    return tuple(
+        Place(path=os.path.join(folder, *name.split("/")), shown=name, part=part, base=folder)
+        for name, part in parts.items()
+    )
 
 
 def _guard_path(where: Where, inside: str) -> str:
@@ -144,7 +152,7 @@ def _guard_path(where: Where, inside: str) -> str:
     return program.spelled((os.path.join(inside, *_GUARD),))
 
 
-def _server(where: Where) -> Values:
-    first, *rest = where.program
+def _server(words: tuple[str, ...]) -> Values:
+    first, *rest = words
     entry = ("mcpServers", "holdfast")
     return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, own={entry: is_server})

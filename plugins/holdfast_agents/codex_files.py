@@ -14,7 +14,7 @@ from typing import Any
 
 from holdfast_agents import clients, program, texts
 from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import MARK, Hooks, Part, Section, Whole, no_other_table
+from holdfast_agents.parts import MARK, Hooks, Part, Section, Whole
 from holdfast_agents.placing import Place
 
 CLIENT = "codex"
@@ -114,7 +114,7 @@ def _server(words: tuple[str, ...]) -> Section:
     command, args = (json.dumps(value, ensure_ascii=False) for value in (first, [*rest, "mcp"]))
     body = f"[mcp_servers.holdfast]\ncommand = {command}\nargs = {args}"
     begin, end = _TABLE
-    return Section(begin=begin, end=end, body=body, check=no_other_table("mcp_servers", "holdfast"))
+    return Section(begin=begin, end=end, body=body, table=("mcp_servers", "holdfast"))
 
 
 def _instructions() -> Section:

@@ -49,6 +49,9 @@ START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
 )
 
 _MAX_ID_CHARS = 120
+#: How clients begin the line that names an exit status, and how far into a text it can be.
+_STATUS_MARKS = ("Process exited with code", "Command exited with non-zero status code", "Exit code")
+_STATUS_CHARS = 500
 
 
 class Event(NamedTuple):
@@ -57,8 +60,9 @@ class Event(NamedTuple):
     ``session`` is the id of the holdfast session; ``key`` what the client calls the turn, the same when it delivers an
     event twice; ``text`` a prompt, what the model said last, or the summary of a compaction; ``source`` what caused
     the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation may
-    be recorded, the likeliest first; ``messages`` is a conversation given in the payload itself. ``parts`` are texts
-    with ids of their own, the same that the transcript has. ``tokens`` are in the context, of the ``window``'s.
+    be recorded, the likeliest first; ``exit_status`` is a command's, where the client names it; ``messages`` is a
+    conversation given in the payload itself. ``parts`` are texts with ids of their own, the same that the transcript
+    has. ``tokens`` are in the context, of the ``window``'s.
     """
 
     client: str
@@ -77,6 +81,7 @@ class Event(NamedTuple):
     output: object = None
     call: str = ""
     failed: bool = False
+    exit_status: int | None = None
     parts: tuple[tuple[str, str], ...] = ()
     messages: tuple[object, ...] = ()
     path: str = ""
@@ -133,6 +138,32 @@ def text(payload: Mapping[str, object], *names: str) -> str:
         if isinstance(value, str) and value.strip():
             return value
     return ""
+
+
+def exit_status(*places: object) -> int | None:
+    """The exit status of a command that the client names in one of ``places``: a member of an object, or the beginning
+    of a text, like ``Exit code: 1``. None when no place names one."""
+    for place in places:
+        if isinstance(place, dict):
+            values = [place.get(name) for name in ("exit", "exit_code", "exitCode", "exit_status")]
+            found = next((v for v in values if isinstance(v, int) and not isinstance(v, bool)), None)
+            found = exit_status(place.get("metadata")) if found is None else found
+        else:
+            found = _told_status(place) if isinstance(place, str) else None
+        if found is not None:
+            return found
+    return None
+
+
+def _told_status(said: str) -> int | None:
+    head = said[:_STATUS_CHARS].partition("Output:\n")[0]
+    for line in head.splitlines():
+        for mark in _STATUS_MARKS:
+            before, found, rest = line.partition(mark)
+            number = rest.strip(": .").split(" ")[0]
+            if found and not before.strip() and number.removeprefix("-").isdecimal():
+                return int(number)
+    return None
 
 
 def json_text(value: Mapping[str, object]) -> str:

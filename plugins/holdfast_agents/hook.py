@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from typing import NoReturn
 
+    from holdfast import Holdfast
     from holdfast_agents.events import Answer, Dialect
     from holdfast_agents.watchdog import Watchdog
 
@@ -229,7 +230,16 @@ class _Call:
         self._beat(event)
         if broken is not None:
             return self._told(broken)
+        if event.kind == events.STOP:
+            from holdfast import background
+
+            background.after_turn(root)
         notice = self._held_back(event)
+        if event.kind == events.STOP and turns.has_open_workflow(self.state):
+            from holdfast import Holdfast
+
+            with Holdfast.open(root, lenient=True) as memory:
+                notice = " ".join(filter(None, (notice, self._workflows(memory, event))))
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
             from holdfast import Holdfast
@@ -271,8 +281,11 @@ class _Call:
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
+                from holdfast import background
+
                 gated.told(memory, event)
-                return Reply(notice=self._held_back(event))
+                background.after_turn(root)
+                return Reply(notice=" ".join(filter(None, (self._held_back(event), self._workflows(memory, event)))))
             if event.kind == events.COMPACTED:
                 from holdfast_agents import asking
 
@@ -280,7 +293,17 @@ class _Call:
                 gated.compacted(memory, event)
             else:
                 gated.ending(memory, event)
+                self._workflows(memory, event)
         return SILENCE
+
+    def _workflows(self, memory: Holdfast, event: Event) -> str:
+        """End the workflows whose conditions were observed. What goes wrong is logged: they stay open."""
+        try:
+            told = memory.end_observed(event.session, final=event.kind == events.END)
+        except HoldfastError as error:
+            self._log(f"{type(error).__name__}: {error.message}")
+            return ""
+        return "".join(f"holdfast: {sentence}" for sentence in told)
 
     def _config(self, event: Event, root: str) -> Reply:
         from holdfast import inforce, private, settings
@@ -314,6 +337,8 @@ class _Call:
         self._log(f"{type(error).__name__}: {error.message}")
         if self.kind == events.COMPACTING:
             return Reply(block=f"holdfast keeps the context: {error.message} {error.next_step}".rstrip())
+        if self.kind == events.END:
+            return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
             notice = f"holdfast: {error.message} {error.next_step} Until then compaction is held back."
             cannot = f"holdfast cannot read this project's memory now: {error.message} Do not take it for empty."

@@ -157,22 +157,32 @@ def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
             "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
             "with pipx): until then compaction is blocked and nothing is restored.",
         )
-    steps += [
-        f"`{entry}` in {home_short(one.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
-        "holdfast's own, then install again."
-        for one in done
-        for entry in one.left_alone
-    ]
+    steps += _left_alone(done)
     if not where.server:
-        steps.append(
-            "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
-            f"`pip install {program.requirement('mcp')}`, then install again."
-        )
+        steps.append(_no_server())
     if not where.in_project:
         steps.append(
             "Each project in which you start it gets a memory of its own; `holdfast init` there makes its settings."
         )
     return [*steps, "After the first turn, `holdfast doctor` shows whether the hooks really run."]
+
+
+def _left_alone(done: Sequence[Done]) -> list[str]:
+    return [
+        f"`{entry}` in {home_short(one.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
+        "holdfast's own, then install again."
+        for one in done
+        for entry in one.left_alone
+    ]
+
+
+def _no_server() -> str:
+    from holdfast_agents import program
+
+    return (
+        "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
+        f"`pip install {program.requirement('mcp')}`, then install again."
+    )
 
 
 #: Client -> the plugin that runs it as a model.
@@ -208,42 +218,51 @@ def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
 
 def _plugin_dir(args: Namespace) -> int:
     """The plugin for Claude Code. Raises: UsageError for another client, or for a folder that holds something else."""
-    from holdfast import durable
-    from holdfast_agents import claude_code_files, program
+    from holdfast_agents import claude_code_files, placing, program
 
     if args.client != claude_code_files.CLIENT:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
     if args.model:
         raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
-    folder = os.path.abspath(args.plugin_dir)
-    files = claude_code_files.plugin(program.words(args.scope))
-    if os.path.isdir(folder) and os.listdir(folder) and not os.path.exists(os.path.join(folder, next(iter(files)))):
+    folder, can_serve = os.path.realpath(args.plugin_dir), _can_serve()
+    places = claude_code_files.plugin(program.words(args.scope), folder, server=can_serve)
+    if os.path.isdir(folder) and os.listdir(folder) and not _is_ours(os.path.join(folder, claude_code_files.MANIFEST)):
         raise UsageError(f"{args.plugin_dir} holds something else.", next_step="Name a new or an empty folder.")
     out = Term()
     if args.show:
-        for name, text in files.items():
-            out.say(out.bold(name))
-            out.exact(f"\n{text.rstrip()}\n\n")
+        for place in places:
+            out.say(out.bold(place.shown))
+            out.exact(f"\n{place.part.show().rstrip()}\n\n")
         return 0
-    for name, text in files.items():
-        path = os.path.join(os.path.realpath(folder), *name.split("/"))
-        durable.make_private_dir(os.path.dirname(path))
-        durable.replace(path, text.encode("utf-8"))
-    shown = shlex.quote(folder)
+    done = placing.put_in(places)
+    shown = shlex.quote(os.path.abspath(args.plugin_dir))
     steps = [
         f"Try it for one session: `claude --plugin-dir {shown}`.",
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
+        *_left_alone(done),
+        *(() if can_serve else (_no_server(),)),
     ]
     if args.json:
-        made = [{"path": name, "fate": "made", "backup": ""} for name in files]
-        out.json(
-            {"ok": True, "client": args.client, "scope": args.scope, "root": folder, "files": made, "by_hand": steps}
-        )
+        named = {"client": args.client, "scope": args.scope, "root": folder}
+        out.json({"ok": True, **named, "files": as_tables(done), "by_hand": steps})
         return 0
     out.say(f"{out.mark('ok')} a plugin for Claude Code is in {out.bold(home_short(folder))}")
-    out.say(out.table([(name, "made") for name in files]))
+    say_files(out, done)
     _say_steps(out, steps)
     return 0
+
+
+def _is_ours(manifest: str) -> bool:
+    """Whether the plugin with this manifest is holdfast's."""
+    from holdfast import untrusted
+    from holdfast_agents.claude_code_files import PLUGIN
+
+    try:
+        with open(manifest, encoding="utf-8-sig") as file:
+            found = untrusted.from_json(file.read())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("name") == PLUGIN
 
 
 def _say_steps(out: Term, steps: Sequence[str]) -> None:

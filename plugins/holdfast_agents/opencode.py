@@ -9,7 +9,7 @@ know:
 |---|---|---|
 | ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
 | ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of texts; ``tokens``, ``window`` |
-| ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` (true or false) |
+| ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed``; ``exit``: status |
 | ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
 | ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
 | ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the text of the summary |
@@ -100,6 +100,7 @@ def parse(payload: Mapping[str, object]) -> Event:
         output=payload.get("output", payload.get("tool_response")),
         call=text(payload, "callID", "tool_use_id"),
         failed=payload.get("failed") is True,
+        exit_status=events.exit_status({"exit": payload.get("exit")}),
         parts=parts,
         messages=tuple(_list(given)),
         tokens=_number(payload.get("tokens")),

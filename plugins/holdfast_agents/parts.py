@@ -214,15 +214,22 @@ def _or_nothing(text: str, name: str) -> str:
 
 @frozen(kw_only=True)
 class Section(_Merged):
-    """``body`` between the lines ``begin`` and ``end``, at the end of a text file; ``check`` compares the text
-    before and after."""
+    """``body`` between the lines ``begin`` and ``end``, at the end of a text file.
+
+    ``table`` is the path of the TOML table that the body defines, empty for other files. A file that defines it outside
+    of the section keeps its own.
+    """
 
     begin: str
     end: str
     body: str
-    check: Callable[[str, str, str], None] | None = None
+    table: tuple[str, ...] = ()
 
     def put(self, text: str, name: str) -> str:
+        if self.table:
+            rest = self.take(text, name)
+            if at(_toml(rest, name), self.table) is not None:
+                return rest
         line = "\r\n" if "\r\n" in text else "\n"
         block = f"{self.begin}\n{self.body.strip()}\n{self.end}\n".replace("\n", line)
         place = self._place(text, name)
@@ -230,9 +237,29 @@ class Section(_Merged):
             new = text[: place[0]] + block + text[place[1] :]
         else:
             new = text + ("" if not text else line if text.endswith("\n") else 2 * line) + block
-        if self.check is not None:
-            self.check(text, new, name)
+        if self.table:
+            self._check(new, name)
         return new
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        """The table, when the file has its own and that is not what ``holdfast install`` writes."""
+        try:
+            own = at(_toml(self.take(text, ""), ""), self.table) if self.table else None
+        except ConfigError:
+            return ()
+        return (".".join(self.table),) if own is not None and not is_server(own) else ()
+
+    def _check(self, new: str, name: str) -> None:
+        """Raises: ConfigError when the table cannot be appended, because the one above it is written inline."""
+        try:
+            untrusted.from_toml(new)
+        except tomllib.TOMLDecodeError as error:
+            above = ".".join(self.table[:-1])
+            raise ConfigError(
+                f"{name} cannot take the table [{'.'.join(self.table)}], because {above} is not a table of its own "
+                "there; it was left as it is.",
+                next_step=f"Write {above} as tables ([{above}.NAME]), then try again.",
+            ) from error
 
     def take(self, text: str, name: str) -> str:
         place = self._place(text, name)
@@ -298,22 +325,10 @@ def is_server(value: object) -> bool:
     return plain and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 
-def no_other_table(*path: str) -> Callable[[str, str, str], None]:
-    """A check for :class:`Section`: both texts are TOML, and the table is defined in the new one once, by us."""
-
-    def check(old: str, new: str, name: str) -> None:
-        shown = f"[{'.'.join(path)}]"
-        try:
-            untrusted.from_toml(old)  # by itself first: a line number of the new text would mislead
-        except tomllib.TOMLDecodeError as error:
-            problem = f"{name} is not valid TOML: {error}; it was left as it is."
-            raise ConfigError(problem, next_step="Correct the file, then try again.") from error
-        try:
-            untrusted.from_toml(new)
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError(
-                f"{name} cannot take the table {shown}, because it has one already; it was left as it is.",
-                next_step=f"Rename or remove the {'.'.join(path)} that is there, then try again.",
-            ) from error
-
-    return check
+def _toml(text: str, name: str) -> Mapping[str, object]:
+    """Raises: ConfigError."""
+    try:
+        return untrusted.from_toml(text)
+    except tomllib.TOMLDecodeError as error:
+        problem = f"{name} is not valid TOML: {error}; it was left as it is."
+        raise ConfigError(problem, next_step="Correct the file, then try again.") from error

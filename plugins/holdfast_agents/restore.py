@@ -12,10 +12,8 @@ from holdfast import recall, safety
 from holdfast.errors import HoldfastError
 from holdfast.plain import in_one_line
 from holdfast.session import Session
-from holdfast_agents import audit, guard, heartbeat, memo, recorded
+from holdfast_agents import audit, guard, heartbeat, memo
 from holdfast_agents.events import COMPACTING, Event, Reply
-from holdfast_agents.follow import follow
-from holdfast_agents.gated import work_of
 from holdfast_agents.hooklog import log
 
 if TYPE_CHECKING:
@@ -101,8 +99,12 @@ def reconcile(memory: Holdfast, event: Event) -> None:
                 transcripts=(left.transcript,),
                 agent=left.agent,
             )
-            if recorded.is_of(left.client, left.transcript, services.root) and _is_longer(left):
-                follow(services, session, told, patience_s=0)
+            if _is_longer(left):
+                from holdfast_agents import recorded
+                from holdfast_agents.follow import follow
+
+                if recorded.is_of(left.client, left.transcript, services.root):
+                    follow(services, session, told, patience_s=0)
             if session.unflushed:
                 session.pass_gate(None, "end")
         except HoldfastError as error:
@@ -154,6 +156,10 @@ def _session_line(event: Event) -> str:
 
 def _lost(services: Services, session: str) -> str:
     names = audit.kept(services.state, session)
-    work = work_of(services, session) if names else None
+    if not names:
+        return ""
+    from holdfast_agents.gated import work_of
+
+    work = work_of(services, session)
     told = audit.tell(work, names) if work else ""
     return f"The summary of the last compaction left out, and holdfast has saved:\n{recall.fence(told)}" if told else ""

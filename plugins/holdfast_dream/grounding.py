@@ -2,9 +2,8 @@
 
 A *hard invention* is something in a line that no source says: a number, date, version, address, path, identifier,
 name or quotation; one that the sources say of something else (``misattributed``), a reversed statement
-(``negation``), a reason that nobody gave (``rationale``). Words are not judged: a paraphrase is legal.
-:attr:`Grounded.coverage` tells how many of them are known. What this cannot see, and how often it errs, is told in
-docs/grounding.md.
+(``negation``), a reason that nobody gave (``rationale``). Words are not judged, a paraphrase is legal:
+:attr:`Grounded.coverage` is the share of known ones. docs/grounding.md has its limits and how often it errs.
 """
 
 from __future__ import annotations

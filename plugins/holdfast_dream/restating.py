@@ -303,12 +303,14 @@ def _is_label(value: Value) -> bool:
 
 
 def _is_owned(statement: Statement) -> bool:
-    """Whether the subject is the value: "Ada owns ...", "Postgres 16 is the database"."""
+    """Whether the subject is the value: "Ada owns ...", "Postgres is the database", "Python 3.12 is the minimum"."""
     if statement.verb in _OWNING:
         return True
     after = statement.tokens[statement.split + 1 : statement.split + 2]
     first = statement.values[0] if statement.values else None
-    named = first is not None and first.kind == "name" and not first.late
+    if first is None or first.late:
+        return False
+    named = first.kind == "name" or any(want.startswith("v:") for want in first.wants)
     return named and statement.split >= 0 and bool(after) and after[0].text.lower() in _ARTICLES
 
 

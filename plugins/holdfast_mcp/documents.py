@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 from holdfast import provenance, recall
 from holdfast.errors import NotFound, Refused
-from holdfast.markdown import BOM
+from holdfast.plain import BOM
 
 PREFIX: Final = "holdfast://documents/"
 MIME_TYPE: Final = "text/markdown"

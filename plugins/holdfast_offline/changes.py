@@ -21,6 +21,9 @@ EDITORS: Final = frozenset({
 _PATCHED: Final = re.compile(
     r"^\*\*\* (?:Update|Add|Delete) File: (.+?)[ \t]*$|^\*\*\* Move to: (.+?)[ \t]*$", re.MULTILINE
 )
+#: What a patch tool answers, one line a file. A long patch is shortened in the record of its call.
+_UPDATED: Final = re.compile(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
+_UPDATED_FILE: Final = re.compile(r"^[AMD] (.+?)[ \t]*$", re.MULTILINE)
 #: The head of a call holds a patch on one line, clipped.
 _PATCHED_HEAD: Final = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
 _NAMED: Final = re.compile(
@@ -29,6 +32,8 @@ _NAMED: Final = re.compile(
 _LOOKS: Final = ("view", "undo_edit")
 _COMMIT: Final = re.compile(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
 _HOME: Final = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
+#: A copy of the project that a client made for a sub-agent.
+_WORKTREE: Final = re.compile(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
 #: Where clients and systems keep their own files.
 _NOT_THE_PROJECT: Final = re.compile(
     r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
@@ -65,6 +70,8 @@ def changes(messages: Iterable[Message]) -> Changes:
             paths = waiting[tool].popleft() if waiting.get(tool) else []
             if message.failed:
                 paths.clear()
+            elif listed := _UPDATED.match(message.text):
+                edits.append(_UPDATED_FILE.findall(listed[0]))
             for found in _COMMIT.finditer(message.text):
                 commits[found[1]] = clip(f"{found[1]} {found[2]}", 200)
     files: dict[str, None] = {}
@@ -92,7 +99,9 @@ def _edited(tool: str, text: str) -> Iterator[str]:
 def _shown(path: str) -> str:
     """``path`` as it may leave this machine: relative, or the end of an absolute one; empty when it is none, or of the
     client's own files."""
-    path = path.strip().strip("'\"")
+    path, copies = _WORKTREE.subn("", path.strip().strip("'\""))
+    if copies and path:
+        return "/".join(re.split(r"[\\/]", path)[-_COMPONENTS:])
     if not path or len(path) > _MAX_PATH or "\n" in path or "://" in path or _NOT_THE_PROJECT.search(path):
         return ""
     if not is_absolute(path):

@@ -47,6 +47,12 @@ _TELLING: Final = re.compile(
 _NOISE: Final = re.compile(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
 _TYPE_ERRORS: Final = re.compile(r"Found \d+ errors? in \d+ file")
 
+#: Flags whose value does not make two runs different checks.
+_OUTPUT_FLAGS: Final = frozenset({
+    "--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n", "-timeout", "--timeout",
+})  # fmt: skip
+#: A path that means all below it.
+_EVERYTHING: Final = re.compile(r"/?\.\.\.$")
 #: What the model thought is recorded under this tool.
 _THINKING: Final = "thinking"
 _MAX_OUTPUT_CHARS: Final = 20_000
@@ -96,7 +102,8 @@ def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
             failing[key] = ": ".join(filter(None, (clip(culprit, _MAX_COMMAND_CHARS), verdict)))
     else:
         for check in checks:
-            failing.pop(_key(check), None)
+            for key in [key for key in failing if _covers(_key(check), key)]:
+                del failing[key]
 
 
 def _parts(command: str) -> list[str]:
@@ -124,8 +131,32 @@ def _culprit(checks: list[str], output: str) -> str:
 
 
 def _key(check: str) -> str:
-    """What makes two runs the same check. Flags do not."""
-    return " ".join(word for word in check.split() if not word.startswith("-"))
+    """What makes two runs the same check. Flags do not, nor where a run puts its output."""
+    words = check.split()
+    return " ".join(
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if not word.startswith("-") and before not in _OUTPUT_FLAGS
+    )
+
+
+def _covers(passed: str, failed: str) -> bool:
+    """Whether the check ``passed`` ran all of ``failed``: the same program on the same paths, a folder around them, or
+    without naming any."""
+    if passed == failed:
+        return True
+    ran, wanted = passed.split(), failed.split()
+    same = 0
+    while same < min(len(ran), len(wanted)) and ran[same] == wanted[same]:
+        same += 1
+    if not same:
+        return False
+    rest = [_EVERYTHING.sub("", word).rstrip("/") for word in ran[same:]]
+    if not rest:
+        return "/" in wanted[same] or "." in wanted[same]
+    if same == len(wanted):
+        return all(part in ("", ".") for part in rest)
+    return all(any(part in ("", ".") or word.startswith(f"{part}/") for part in rest) for word in wanted[same:])
 
 
 def _verdict(output: str) -> str:

@@ -27,7 +27,8 @@ class Kind(Enum):
 class Cue(NamedTuple):
     """``confidence`` and ``category`` are of the fact that comes of it; a category of None is no fact.
 
-    ``whole`` keeps the cue in the text. ``user_only``: an assistant that says it states nothing.
+    ``whole`` keeps the cue in the text. ``user_only``: an assistant that says it states nothing. ``lead`` is put before
+    a text that follows in the next line. ``asks``: what follows is a question, open until it is answered.
     """
 
     kind: Kind
@@ -36,6 +37,8 @@ class Cue(NamedTuple):
     user_only: bool = False
     category: Category | None = None
     confidence: float = 0.0
+    lead: str = ""
+    asks: bool = False
 
 
 EXPLICIT: Final = 0.9
@@ -50,7 +53,8 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         r"(?:please )?(?:remember|note|keep in mind|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*"
-        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)|fyi\b[,:]?\s*",
+        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)|fyi\b[,:]?\s*"
+        r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
         category=Category.KNOWLEDGE,
         confidence=EXPLICIT,
@@ -58,14 +62,26 @@ CUES: Final = (
     Cue(
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
-        rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b|let['’]?s (?:use|go with|stick with)\b"
-        rf"|(?:we['’]re |we are )?going with\b",
+        rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b"
+        r"|let['’]?s (?:use|go with|stick (?:with|to)|make|keep|leave|skip|drop|treat|call|not)\b"
+        r"|(?:we['’]re |we are )?going with\b|(?:go|proceed)(?: ahead)? with (?:the|a|an|option|approach|plan)\b"
+        rf"|(?:hm+,? |[^.!?]{{0,80}}, )?{_WE} (?:think|guess|feel like) (?:it['’]?s|it is|that['’]?s)"
+        r" (?:fine|ok|okay|better|best|enough|too much)\b"
+        r"|(?:it )?(?:seems|looks) like (?:the )?best (?:workaround|option|approach|way|solution|choice) is\b"
+        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you|it) (?:need|should)|need|want) (?!to\b)"
+        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:this|that|it) in mind)"
+        r"|treat|drop|remove|avoid|rather|not)\b"
+        r"|no[,:]? (?:please )?(?:don['’]?t|do not|let['’]?s not)\b"
+        r"|(?!(?:this|that|it|they|there|these|those|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
+        r"(?:[\w'’`/.-]+ ){1,5}should (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
+        rf"|{_WE} (?:favou?r|agree (?:with|to|that))\b"
+        rf"|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
         whole=True,
         user_only=True,
     ),
     Cue(
         Kind.DECISION,
-        rf"(?:decisions?|decided|agreed)[*_]*{_LABEL_END}",
+        rf"(?:decisions?|decided)[*_]*{_LABEL_END}|agreed[*_]*\s*:[*_]*\s*",
         category=Category.CONTEXT,
         confidence=DECIDED,
     ),
@@ -93,13 +109,23 @@ CUES: Final = (
         category=Category.BEHAVIOR,
         confidence=HABIT,
     ),
+    Cue(
+        Kind.FACT,
+        r"(?!(?:this|that|it|they|there|these|those|which|you|he|she)\b)(?:[\w'’/.-]+ ){1,7}(?:is|are|must|should)"
+        r" (?:always|never)\b(?=(?:\W+\w+){2})",
+        whole=True,
+        user_only=True,
+        category=Category.BEHAVIOR,
+        confidence=HABIT,
+    ),
     Cue(Kind.NEXT, rf"next(?: steps?| actions?| up)?[*_]*{_LABEL_END}", user_only=True),
     Cue(
         Kind.FOLLOW_UP,
         rf"(?:to-?dos?|follow[- ]?ups?)[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*",
         user_only=True,
     ),
-    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for|(?:open |unresolved )?questions?)[*_]*{_LABEL_END}"),
+    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for)[*_]*{_LABEL_END}"),
+    Cue(Kind.BLOCKER, rf"(?:open |unresolved )?questions?[*_]*{_LABEL_END}", asks=True),
     Cue(
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
@@ -118,7 +144,9 @@ _LEAD: Final = (
 _HINTS: Final = (
     "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
     "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
-    "follow", "remind", "block", "waiting", "question", "until",
+    "follow", "remind", "block", "waiting", "question", "until", "reference", "ahead with", "go with", "proceed with",
+    "favo", "agree ", "like the", "love the", "like best", "fine", "better", "should",
+    "don't", "dont", "don’t", "do not", "would", "enough", "too much", " ok",
 )  # fmt: skip
 
 
@@ -140,6 +168,7 @@ _HEADING_CUES: Final = {
 _HEADING: Final = re.compile(
     r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
 )
+_QUESTIONS: Final = re.compile(r"questions?|unresolved", re.IGNORECASE)
 _HABIT: Final = re.compile(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
 _PREFERENCE: Final = re.compile(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
@@ -150,9 +179,20 @@ def _any() -> re.Pattern[str]:
     return re.compile(_LEAD + "(?:" + "|".join(cue.pattern for cue in CUES) + ")", re.IGNORECASE)
 
 
+#: Praise of what was asked or decided is no label.
+_PRAISE: Final = re.compile(
+    r"\W*(?:(?:that['’]s|that is|it['’]s|a|an|very|really) )*(?:good|great|right|fine|fair|nice|excellent|valid"
+    r"|interesting"
+    r"|reasonable|sensible|smart|solid) (?:questions?|decisions?)\b",
+    re.IGNORECASE,
+)
+
+
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     """The cue that ``sentence`` begins with, and where the text it announces begins; None when there is none."""
-    if not _any().match(sentence):  # most sentences: one expression instead of one for each cue
+    if not _any().match(sentence) or _PRAISE.match(
+        sentence
+    ):  # most sentences: one expression instead of one for each cue
         return None
     for cue in CUES:
         # Compiled when it is needed (`re` keeps it): few conversations need many, and a flush waits for the import.
@@ -169,7 +209,7 @@ def heading(line: str, *, user: bool) -> Cue | None:
     words = (found["title"] or found["label"]).strip()
     for pattern, kind in _HEADINGS:
         if pattern.fullmatch(words):
-            cue = _HEADING_CUES.get(kind, Cue(kind, ""))
+            cue = _HEADING_CUES.get(kind, Cue(kind, "", asks=bool(_QUESTIONS.search(words))))
             return cue if user or not cue.user_only else None
     return None
 

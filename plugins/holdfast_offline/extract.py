@@ -7,7 +7,7 @@ under the name of whoever said it, so that nothing is called a decision on suspi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from attrs import evolve
@@ -16,7 +16,7 @@ from holdfast import asked, tasks
 from holdfast.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.transcripts.reading import SUMMARY
-from holdfast_offline import quotes
+from holdfast_offline import quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
 from holdfast_offline.quotes import Quote
@@ -31,14 +31,21 @@ MAX_FILES: Final = 60
 MAX_SUMMARY_CHARS: Final = 5_000
 _LEAST_SUMMARY_CHARS: Final = 3_000
 _LAST_ANSWER_CHARS: Final = 1_700
-_SAID_CHARS: Final = 900
-_ANSWERS_CHARS: Final = 1_500
+_SAID_CHARS: Final = 1_100
+_ANSWERS_CHARS: Final = 1_800
 _COMPACTION_CHARS: Final = 2_000
 _HEADLINE_CHARS: Final = 300
+_EARLIER_CHARS: Final = 200
+#: Two requests that begin alike for so long are the same.
+_ALIKE_CHARS: Final = 60
 _MAX_LISTED: Final = 8
 #: This many of the newest messages of a kind are searched for quotations.
 _NEWEST: Final = 300
-_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+#: What a client's summary holds besides the summary: how it was made, and its own introduction.
+_ANALYSIS: Final = re.compile(
+    r"<analysis>.*?</analysis>|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)|^This session is being continued[^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
 _SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Messages of the user beyond this length were pasted; only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
@@ -54,7 +61,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     found = Statements()
     ends = {id(message) for message in answers}
     for message in said:
-        if message.role == "user" or (message.role == "assistant" and not message.tool):
+        if message.role in ("user", "tool") or (message.role == "assistant" and not message.tool):
             found.read(message, point=message.role == "user" or id(message) in ends)
     done = changes(said)
     listed = tasks.of(said)
@@ -108,20 +115,21 @@ def _summary(
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
-    add("Asked before", _asked(requests, known))
+    add("Asked before", _asked(requests, asked.objective(said, _EARLIER_CHARS), known))
     ends = list(answers)
     answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
     last = answers[-1] if answers else None
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
         add("The agent said last", kept, source=asked.source(last))
-    add("The user said", _user_said(requests, min(_SAID_CHARS, room), known))
+    spoke = sorted([*requests, *replies.said(said)], key=_place(said))
+    add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
     add("The agent said at the end of earlier turns", _round_robin(answers[:-1], min(_ANSWERS_CHARS, room), known))
     add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
     if done.commits:
         add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
-    if failed := failing(said)[-2:]:
+    if failed := failing(_since_last_request(said, requests))[-2:]:
         add("Checks whose last run failed", [Quote(clip(text, 200), "") for text in failed], source="tool results")
     if not parts:
         return ""
@@ -129,6 +137,13 @@ def _summary(
     counts = f"{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}"
     head = f"_{counts}. Quoted; (id) begins the lines of a message._"
     return "\n\n".join([head, *parts])
+
+
+def _since_last_request(said: Sequence[Message], requests: Sequence[tuple[Message, str]]) -> Sequence[Message]:
+    """A check that failed before the user asked for something else was repaired, or is in the words of somebody."""
+    last = requests[-1][0] if requests else None
+    at = next((number for number in range(len(said) - 1, -1, -1) if said[number] is last), 0)
+    return said[at:]
 
 
 def _count(number: int, noun: str) -> str:
@@ -149,31 +164,48 @@ def _summary_lines(message: Message) -> Iterator[Quote]:
         yield from (found[position] for found in waiting if position < len(found))
 
 
-def _asked(requests: Sequence[tuple[Message, str]], known: set[str]) -> list[Quote]:
-    """The first request and those before the last one, which is the objective."""
+def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[str]) -> list[Quote]:
+    """The first request and those before the last one. What the objective quotes is not repeated, neither here nor
+    below."""
     if not requests:
         return []
     earlier = requests[:-1]
-    picked = [*earlier[:1], *earlier[1:][-3:]]
-    found = [Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)) for message, own in picked]
-    kept = quotes.fit(found, 4 * _HEADLINE_CHARS, known)
-    for message, own in [*picked, requests[-1]]:
-        if len(" ".join(own.split())) <= _HEADLINE_CHARS:
-            known.update(duplicate_key(quote.text) for quote in quotes.lines(message, user=True))
+    picked = [*earlier[:1], *earlier[1:][-2:]]
+    shown = [(message, asked.headline(own, _EARLIER_CHARS)) for message, own in picked]
+    found = [Quote(text, asked.source(message)) for message, text in shown if text[:_ALIKE_CHARS] not in objective]
+    kept = quotes.fit(found, 3 * _EARLIER_CHARS, known)
+    for message, text in [*shown, (requests[-1][0], objective)]:
+        known.update(duplicate_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)
     return kept
 
 
-def _user_said(requests: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
-    """What the user stated: newest messages first when space is short, printed in order."""
-    kept: list[Quote] = []
-    for message, own in reversed(requests[-_NEWEST:]):
-        if len(own) <= _MAX_QUOTED_CHARS:
-            new = quotes.fit(quotes.lines(message, user=True), room, known)
+def _place(said: Sequence[Message]) -> Callable[[tuple[Message, str]], int]:
+    places = {id(message): number for number, message in enumerate(said)}
+    return lambda one: places[id(one[0])]
+
+
+def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
+    """What the user stated: when space is short, what limits or corrects comes first, then the newest; printed in
+    order."""
+    found: list[Quote] = []
+    for message, own in spoke[-_NEWEST:]:
+        if message.role == "tool":
+            found.append(Quote(clip(own, quotes.MAX_LINE_CHARS), asked.source(message), rank=1))
+        elif len(own) <= _MAX_QUOTED_CHARS:
+            found += quotes.lines(message, user=True)
         else:
-            new = quotes.fit([Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message))], room, known)
+            found.append(Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)))
+    return _best(found, room, known)
+
+
+def _best(found: Sequence[Quote], room: int, known: set[str]) -> list[Quote]:
+    """Of ``found``, oldest first, those of the highest rank and then the newest that fit; in order."""
+    kept: list[tuple[int, Quote]] = []
+    for number, quote in sorted(enumerate(found), key=lambda item: (-item[1].rank, -item[0])):
+        new = quotes.fit([quote], room, known)
         room -= sum(len(q.text) + 14 for q in new)
-        kept = [*new, *kept]
-    return kept
+        kept += [(number, q) for q in new]
+    return [quote for _, quote in sorted(kept, key=lambda item: item[0])]
 
 
 def _task_lines(listed: tasks.Tasks) -> list[Quote]:
@@ -203,11 +235,4 @@ def _round_robin(messages: Sequence[Message], room: int, known: set[str]) -> lis
 
 def _remarks(messages: Sequence[Message], room: int, known: set[str]) -> list[Quote]:
     """Remarks between tool calls: those that give a reason or a result first, newest first; printed in order."""
-    found = [(number, quote) for number, m in enumerate(messages) for quote in quotes.lines(m, remark=True)]
-    best = sorted(found, key=lambda item: (-item[1].rank, -item[0]))
-    kept: list[tuple[int, Quote]] = []
-    for number, quote in best:
-        new = quotes.fit([quote], room, known)
-        room -= sum(len(q.text) + 14 for q in new)
-        kept += [(number, q) for q in new]
-    return [quote for _, quote in sorted(kept, key=lambda item: item[0])]
+    return _best([quote for message in messages for quote in quotes.lines(message, remark=True)], room, known)

@@ -42,7 +42,11 @@ _OFFERS: Final = re.compile(
 _ABOUT_TO: Final = re.compile(
     r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will"
     r"|i['’]m (?:now |also |just )?\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to"
-    r"|checking|looking|reading|running|searching)\b",
+    r"|checking|looking|reading|running|searching)\b"
+    r"|^(?:now|next|then|first|finally)[, ]+(?:update|add|register|review|revert|fix|check|run|move|create|write"
+    r"|re-?apply|drop"
+    r"|build|rebuild|test|verify|commit|push|wire|implement|remove|delete|regenerate|look|switch|edit|replace|rename|extend"
+    r"|the (?:test|tests|engine|rest|next|last|other|same)\b|line \d|to the\b|for the\b|`[^`]+`:$)",
     re.IGNORECASE,
 )
 #: A remark with one of these says why, or what came out.
@@ -53,8 +57,16 @@ _REASONS: Final = re.compile(
     r"|trade-?off|drop(?:ped|s)?|keep(?:s|ing)?|revert\w*|already|issue|error|wrong|works?|since|so that|due to)\b",
     re.IGNORECASE,
 )
+#: A line of the user with one of these limits or corrects more often than others.
+_LIMITS: Final = re.compile(
+    r"\b(?:not|n['’]t|never|always|only|instead|rather|too|must|prefer|wrong|should|without|unless|until|already|keep|no"
+    r"|dont|cant|didnt|isnt|over\w+ing)\b",
+    re.IGNORECASE,
+)
 _HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
 _TABLE_RULE: Final = re.compile(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
+#: A line before a list or code that says something by itself: it names code, or what was found.
+_SAYS_MORE: Final = re.compile(r"(?:\S+ ){3,}.*`[^`]+`|`[^`]+`(?: \S+){3,}")
 _LINK: Final = re.compile(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 _TAG: Final = re.compile(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
 
@@ -80,13 +92,13 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
         if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
             continue
-        if plain.endswith(":") and len(plain) < 120:
+        if plain.endswith(":") and len(plain) < 120 and not _SAYS_MORE.search(line):
             continue
         if not user and (_OFFERS.match(plain) or _ABOUT_TO.match(plain) or (named and not _NAMES.search(line))):
             continue
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
-        rank = 2 if _REASONS.search(plain) else 0
+        rank = (1 if _LIMITS.search(plain) else 0) if user else 2 if _REASONS.search(plain) else 0
         found.append(Quote(clip(plain, MAX_LINE_CHARS), asked.source(message), rank))
         if len(found) >= _MAX_LINES:
             break

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from holdfast import asked
 from holdfast.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
-from holdfast_offline import cues
+from holdfast_offline import cues, replies
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
@@ -30,7 +30,16 @@ MAX_LINE_CHARS: Final = 20_000
 _NOTHING: Final = re.compile(
     r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE
 )
+_HEADINGS: Final = re.compile(r"^#{1,4} \S", re.MULTILINE)
 _BOX: Final = re.compile(r"\[([ xX])\]\s+")
+#: "I think it's fine to run them in parallel, can you revert that?" decides before it asks.
+_ASKS_AFTER: Final = re.compile(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
+#: A decision that only points back at what somebody else said.
+_POINTS_BACK: Final = re.compile(
+    r"(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
+    r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
+    re.IGNORECASE,
+)
 #: Fewer words than these are a fragment, not a fact.
 _LEAST_WORDS: Final = 3
 
@@ -49,6 +58,10 @@ class Newest:
         if len(self._texts) > MAX_ITEMS:
             del self._texts[next(iter(self._texts))]
 
+    def discard(self, text: str) -> None:
+        """Remove ``text``; a missing one is ignored."""
+        self._texts.pop(duplicate_key(text), None)
+
     def texts(self) -> list[str]:
         """Oldest first."""
         return list(self._texts.values())
@@ -65,14 +78,21 @@ class Statements:
     follow_ups: Newest = field(factory=Newest)
     pointers: Newest = field(factory=Newest)
     facts: dict[str, FactCandidate] = field(factory=dict)
+    _asked: list[str] = field(factory=list)  # the agent's questions since the user last spoke
 
     def read(self, message: Message, *, point: bool = True) -> None:
-        """Take what one message states. ``point``: pointers, too."""
+        """Take what one message states. ``point``: pointers, too. Of a tool's result only the user's reply is read."""
+        if message.role == "tool":
+            self._replied(message)
+            return
         user = message.role == "user"
         text = asked.own_words(message.text) if user else message.text
-        if user and asked.kind_of_words(text) is asked.Kind.REQUEST:
+        kind = asked.kind_of_words(text) if user else asked.Kind.NOTHING
+        if kind is asked.Kind.REQUEST:
             self.next_step = ""
-        cued = cues.possible(text) and not (user and len(text) > MAX_STATED_CHARS)
+        if kind in (asked.Kind.REQUEST, asked.Kind.ASSENT):
+            self._answered()
+        cued = cues.possible(text) and not (user and (len(text) > MAX_STATED_CHARS or _is_document(text)))
         pointing = point and may_point(text)
         if not (cued or pointing):
             return
@@ -97,6 +117,20 @@ class Statements:
                 if announced is None and hinted:
                     announced = self._sentences(line, message)
 
+    def _replied(self, message: Message) -> None:
+        for reply in replies.replies(message):
+            self._answered()
+            if reply.decides:
+                self.decisions.add(clip(reply.text, MAX_ITEM_CHARS))
+            elif reply.refuses:
+                self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
+
+    def _answered(self) -> None:
+        """The user spoke, so what the agent asked before is no longer open."""
+        for question in self._asked:
+            self.blockers.discard(question)
+        self._asked.clear()
+
     def _sentences(self, line: str, message: Message) -> Cue | None:
         """Take what the sentences of a line state; returns a cue at its end that announces something."""
         announced: Cue | None = None
@@ -111,6 +145,8 @@ class Statements:
                 announced = None
             else:
                 announced = hit[0]
+            if hit and not hit[0].whole and sentence.rstrip(" *_").endswith(":") and sentence[hit[1] :].strip(" :*_"):
+                announced = hit[0]._replace(lead=f"{clip(sentence[hit[1] :], MAX_ITEM_CHARS // 2)} ")
         return announced
 
     def _take(self, cue: Cue, text: str, message: Message) -> None:
@@ -118,7 +154,13 @@ class Statements:
             if box[1] != " ":
                 return  # done
             text = text.strip()[box.end() :]
-        text = clip(text.strip(" \t*_"), MAX_ITEM_CHARS).rstrip(".;, *_")
+        text = clip(cue.lead + text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS).rstrip(".;, *_")
+        if cue.asks and message.role == "user" and not text.endswith("?"):
+            return  # "Question: say I commit twice ..." is a request, which is quoted as one
+        if cue.kind is Kind.DECISION and cue.whole:
+            text = _ASKS_AFTER.sub("", text)
+            if _POINTS_BACK.fullmatch(text):
+                return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
@@ -131,6 +173,8 @@ class Statements:
                 self.follow_ups.add(text)
             case Kind.BLOCKER:
                 self.blockers.add(text)
+                if message.role == "assistant" and (cue.asks or text.endswith("?")):
+                    self._asked.append(text)
             case Kind.FACT:
                 pass
         category = cues.category(cue, text)
@@ -143,6 +187,11 @@ class Statements:
         self.facts[key] = before if before and before.confidence > fact.confidence else fact
         if len(self.facts) > MAX_ITEMS:
             del self.facts[next(iter(self.facts))]
+
+
+def _is_document(text: str) -> bool:
+    """Whether a message of the user is a plan or another document rather than talk: it has headings of its own."""
+    return len(_HEADINGS.findall(text)) > 1
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:

@@ -1,7 +1,8 @@
 """Transcripts of Claude Code: JSONL, a row per content block, among many rows of bookkeeping.
 
-Source: observed with 2.1.330 and 2.1.197, except ``queued_command`` attachments (prompts typed while the model works),
-which are read as published descriptions give them.
+Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
+are read as published descriptions give them. Versions before them record such a prompt only in ``queue-operation``
+rows, unless it waits for the turn's end; then it follows as a row of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ _BOOKKEEPING: Final = frozenset(
         "permission-mode",
         "pr-link",
         "progress",
-        "queue-operation",
         "summary",
         "tag",
         "tools-used",
@@ -71,6 +71,9 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     elif kind in _BOOKKEEPING:
         reading.place(session_id=row.get("sessionId"))
         reading.leave_out(kind)
+        return True
+    elif kind == "queue-operation":
+        _take_queued(row, position, reading)
         return True
     else:
         return False
@@ -129,6 +132,8 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     text = text_of(content)
     key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
     at = reading.at(row.get("timestamp"))
+    if role == "user" and (said := text.strip()) in reading.queued:
+        reading.queued.remove(said)
     if role == "user" and isinstance(content, str | list) and _take_told(text, key, row, reading):
         return True
     take_content(reading, role, content, key=key, at=at, change=without_injected)
@@ -153,6 +158,33 @@ def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading)
     return True
 
 
+def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
+    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry; it comes when the
+    queue is handed to the running turn, so it adds all prompts that wait."""
+    reading.place(session_id=row.get("sessionId"))
+    reading.leave_out("queue-operation")
+    operation, waiting = row.get("operation"), reading.queued
+    text = clean(row.get("content")).strip()
+    if operation == "enqueue":
+        if text and not text.startswith(("<", "{", "/")) and not _own_words(text):
+            waiting.append(text)
+    elif operation == "popAll":
+        waiting.clear()
+    elif operation == "remove":
+        for number, text in enumerate(waiting):
+            _say_queued(text, row_key("", position, str(number), text), row, reading)
+        waiting.clear()
+
+
+def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading) -> None:
+    """Add a queued prompt, unless a row of another kind gave it already."""
+    if text in reading.handed_over:
+        reading.handed_over.discard(text)
+    else:
+        reading.handed_over.add(text)
+        reading.say("user", without_injected(text), key=key, at=reading.at(row.get("timestamp")))
+
+
 def _take_attachment(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     """Add a prompt typed while the model works. What the client attaches by itself is left out, except for what it may
     be the only one to have: then False."""
@@ -172,5 +204,8 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
         reading.leave_out("command")
         return True
     key = row_key(given, position, "user", text)
+    if isinstance(prompt, str):
+        _say_queued(text.strip(), key, row, reading)
+        return True
     take_content(reading, "user", prompt, key=key, at=reading.at(row.get("timestamp")), change=without_injected)
     return True

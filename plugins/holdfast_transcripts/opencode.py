@@ -64,6 +64,9 @@ def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, re
         reading.leave_out("synthetic")
     elif kind == "tool":
         _take_tool(part, key, reading)
+    elif kind == "subtask":  # a command's template, sent to another agent in the user's name
+        given = {n: v for n, v in part.items() if n not in {*_PART, "type", "model", "agent"}}
+        reading.call(part.get("agent") or kind, given, key=key, call_id=None, at=at)
     elif kind == "reasoning":
         reading.think({n: v for n, v in part.items() if n not in _PART}, key=key, at=at)
     else:

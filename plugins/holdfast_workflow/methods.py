@@ -38,6 +38,12 @@ def capture(memory: Holdfast, kind: str, text: str, *, workflow: str = "", criti
     return capture(memory.services, kind, text, workflow=workflow, critical=critical)
 
 
+def end_observed(memory: Holdfast, session: str, *, final: bool) -> list[str]:
+    from holdfast_workflow.autoend import stopped
+
+    return stopped(memory.services, session, final=final)
+
+
 def create_three_files(memory: Holdfast) -> tuple[list[str], list[str]]:
     from holdfast_workflow.update import create
 

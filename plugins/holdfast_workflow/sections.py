@@ -14,8 +14,9 @@ from attrs import frozen
 
 from holdfast.errors import Corrupt, Refused
 from holdfast.factrules import duplicate_key
-from holdfast.markdown import BOM, Heading, Outline, outline
+from holdfast.markdown import Heading, Outline, outline
 from holdfast.models import CuratedEntry
+from holdfast.plain import BOM
 from holdfast.subject import MAX_DOCUMENT_CHARS
 
 #: What a new section holds, so that it is not empty; the first entry takes its place.

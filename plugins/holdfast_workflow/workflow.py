@@ -6,6 +6,9 @@
 
 What is open is recorded in the private folder, so start and end may be different processes. Between the two the memory
 is only written by the triggers of :mod:`holdfast_workflow.observations` and by an update that somebody asks for.
+
+What hooks observed in between (:mod:`holdfast_workflow.observed`) decides about passed and failed: a test that fails
+refuses the end, one that passed states the condition and is the evidence. The texts are those that are given.
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ from attrs import evolve, frozen
 
 from holdfast import durable, private, provenance, recall, safeopen, untrusted
 from holdfast.errors import Corrupt, Refused
-from holdfast.markdown import BOM
+from holdfast.models import CuratedEntry
+from holdfast.plain import BOM
 from holdfast.serde import moment, stamp, structure, unstructure
-from holdfast_workflow import observations, update
+from holdfast_workflow import observations, observed, update
+from holdfast_workflow.observed import Observed
 from holdfast_workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast_workflow.update import Loaded, Updated
 
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from holdfast.services import Services
 
 _FOLDER = "workflows"
+#: Conditions that say that a test passed.
+TESTED = frozenset({"tests-passed", "regression-test"})
 
 
 @frozen(kw_only=True)
@@ -100,16 +107,19 @@ class Workflow:
         Raises: Refused without a LOAD, without the condition, or when a file gets neither an entry nor an explicit "no
         change"; NotFound, Corrupt, Conflict or Unavailable from the files. The workflow then stays open.
         """
-        self._check_conditions(confirmed)
         key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
         with self._lock():
             record = self.record
+            seen = self.observed(record)
+            self._check_conditions({*confirmed, *observed_conditions(self.name, seen)})
+            self._check_tests(seen)
             repeated = record is not None and record.state == "ended" and record.key == key
             if record is None or (record.state != "open" and not repeated):
                 raise Refused(
                     f"The workflow {self.name} cannot end: it was not started, so the memory was not read.",
                     next_step=f"Run `holdfast workflow start {self.name}` and read what it prints.",
                 )
+            given = _with_evidence(given, seen)
             if given.unsaid:
                 names = ", ".join(f"{s}.md" for s in given.unsaid)
                 raise Refused(
@@ -125,6 +135,22 @@ class Workflow:
             observations.write_due(self._services)
             self._note(evolve(record, state="ended", ended=stamp(now), key=key))
         return done
+
+    def observed(self, record: Record | None = None) -> Observed:
+        """What hooks saw of checks since the workflow was started; nothing when it is not open. Raises: Unavailable."""
+        record = record or self.record
+        if record is None or record.state != "open":
+            return Observed()
+        return observed.since(self._services, record.started_at)
+
+    def _check_tests(self, seen: Observed) -> None:
+        """A test that fails contradicts every claim that tests passed. Raises: Refused."""
+        failing = observed.tests(seen.failing)
+        if failing and TESTED & {*CONDITIONS[self.name]}:
+            raise Refused(
+                f"The workflow {self.name} cannot end: {failing[-1].ending}.",
+                next_step="Make it pass and run it again. Nothing was written.",
+            )
 
     def _check_conditions(self, confirmed: Collection[str]) -> None:
         wanted = CONDITIONS[self.name]
@@ -162,6 +188,27 @@ class Workflow:
     def _note(self, record: Record) -> None:
         private.make(self._services.state, _FOLDER)
         durable.replace(self._path, json.dumps(unstructure(record), ensure_ascii=False).encode("utf-8"))
+
+
+def observed_conditions(name: str, seen: Observed) -> tuple[str, ...]:
+    """The conditions of the workflow ``name`` that ``seen`` shows: tests ran, and all of them pass; a regression test
+    is one that failed before."""
+    if observed.tests(seen.failing):
+        return ()
+    shown = {"tests-passed": observed.tests(seen.passing), "regression-test": seen.mended}
+    return tuple(condition for condition in CONDITIONS[name] if shown.get(condition))
+
+
+def _with_evidence(given: MemoryUpdate, seen: Observed) -> MemoryUpdate:
+    """The update with the observed exit statuses in the place of stated ones, and the tests that passed as evidence."""
+    last = {run.line: run for run in seen.runs}
+    delivered = [
+        evolve(d, exit_status=last[line].exit_status) if (line := " ".join(d.command.split())) in last else d
+        for d in given.verified_deliverables
+    ]
+    told = {" ".join(d.command.split()) for d in delivered}
+    links = [CuratedEntry(text=run.ending) for run in observed.tests(seen.passing) if run.line not in told]
+    return evolve(given, verified_deliverables=delivered, evidence_links=(*given.evidence_links, *links))
 
 
 def records(services: Services) -> list[Record]:

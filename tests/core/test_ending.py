@@ -174,3 +174,58 @@ def test_tasks__created_and_updated_one_by_one__keep_their_state() -> None:
         )
     )
     assert (found.done, found.pending) == (("A",), ("B",))
+
+
+def test_objective__number_of_a_list__names_the_item() -> None:
+    table = "| # | Title |\n|---|---|\n| 4 | Auto-update |\n| 5 | **Security review** fixes |"
+    said = messages(("user", "List the open todos"), ("assistant", table), ("user", "5 seems like a low hanging fruit"))
+    assert asked.objective(said, 200) == "5 seems like a low hanging fruit (Security review fixes)"
+
+
+def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() -> None:
+    said = messages(
+        ASK,
+        ("assistant", "Edit: login.py", "Edit"),
+        ("tool", "ok", "Edit"),
+        ("user", "I would prefer not to wipe staging again"),
+        ("assistant", "Done."),
+    )
+    assert asked.objective(said, 200) == "I would prefer not to wipe staging again (after: Fix the login test)"
+
+
+def test_ending__options_without_a_question_mark__are_open() -> None:
+    answer = "Push failed.\n\nOptions:\n1. Allow the force-push.\n2. Add a mailmap.\n\nI did not reset `main`."
+    assert end(ASK, ("assistant", answer)) == (True, "Options: 1. Allow the force-push. 2. Add a mailmap.")
+
+
+def test_ending__command_handed_to_the_user__is_open_and_named() -> None:
+    answer = "I kept everything staged.\n\nRun this from your terminal:\n\n```bash\ngit commit -m 'x'\n```"
+    assert end(ASK, ("assistant", answer)) == (True, "Run this from your terminal: git commit -m 'x'")
+
+
+def test_ending__approval_needed_before_an_offer__is_open() -> None:
+    answer = "Done. That rewrites the branch, which needs your go-ahead. Want me to push it? (A backup branch is kept.)"
+    assert end(ASK, ("assistant", answer)) == (True, "That rewrites the branch, which needs your go-ahead.")
+
+
+def test_ending__short_announcement__has_the_sentence_before_it() -> None:
+    remark = "The diff is only the deletion. I'm committing it now."
+    said = (ASK, ("assistant", remark), ("assistant", "Bash: x", "Bash"))
+    assert end(*said) == (True, "The diff is only the deletion. I'm committing it now.")
+
+
+def test_ending__task_list_of_an_earlier_request__is_stale() -> None:
+    todo = ("assistant", "TaskCreate: subject=Write the smoke test", "TaskCreate")
+    answered = ("assistant", "Both were renamed and all tests pass.")
+    assert end(ASK, todo, answered)[0] is True
+    assert end(ASK, todo, answered, ("user", "Rename both modules"), answered) == (False, "none")
+
+
+def test_tasks__list_that_was_printed__has_the_state_that_others_set() -> None:
+    said = messages(
+        ("assistant", "TaskCreate: subject=Write the schema", "TaskCreate"),
+        ("assistant", "TaskList", "TaskList"),
+        ("tool", "#1 [completed] Write the schema\n#2 [pending] Write the tests [blocked by #1]", "TaskList"),
+    )
+    found = tasks.of(said)
+    assert (found.done, found.pending) == (("Write the schema",), ("Write the tests",))

@@ -406,7 +406,7 @@ def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened,
     ],
 )
 def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, changes, is_open):
-    from holdfast.contract import is_open as ask
+    from holdfast.openwork import is_open as ask
 
     nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "needs_operator": [], "handoff": None}
     assert ask(payload(**{**nothing, **changes})) is is_open

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import untrusted
+from holdfast import Holdfast, untrusted
 from holdfast.cli import main
 
 
@@ -40,3 +40,58 @@ def test_config__settings_with_a_key_of_many_tables__refused_with_the_next_step(
     (project / "holdfast.toml").write_text("a" + ".a" * 5_000 + " = 1\n")
     assert main(["--root", str(project), "config"]) == 2
     assert "nested too deeply" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", ["[{}]", '{{"a":{}}}'])
+@pytest.mark.parametrize("levels", [202, 900, 100_000])
+def test_from_json__nested_in_hundreds_of_levels__not_valid(levels: int, shape: str) -> None:
+    before, after = shape.format("\0").split("\0")
+    text = before * levels + "1" + after * levels
+    for data in (text, text.encode()):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            untrusted.from_json(data)
+
+
+def test_from_json__many_lists_and_brackets_side_by_side__are_read() -> None:
+    assert untrusted.from_json("[" + ",".join(["[{}]"] * 5_000) + "]") == [[{}]] * 5_000
+    assert untrusted.from_json('"' + "[" * 5_000 + '"') == "[" * 5_000
+    assert untrusted.from_json("[" * 190 + "]" * 190)
+
+
+def test_purge__a_private_file_of_deeply_nested_json__searched_as_bytes(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--root", str(project), "add", "user", "Ana asked for the port."]) == 0
+    deep = project / ".holdfast" / "state" / "put-there.json"
+    deep.write_text('{"a":' * 900 + '"Ana"' + "}" * 900)
+    assert main(["--root", str(project), "purge", "--subject", "Ana", "--yes"]) == 0, capsys.readouterr()
+    assert not deep.exists() or "Ana" not in deep.read_text()
+
+
+@pytest.mark.parametrize(
+    "number", ["9" * 5_000, "-" + "9" * 5_000, "0x" + "f" * 5_000, "0o" + "7" * 20_000, str(1 << 63)]
+)
+def test_from_toml__number_of_more_than_64_bits__not_valid(number: str) -> None:
+    with pytest.raises(tomllib.TOMLDecodeError, match="64 bits"):
+        untrusted.from_toml(f"[work]\nlist = [[1, {{ a = {number} }}]]\n")
+
+
+def test_from_toml__largest_numbers__as_tomllib_reads_them() -> None:
+    assert untrusted.from_toml("a = [9223372036854775807, -9223372036854775807, true]") == {
+        "a": [(1 << 63) - 1, 1 - (1 << 63), True]
+    }
+
+
+@pytest.mark.parametrize("command", ["load", "report", "doctor"])
+def test_handoff__a_number_of_thousands_of_digits__is_reported_as_damage(
+    project: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    with Holdfast.open(project) as memory:
+        session = memory.session("s")
+        session.add("user", "Fix the login test.")
+        session.flush()
+    handoff = project / ".holdfast" / "continuity" / "active.md"
+    handoff.write_text(handoff.read_text().replace("version = 1", "version = " + "9" * 5_000))
+    assert main(["--root", str(project), command]) == 1
+    told = capsys.readouterr()
+    assert "64 bits" in told.out + told.err

@@ -56,7 +56,8 @@ def deep() -> st.SearchStrategy[bytes]:
         lambda n: b"> " * n + b"x",
         lambda n: b"<recalled-memory>" * n,
     )
-    return st.builds(lambda make, n: make(n) + b"\n", st.sampled_from(shapes), st.sampled_from((200, 5_000, 30_000)))
+    depths = st.sampled_from((200, 900, 5_000, 30_000))
+    return st.builds(lambda make, n: make(n) + b"\n", st.sampled_from(shapes), depths)
 
 
 def _encode(text: str) -> bytes:

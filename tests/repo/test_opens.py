@@ -18,6 +18,7 @@ ELSEWHERE = {
     "core/holdfast/trust.py": "the user's own folder",
     "plugins/holdfast_agents/follow.py": "a client's recording",
     "plugins/holdfast_agents/guard.py": "a client's settings",
+    "plugins/holdfast_agents/install.py": "a folder that the user names",
     "plugins/holdfast_agents/installed.py": "a client's settings",
     "plugins/holdfast_agents/opencode_files.py": "a client's settings",
     "plugins/holdfast_agents/placing.py": "a client's settings",

@@ -23,6 +23,9 @@ def configure(parser: ArgumentParser) -> None:
         "--transcript", metavar="FILE", type=file_name, help="what a client recorded, or a list of messages"
     )
     parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
+    parser.add_argument(
+        "--turns", action="store_true", help="extract the ended turns of every session that were not extracted yet"
+    )
     parser.add_argument("--log", action="store_true", help="what was given up and is not tried any more, and why")
     add_json(parser)
     parser.epilog = (
@@ -35,10 +38,10 @@ def run(args: Namespace) -> int:
     from holdfast import Holdfast
     from holdfast.extract import ExtractResult
 
-    if args.log and (args.transcript or args.queued):
+    if args.log and (args.transcript or args.queued or args.turns):
         raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
-    if not args.transcript and not args.queued and not args.log:
-        raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, or --queued.")
+    if not (args.transcript or args.queued or args.turns or args.log):
+        raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
     with Holdfast.open(args.root) as memory:
         if args.log:
             return _log(memory, Term(), as_json=args.json)
@@ -46,13 +49,17 @@ def run(args: Namespace) -> int:
         if args.transcript:
             transcript = memory.read_transcript(args.transcript)
             result += memory.extract(transcript.messages, source=transcript.session_id)
+        if args.turns:
+            from holdfast.turnwise import run as run_turns
+
+            result += run_turns(memory.services)
         if args.queued:
             result += memory.extract_queued()
     out = Term()
     failed = bool(result.failures or result.given_up)
     if args.json:
         out.json({"ok": not failed, **as_table(result)})
-    elif args.queued and not args.transcript and not failed and not result.retried:
+    elif not args.transcript and not failed and not result.retried:
         out.say("Nothing waits to be extracted.")
     else:
         _print(result, out)

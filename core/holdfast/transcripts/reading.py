@@ -79,6 +79,9 @@ class Reading:
     left_out: dict[str, int] = field(factory=dict)
     compactions: int = 0
     last_boundary: int = 0
+    #: Prompts waiting for the model to finish, and those that one row gave while another may repeat them.
+    queued: list[str] = field(factory=list)
+    handed_over: set[str] = field(factory=set)
     _cwd: str = ""
     _clock: datetime = _EPOCH
     _ids: dict[str, int] = field(factory=dict)

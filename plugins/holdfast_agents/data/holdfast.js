@@ -165,7 +165,9 @@ export const Holdfast = async ({ client, directory, worktree }) => {
 
     "tool.execute.after": async (input, output) => {
       const { tool, sessionID, callID, args } = input
-      const told = { tool, callID, args, output: String(output.output ?? "").slice(0, MAX_CHARS), failed: false }
+      const exit = output.metadata?.exit // of the shell; other tools have none
+      const failed = Number.isInteger(exit) && exit !== 0
+      const told = { tool, callID, args, output: String(output.output ?? "").slice(0, MAX_CHARS), failed, exit }
       // Not waited for: the agent goes on, and compaction waits for the queue.
       queued(sessionID, (session) => note("tool", session, told)).catch(() => {})
     },

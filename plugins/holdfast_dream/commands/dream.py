@@ -60,7 +60,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.extract import work_off
+    from holdfast.backlog import work_off
 
     out = Term()
     if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):

@@ -76,7 +76,7 @@ class Client:
         process = subprocess.Popen(
             [sys.executable, "-m", "holdfast", "hook", self.name, *words],
             cwd=self.project,
-            env={**_environment(), **env},
+            env={**environment(), **env},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -153,7 +153,7 @@ def row(role: str, content: str | Iterable[Mapping[str, Any]], uuid: str, **more
     }
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX", "HOLDFAST_"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start compiles anew
     return kept

@@ -1,5 +1,8 @@
 // Plays opencode: loads a plugin file, calls its hooks one after the other, and prints what came of each as JSON.
-// stdin: {"plugin": PATH, "directory": DIR, "messages": [...], "broken": [CLIENT CALLS THAT FAIL], "steps": [[HOOK, INPUT, OUTPUT], ...]}
+// stdin: {"plugin": PATH, "directory": DIR, "messages": [...], "providers": [...], "broken": [CLIENT CALLS THAT FAIL],
+// "steps": [[HOOK, INPUT, OUTPUT], ...]}. Two steps call no hook: ["messages", [...]] is the conversation from then on,
+// and ["$", [PROGRAM, ARGUMENT...], STDIN] runs a program in the directory.
+import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { pathToFileURL } from "node:url"
 
@@ -9,11 +12,12 @@ const broken = new Set(asked.broken ?? [])
 const client = {
   session: {
     get: async ({ path: { id } }) => ({ data: { id, parentID: asked.parents?.[id] } }),
-    messages: async () => {
+    messages: async ({ query }) => {
       if (broken.has("messages")) throw new Error("the server is gone")
-      return { data: asked.messages ?? [] }
+      return { data: (asked.messages ?? []).slice(-(query?.limit ?? Infinity)) }
     },
   },
+  config: { providers: async () => ({ data: { providers: asked.providers ?? [] } }) },
   tui: {
     showToast: async ({ body }) => {
       if (broken.has("toast")) throw new Error("there is no window")
@@ -31,7 +35,11 @@ for (const [name, input, output] of asked.steps) {
   const began = Date.now()
   const result = { input, output }
   try {
-    await hooks[name](input, output)
+    if (name === "messages") asked.messages = input
+    else if (name === "$") {
+      const { status, stdout, stderr } = spawnSync(input[0], input.slice(1), { cwd: asked.directory, input: output })
+      result.output = { status, stdout: String(stdout), stderr: String(stderr) }
+    } else await hooks[name](input, output)
   } catch (error) {
     result.error = error.message
   }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import NOTHING, SESSION, Client
+from tests.plugins.agents.hooking import DATA, NOTHING, SESSION, Client
 
 from holdfast_agents import asking
+from holdfast_agents.events import PROMPT, Event
 
 
 def answered(tokens: int, **more: Any) -> dict[str, Any]:
@@ -44,7 +44,9 @@ def test_prompt__context_is_rather_full__agent_is_asked_once(project: Path, name
     client = Client(project, name)
     client.write(row)
     told = ask(client)
-    assert told.startswith("holdfast: about 75 % of the context window is used")
+    # Claude Code's transcript does not name the window, so no share of it is claimed.
+    known = {"codex": "75 % of the context window is used", "claude-code": "150,000 tokens are in the context"}
+    assert told.startswith(f"holdfast: about {known[name]}, so it may be compacted soon")
     assert "`flush`" in told
     assert client.session in told
     assert ask(client) == ""
@@ -113,6 +115,58 @@ def test_prompt__the_user_names_a_larger_window__it_counts(project: Path) -> Non
     assert ask(client) == ""
 
 
+@pytest.mark.parametrize(
+    ("given", "used", "told"),
+    [
+        ("400000", 300_000, "about 75 % of the context window is used"),
+        ("100000", 75_000, "about 75 % of the context window is used"),
+        ("400000", 150_000, ""),
+        ("auto", 150_000, "about 150,000 tokens are in the context"),
+        ("-5", 150_000, "about 150,000 tokens are in the context"),
+    ],
+)
+def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(
+    project: Path, given: str, used: int, told: str
+) -> None:
+    client = Client(project)
+    client.write(answered(used))
+    payload = client.payload("UserPromptSubmit", prompt="go on", prompt_id="1")
+    answer = client.send(payload, CLAUDE_CODE_AUTO_COMPACT_WINDOW=given)
+    assert told in answer.stdout
+    assert bool(answer.stdout) is bool(told)
+
+
+def test_prompt__the_context_outgrows_the_usual_window__the_agent_is_asked_again_at_the_larger_one(
+    project: Path,
+) -> None:
+    client = Client(project)
+    asked = []
+    for used in (130_000, 145_000, 190_000, 220_000, 650_000, 720_000, 900_000):
+        client.write(answered(used))
+        asked.append(bool(ask(client)))
+    assert asked == [False, True, False, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("claude-code-blocked.auto", (9_040, 200_000)),
+        ("claude-code.midturn", (9_040, 200_000)),
+        ("claude-code.start", (5_040, 200_000)),
+        ("codex-blocked.auto", (60_040, 95_000)),
+        ("codex.midturn", (5_040, 95_000)),
+    ],
+)
+def test_use__transcript_that_a_real_client_wrote__is_that_of_its_last_answer(
+    name: str, use: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scripted model named these numbers."""
+    monkeypatch.delenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", raising=False)
+    client = name.partition("-blocked")[0].partition(".")[0]
+    path = str(DATA / f"{name}.transcript.jsonl")
+    assert asking._use(Event(client, PROMPT, transcripts=(path,)))[:2] == use
+
+
 def test_prompt__opencode_tells_its_tokens__agent_is_asked(project: Path) -> None:
     client = Client(project, "opencode", "ses_1")
     whole = {"event": "message", "sessionID": "ses_1", "directory": str(project), "parts": [{"id": "p", "text": "hi"}]}
@@ -125,11 +179,11 @@ def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path
     filler = {"type": "user", "message": {"content": "x" * 100_000, "usage": 1}}
     client.write(*[filler] * 100, answered(150_000), filler)
     parsed: list[int] = []
-    loads = json.loads
-    monkeypatch.setattr(json, "loads", lambda line: (parsed.append(len(line)), loads(line))[1])
+    loads = asking.untrusted.from_json
+    monkeypatch.setattr(asking.untrusted, "from_json", lambda line: (parsed.append(len(line)), loads(line))[1])
     rows = list(asking._newest(str(client.transcript)))
     assert sum(parsed) <= asking.TAIL_BYTES
-    assert any(asking._of_claude_code(row) == (150_000, 200_000) for row in rows)
+    assert any(asking._of_claude_code(row) == (150_000, 200_000, False) for row in rows)
 
 
 def test_compaction__the_agent_has_stated__its_words_win_over_derivation(project: Path) -> None:

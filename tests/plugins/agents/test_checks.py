@@ -75,8 +75,8 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
     around = next(message for _, message in told if "goes around" in message)
     wanted = {
         "claude-code": ("/clear", "--bare", "--safe-mode", "disableAllHooks", "not trusted", "DISABLE_COMPACT=1"),
-        "codex": ("does not trust", "cannot be switched off"),
-        "opencode": ("--pure",),
+        "codex": ("does not trust", "cannot be switched off", "`codex exec` says only `turn interrupted`"),
+        "opencode": ("git worktree", "--pure"),
     }
     assert [word for word in wanted[client] if word not in around] == []
     assert guarded("doctor").code == 0

@@ -355,7 +355,7 @@ def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_perso
     assert "holdfast.toml" in started.notice
     assert "Do not take it for empty" in started.context
     assert client.hook("PostToolUse", tool_name="Bash", tool_use_id="t") == NOTHING
-    assert client.hook("SessionEnd", reason="other") == NOTHING
+    assert "holdfast.toml" in client.hook("SessionEnd", reason="other").stderr
 
 
 @pytest.mark.req("R166")
@@ -524,14 +524,14 @@ def test_input__payload_is_larger_than_any_event__is_read_to_its_end_and_blocked
 def test_log__something_goes_wrong_where_the_client_hears_nothing__has_a_line_without_what_was_said(
     project: Path,
 ) -> None:
-    client = Client(project)
+    client = Client(project, "codex")
     client.say("a very private sentence")
     client.break_store()
 
     assert client.hook("SessionEnd", reason="other") == NOTHING
 
     log = (client.state / "hook.log").read_text(encoding="utf-8")
-    assert "claude-code end: FlushRefused" in log
+    assert "codex end: FlushRefused" in log
     assert "private sentence" not in log
 
 
@@ -581,3 +581,26 @@ def test_prompt__asks_holdfast_itself__is_no_request(prompt: str, project: Path)
     client.say("Fix the flaky login test")
     assert client.hook("UserPromptSubmit", prompt=prompt, prompt_id="2") == NOTHING
     assert client.said() == [("user", "Fix the flaky login test")]
+
+
+def test_end__claude_code_session_cannot_be_saved__says_so_on_stderr_without_what_was_said(project: Path) -> None:
+    client = Client(project)
+    client.say("a very private sentence")
+    client.break_store()
+
+    ended = client.hook("SessionEnd", reason="other")
+
+    assert (ended.code, ended.stdout) == (1, "")  # any other code than 0 makes `claude -p` print stderr at its end
+    assert ended.stderr.startswith("holdfast: this session is not saved. A file is where the folder of ")
+    assert f"holdfast override --session {client.session}" not in ended.stderr
+    assert "private sentence" not in ended.stderr
+
+
+def test_end__opencode_session_cannot_be_saved__is_a_notice(project: Path) -> None:
+    client = Client(project, "opencode", "ses_1")
+    said = [{"id": "p", "text": "a very private sentence"}]
+    client.send({"event": "message", "sessionID": "ses_1", "directory": str(project), "parts": said})
+    client.break_store()
+    ended = client.send({"event": "dispose", "sessionID": "ses_1", "directory": str(project)})
+    assert (ended.code, ended.stdout) == (0, "")
+    assert ended.stderr.startswith("holdfast: this session is not saved. ")

@@ -91,7 +91,7 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
         **{
             event: [{"type": "command", "command": "holdfast hook claude-code", "timeout": timeout}]
             for event, timeout in {
-                "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "Stop": 10,
+                "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "PostToolUseFailure": 10, "Stop": 10,
                 "PostCompact": 20, "SessionEnd": 30, "ConfigChange": 10,
             }.items()
         },
@@ -326,9 +326,8 @@ def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Comma
         ("codex", ".codex/hooks.json", "nonsense", "line 1, column 1"),
         ("codex", ".codex/config.toml", "model = \n", "line 1"),
         ("codex", ".codex/config.toml", 'model = "x"\n\n[a]\nb = [1,\n', "at end of document"),
-        ("codex", ".codex/config.toml", "mcp_servers.holdfast = 3\n", "it has one already"),
-        ("codex", ".codex/config.toml", '[mcp_servers.holdfast]\ncommand = "other"\n', "[mcp_servers.holdfast]"),
-        ("codex", ".codex/config.toml", "mcp_servers = {}\n", "mcp_servers"),
+        ("codex", ".codex/config.toml", "mcp_servers = {}\n", "cannot take the table [mcp_servers.holdfast]"),
+        ("codex", ".codex/config.toml", "mcp_servers = 3\n", "cannot take the table [mcp_servers.holdfast]"),
         ("codex", "AGENTS.md", "<!-- holdfast: begin -->\nhalf\n", "in disorder"),
     ],
 )
@@ -373,6 +372,43 @@ def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_r
     path.write_text(path.read_text() + "\n")  # so that the copy from before does not decide
     command("uninstall", client)
     assert json.loads(path.read_text())[key] == {"holdfast": entry}
+
+
+@pytest.mark.parametrize(
+    ("text", "reported"),
+    [
+        ('[mcp_servers.holdfast]\ncommand = "other"\n', True),
+        ('mcp_servers = { holdfast = { url = "http://localhost:1" } }\n', True),
+        ("mcp_servers.holdfast = 3\n", True),
+        ('[mcp_servers.holdfast]  # mine\ncommand = "holdfast"\nargs = ["mcp"]\nenv = { A = "b" }\n', True),
+        ('[mcp_servers.holdfast]\ncommand = "holdfast"\nargs = ["mcp"]\n', False),  # `codex mcp add` writes this
+    ],
+)
+def test_install__a_server_of_the_users_own_in_codex_settings__stays_and_the_rest_is_installed(
+    command: Command, project: Path, text: str, reported: bool
+) -> None:
+    path = write(project / ".codex/config.toml", text)
+    for _ in range(2):
+        said = command("install", "codex")
+        assert said.code == 0
+        sentence = "`mcp_servers.holdfast` in .codex/config.toml is not holdfast's, so it was left alone"
+        assert (sentence in " ".join(said.out.split())) is reported
+        assert path.read_text() == text
+        assert all((project / name).exists() for name in FILES["codex"])
+    assert command("uninstall", "codex").code == 0
+    assert path.read_text() == text
+    assert not (project / FILES["codex"][0]).exists()
+
+
+def test_install__the_user_adds_a_server_to_codex_settings_later__holdfasts_own_makes_room(
+    command: Command, project: Path
+) -> None:
+    own = '[mcp_servers.holdfast]\ncommand = "other"\n'
+    command("install", "codex")
+    path = project / ".codex/config.toml"
+    path.write_text(path.read_text() + own)  # Codex cannot read a table that is there twice
+    assert command("install", "codex").code == 0
+    assert path.read_text() == own
 
 
 @pytest.mark.parametrize(
@@ -775,9 +811,47 @@ def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Pa
 
 def test_install__plugin_dir_that_holds_something_else__refused(command: Command, project: Path) -> None:
     write(project / "src/main.c", "")
-    assert command("install", "claude-code", "--plugin-dir", "src").code == 2
+    write(project / "own/.claude-plugin/plugin.json", '{"name": "mine"}')
+    before = tree(project)
+    for folder in ("src", "own"):
+        said = command("install", "claude-code", "--plugin-dir", folder)
+        assert said.code == 2
+        assert "holds something else" in said.err
     assert command("install", "codex", "--plugin-dir", "new").code == 2
-    assert tree(project) == {"src/main.c": b""}
+    assert tree(project) == before
+
+
+def test_install__plugin_dir_with_changes_of_the_user__they_stay_and_a_conflict_is_reported(
+    command: Command, project: Path
+) -> None:
+    command("install", "claude-code", "--plugin-dir", "made")
+    servers = {"holdfast": {"command": "uvx", "args": ["holdfast", "mcp"]}, "other": {"command": "x"}}
+    write(project / "made/.mcp.json", json.dumps({"mcpServers": servers}))
+    hooks = json.loads((project / "made/hooks/hooks.json").read_text())
+    hooks["hooks"]["Notification"] = [{"hooks": [{"type": "command", "command": "./mine.sh"}]}]
+    write(project / "made/hooks/hooks.json", json.dumps(hooks))
+    write(project / "made/commands/memory-update.md", "my own command")
+    before = tree(project)
+
+    said = command("install", "claude-code", "--plugin-dir", "made")
+
+    assert said.code == 0
+    assert tree(project) == before
+    told = " ".join(said.out.split())
+    assert "`mcpServers.holdfast` in .mcp.json is not holdfast's, so it was left alone" in told
+    assert "commands/memory-update.md kept is not holdfast's" in told
+    asked = command("install", "claude-code", "--plugin-dir", "made", "--json").json
+    assert {"path": "commands/memory-update.md", "fate": "kept", "backup": ""} in asked["files"]
+
+
+def test_install__plugin_dir_where_the_server_cannot_start__is_made_without_it(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast_agents.install._can_serve", lambda: False)
+    said = command("install", "claude-code", "--plugin-dir", "made")
+    assert said.code == 0
+    assert "The MCP server was left out" in " ".join(said.out.split())
+    assert not (project / "made/.mcp.json").exists()
 
 
 def test_install__unknown_client__names_the_known_ones(command: Command) -> None:

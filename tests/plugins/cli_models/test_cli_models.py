@@ -347,22 +347,30 @@ def test_extract__inside_a_model_that_holdfast_runs__asks_no_model(
     assert standin.seen(bin_folder) == []
 
 
+@pytest.mark.parametrize(
+    ("client", "started", "plugin"),
+    [
+        ("claude-code", "claude", "claude_cli"),
+        ("codex", "codex", "codex_cli"),
+        ("opencode", "opencode", "opencode_cli"),
+    ],
+)
 def test_install__with_model__switches_it_on_for_the_user_and_doctor_counts_its_calls(
-    bin_folder: Path, project: Path
+    client: str, started: str, plugin: str, bin_folder: Path, project: Path
 ) -> None:
-    standin.make(bin_folder, "claude", "over quota")
-    command = [sys.executable, "-m", "holdfast", "install", "claude-code", "--model"]
+    standin.make(bin_folder, started, "over quota")
+    command = [sys.executable, "-m", "holdfast", "install", client, "--model"]
     shown = subprocess.run([*command, "--print"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
-    assert "[plugins.claude_cli]\nenabled = true\n" in shown.stdout
+    assert f"[plugins.{plugin}]\nenabled = true\n" in shown.stdout
     assert not Path(userdir.path(userdir.CONFIG_FILE)).exists()
     done = subprocess.run([*command, "--json"], cwd=project, capture_output=True, text=True, timeout=60, check=True)
-    assert json.loads(done.stdout)["model"]["key"] == "plugins.claude_cli.enabled"
-    assert "[plugins.claude_cli]\nenabled = true" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
+    assert json.loads(done.stdout)["model"]["key"] == f"plugins.{plugin}.enabled"
+    assert f"[plugins.{plugin}]\nenabled = true" in Path(userdir.path(userdir.CONFIG_FILE)).read_text()
     with Holdfast.open(project) as memory:
         memory.extract(turns())
     lines = [check for check in examine(str(project)) if check.name == "models"]
     assert [check.outcome for check in lines] == [Outcome.OK, Outcome.WARN]
-    assert f"claude_cli runs {bin_folder / 'claude'}" in lines[0].message
+    assert f"{plugin} runs {bin_folder / started}" in lines[0].message
     assert "1 call" in lines[1].message
     assert "over its quota" in lines[1].message
 

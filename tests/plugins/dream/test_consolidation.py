@@ -68,6 +68,9 @@ def items(memory: Holdfast) -> list[str]:
         ("Ada is in Berlin", "Bob is in Berlin", Relation.OTHER),
         ("The team in Porto handles support", "The team moved to Leeds", Relation.OTHER),
         ("The checkout page is slow", "The login bug is fixed", Relation.OTHER),
+        ("Python 3.11 is the minimum version", "Python 3.12 is the minimum version", Relation.REPLACES),
+        ("Python 3.11 is supported", "Python 3.12 is supported", Relation.OTHER),
+        ("ADR 12 is the caching record", "ADR 13 is the retry record", Relation.OTHER),
     ],
 )
 def test_relation__two_statements__is_what_a_reader_would_say(old: str, new: str, expected: Relation) -> None:

@@ -678,3 +678,50 @@ def test_persist__pauses__double_within_jitter_and_the_budget() -> None:
     assert all(0.25 * 2**n <= pause <= 0.5 * 2**n for n, pause in enumerate(slept))
     assert allowed[0] == 20
     assert allowed[-1] < 6
+
+
+# --- what is stored already
+
+
+@pytest.mark.req("R033")
+def test_extract__a_stored_fact_is_out_of_date__model_sees_it_retires_it_and_the_log_keeps_it(
+    memory: Any, server: ModelServer
+) -> None:
+    opened = memory()
+    old = opened.facts.create("Invoices are sent by cron").fact
+    other = opened.facts.create("Lunch is at noon").fact
+    new = {"content": "The billing job sends the invoices", "category": "knowledge", "confidence": 0.9}
+    server.answers(json.dumps({"facts": [new], "retire": [old.id, other.id, "fact_00000000"]}))
+    opened.extract(turn("The billing job sends the invoices now, not cron.", "Noted."))
+    sent = json.dumps(server.requests[-1].body)
+    assert f"{old.id}: Invoices are sent by cron" in sent
+    assert "Lunch is at noon" not in sent, "a fact on another subject was shown"
+    assert contents(opened) == ["Lunch is at noon", new["content"]]
+    (gone,) = opened.facts.trail.entries()
+    assert (gone.event, gone.id, gone.content) == ("replaced", old.id, "Invoices are sent by cron")
+    assert gone.by == opened.facts.list()[1].id
+
+
+@pytest.mark.req("R033")
+def test_extract__model_retires_and_proposes_nothing__fact_leaves_with_the_reason(
+    memory: Any, server: ModelServer
+) -> None:
+    opened = memory()
+    old = opened.facts.create("Invoices are sent by cron").fact
+    server.answers(json.dumps({"facts": [], "retire": [old.id]}))
+    opened.extract(turn("Invoices are not sent any more.", "Fine."))
+    assert contents(opened) == []
+    (gone,) = opened.facts.trail.entries()
+    assert gone.content == "Invoices are sent by cron"
+
+
+def test_flush__facts_are_stated_and_extracted__prompt_has_both_once(memory: Any, server: ModelServer) -> None:
+    server.answers(GOOD)
+    opened = memory()
+    session = opened.session("s")
+    session.add("user", "I like tabs.")
+    session.flush({"facts": ["The parser is recursive", "User prefers tabs"], "curated": "none"})
+    told = opened.prompt()
+    assert told.count("The parser is recursive") == 1
+    assert told.count("User prefers tabs") == 1
+    assert told.count("User knows Rust") == 1

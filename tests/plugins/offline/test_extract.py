@@ -472,3 +472,107 @@ def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     assert [b for b in draft.blockers or () if "pytest" in b] == []  # each test run that failed passed later
     assert draft.follow_ups
     assert "docs/runbooks/duplicate-charges.md" in (draft.artifacts or ())
+
+
+# --- replies, picks and steering ----------------------------------------------------------------------------------
+
+
+def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
+    answers = (
+        'User has answered your questions: "Read-only, or also read-write?"="Read-only", '
+        '"Which areas do you want to discuss?"="All", "Where does the key live?"="You decide". You can now go on.'
+    )
+    found = extract(
+        ("user", "Plan the sharing of folders."),
+        ("assistant", "AskUserQuestion", "AskUserQuestion"),
+        ("tool", answers, "AskUserQuestion"),
+        ("assistant", "Noted."),
+    )
+    assert found.draft.decisions == ("Read-only, or also read-write? Read-only",)
+
+
+def test_extract__words_with_which_a_call_was_refused__are_quoted_and_may_decide() -> None:
+    refused = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
+        "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please"
+    )
+    found = extract(
+        ("user", "Fix the index corruption."),
+        ("assistant", "Edit: hooks.go", "Edit"),
+        ("tool", refused, "Edit", True),
+        ("assistant", "Logged it as an issue."),
+    )
+    assert found.draft.decisions == ("let's not make this change in this branch",)
+    assert "Log an issue with the details please" in found.summary
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Good question — since the database is wiped, a new migration is not needed.",
+        "Agreed — storing it on the client is the quick fix.",
+        "That's a good decision: it keeps the index small.",
+    ],
+)
+def test_extract__praise_by_the_agent__states_nothing(said: str) -> None:
+    draft = extract(("user", "Why is the migration changed?"), ("assistant", said)).draft
+    assert (draft.blockers, draft.decisions) == (None, None)
+
+
+def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None:
+    asked = ("assistant", "Open question: which fix do you want, escaping or another type?")
+    assert extract(("user", "Look at the report."), asked).draft.blockers
+    answered = (("user", "Use another type for it."), ("assistant", "Done."))
+    later = extract(("user", "Look at the report."), asked, *answered)
+    assert later.draft.blockers is None
+
+
+@pytest.mark.parametrize(
+    ("said", "decided"),
+    [
+        ("backup_and_force_push should be hard deprecated", True),
+        ("I think it's fine to run the tests in parallel, can you revert that?", True),
+        ("seems like best workaround is to use Azure for the CLI", True),
+        ("go with the fix", False),
+        ("I favor this solution", False),
+        ("this should be fast", False),
+        ("we should check the logs again", False),
+    ],
+)
+def test_extract__what_the_user_settles_in_ordinary_words__is_a_decision_when_it_names_it(
+    said: str, decided: bool
+) -> None:
+    assert bool(extract(("user", said), ("assistant", "Done.")).draft.decisions) is decided
+
+
+def test_extract__for_future_reference__keeps_the_line_below() -> None:
+    facts = extract(
+        ("user", "So for future reference this is the command I have to run:\n\npnpm --filter acme dev -- review"),
+        ("assistant", "Understood."),
+    ).facts
+    assert [fact.content for fact in facts] == ["this is the command I have to run: pnpm --filter acme dev -- review"]
+
+
+def test_extract__plan_that_was_pasted__states_no_facts() -> None:
+    plan = "Implement this plan:\n# Goal\n1. **Always** → exit with 1\n## Files\nThe code should only use `As()`"
+    draft = extract(("user", plan), ("assistant", "Done.")).draft
+    assert (draft.facts, draft.decisions) == (None, None)
+
+
+def test_failing__broader_run_that_passes__settles_a_narrower_one() -> None:
+    fails = run("go vet ./template/...", "vet: cannot use tmpl as Trusted", failed=True)
+    assert failing(messages(*fails))
+    assert failing(messages(*fails, *run("go vet ./...", ""))) == []
+    assert failing(messages(*fails, *run("go vet ./config/...", "")))
+
+
+def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project() -> None:
+    found = changes(
+        messages(
+            ("assistant", "Write: /home/ada/shop/.claude/worktrees/agent-1/src/cart.py", "Write"),
+            ("tool", "created", "Write"),
+            ("assistant", "apply_patch: *** Begin Patch", "apply_patch"),
+            ("tool", "Success. Updated the following files:\nM src/a.py\nA docs/b.md", "apply_patch"),
+        )
+    )
+    assert found.files == ["src/cart.py", "src/a.py", "docs/b.md"]

@@ -15,7 +15,8 @@ def test_quality__made_up_sessions__keep_objective_state_next_step_and_nearly_al
     done = subprocess.run([sys.executable, str(script)], capture_output=True, encoding="utf-8", check=True)
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
     percent = {row[0]: row[1] for row in rows}
-    for name in ("objective", "state", "next step", "files", "stated lines that are right"):
+    lines = ("fact lines that are right", "decision lines that are right")
+    for name in ("objective", "state", "next step", "files", *lines):
         assert percent[name] == "100", name
     assert int(percent["matters, note"]) >= 90
     assert int(percent["matters, brief"]) >= 90

@@ -282,6 +282,34 @@ def test_read__claude_code_rows_nobody_said__are_left_out_without_being_counted(
     assert transcript.skipped == 0
 
 
+def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue_is_handed_over(tmp_path: Path) -> None:
+    def queue(operation: str, **more: str) -> dict[str, object]:
+        return {"type": "queue-operation", "operation": operation, "sessionId": "s-1", **more}
+
+    path = write(
+        tmp_path / "t",
+        claude(uuid="1"),
+        queue("enqueue", content='{"task_id": "b1"}'),
+        queue("enqueue", content="switch to main first"),
+        queue("remove"),
+        queue("enqueue", content="and push it"),
+        queue("dequeue"),
+        claude(uuid="2", message={"role": "user", "content": "and push it"}),
+        queue("remove"),
+    )
+    assert [m.text for m in read(path).messages][1:] == ["switch to main first", "and push it"]
+
+
+def test_claude_code__queued_prompt_in_two_kinds_of_rows__is_said_once(tmp_path: Path) -> None:
+    rows = [
+        {"type": "queue-operation", "operation": "enqueue", "content": "also the docs", "sessionId": "s-1"},
+        {"type": "queue-operation", "operation": "remove", "sessionId": "s-1"},
+    ]
+    queued = {"type": "queued_command", "prompt": "also the docs", "commandMode": "prompt"}
+    path = write(tmp_path / "t", claude(uuid="1"), *rows, claude("attachment", uuid="2", attachment=queued))
+    assert [m.text for m in read(path).messages].count("also the docs") == 1
+
+
 def test_read__claude_code_prompt_typed_while_the_model_works__is_kept(tmp_path: Path) -> None:
     queued = {"type": "queued_command", "prompt": "also the docs", "commandMode": "prompt"}
     path = write(tmp_path / "t", claude(uuid="1"), claude("attachment", uuid="2", attachment=queued))

@@ -1,0 +1,69 @@
+"""What the user said inside a tool's result: answers to the agent's questions, and the words with which a call was
+refused. Clients record both as results, so no message with the role user holds them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from holdfast.models import Message
+
+#: Tools that put questions with options to the user.
+_ASKING: Final = frozenset(
+    {"askuserquestion", "ask_user_question", "request_user_input", "question", "ask_followup_question"}
+)
+_ANSWERED: Final = re.compile(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user notes| selected)){1,600})"')
+_REFUSED: Final = re.compile(
+    r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
+)
+_CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
+#: Questions about the course of the conversation rather than its subject.
+_COURSE: Final = re.compile(
+    r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
+    r"|do you want me"
+    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b"
+    r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
+    r"|what(?:['’]s| is) next|continue\b|proceed\b)",
+    re.IGNORECASE,
+)
+#: Answers that leave the choice to the agent, put it off, or ask back.
+_NO_CHOICE: Final = re.compile(
+    r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
+    r"|depends\b|let me think|no answer)|\?$",
+    re.IGNORECASE,
+)
+
+
+class Reply(NamedTuple):
+    """``text`` on one line: a question with its answer, or the user's words. ``decides``: it settles a question;
+    ``refuses``: it came with the refusal of a call."""
+
+    text: str
+    decides: bool
+    refuses: bool = False
+
+
+def replies(message: Message) -> Iterator[Reply]:
+    """The user's replies in a tool's result, in order."""
+    if message.role != "tool":
+        return
+    text = message.text[:20_000]
+    if refused := _REFUSED.match(text):
+        own = text[refused.end() :].strip()
+        if own and not own.startswith(_CLIENTS_OWN):
+            yield Reply(" ".join(own.split()), decides=False, refuses=True)
+    elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
+        for question, answer in _ANSWERED.findall(text):
+            question, answer = (" ".join(part.split()) for part in (question, answer))
+            decides = not (_COURSE.match(question) or _NO_CHOICE.search(answer))
+            yield Reply(f"{question} {answer}", decides=decides)
+
+
+def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+    """The messages that hold a reply, each with its text; of questions about the course of the talk nothing."""
+    for message in messages:
+        for reply in replies(message):
+            if reply.decides or reply.refuses:
+                yield message, reply.text

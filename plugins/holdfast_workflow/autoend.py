@@ -1,0 +1,137 @@
+"""Ends a workflow by what was observed: the UPDATE is prepared while an agent works, and written when it stops.
+
+Only ``build`` ends like this, because its condition is the only one that commands show: tests ran in this session, all
+checks pass, no file was edited since, and the last answer leaves nothing open. For the other workflows, and whenever
+one of these is missing, the update stays prepared: ``holdfast workflow status`` shows it, and ``workflow end`` writes
+it. When a session ends while checks fail, that is written to the deferred items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, frozen
+
+from holdfast import asked, ending, proof
+from holdfast.errors import HoldfastError
+from holdfast.models import Payload
+from holdfast.openwork import is_none
+from holdfast.serde import moment
+from holdfast.session import Session
+from holdfast_workflow import observed, update
+from holdfast_workflow.observed import Observed
+from holdfast_workflow.sections import Limits, line_of
+from holdfast_workflow.three import CONDITIONS, Deliverable, MemoryUpdate
+from holdfast_workflow.workflow import Record, Workflow, observed_conditions, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.services import Services
+
+_MAX_TASK: Final = 200
+#: Why a conversation is open although its last request may be answered, see :class:`holdfast.ending.Ending`.
+_OPEN: Final = frozenset({"announced", "question to the user", "task list"})
+
+
+@frozen(kw_only=True)
+class Prepared:
+    """The update of an open workflow as far as it is known: ``given`` would be written, ``seen`` are the observed
+    checks, ``shown`` the conditions that they show and ``missing`` those that have to be stated."""
+
+    workflow: str
+    given: MemoryUpdate
+    shown: tuple[str, ...]
+    missing: tuple[str, ...]
+    seen: Observed
+
+
+def prepared(services: Services, record: Record, *, session: str = "") -> Prepared:
+    """The prepared update of an open workflow, in the words of ``session``, by default of the session whose check ran
+    last. Raises: Unavailable, Corrupt."""
+    seen = observed.since(services, record.started_at)
+    session = session or (seen.runs[-1].session if seen.runs else "")
+    shown = observed_conditions(record.name, seen)
+    return Prepared(
+        workflow=record.name,
+        given=_update(services, record, seen, Session(services, session) if session else None),
+        shown=shown,
+        missing=tuple(c for c in CONDITIONS[record.name] if c not in shown),
+        seen=seen,
+    )
+
+
+def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
+    """The agent of a session stopped, or with ``final`` the session ended: end the workflows whose conditions were
+    observed, and write down at the end which checks fail. Returns a sentence for each, for a person.
+
+    Raises: HoldfastError from the files; the workflow then stays open.
+    """
+    told: list[str] = []
+    if not services.config.workflow.automatic:
+        return told
+    for record in records(services):
+        if record.state != "open":
+            continue
+        seen = observed.since(services, record.started_at)
+        if not any(run.session == session_id for run in seen.runs):
+            continue  # another session's work
+        session = Session(services, session_id)
+        if _is_over(record, seen, session, final=final):
+            given = _update(services, record, seen, session)
+            Workflow(services, record.name).end(given, confirmed=observed_conditions(record.name, seen))
+            told.append(f"The workflow {record.name} has ended: {observed.tests(seen.passing)[-1].ending}.")
+        elif final and seen.failing:
+            task = _task(record, session)
+            lines = [line_of(f"{task} (not verified: {run.ending})") for run in seen.failing]
+            update.update(services, MemoryUpdate(deferred_items=lines))
+            told.append(f"The workflow {record.name} stays open: {seen.failing[-1].ending}.")
+    return told
+
+
+def _is_over(record: Record, seen: Observed, session: Session, *, final: bool) -> bool:
+    wanted = CONDITIONS[record.name]
+    passed = [run for run in observed.tests(seen.passing) if run.session == session.id]
+    if seen.failing or not passed or {*observed_conditions(record.name, seen)} != {*wanted}:
+        return False
+    if seen.edited is not None and seen.edited > passed[-1].at:
+        return False  # what was tested is not what there is now
+    end = ending.of(session.messages)
+    return end.why not in _OPEN if final else end.open is False
+
+
+def _update(services: Services, record: Record, seen: Observed, session: Session | None) -> MemoryUpdate:
+    """What is known of the work, in words that were stated, with the checks as evidence."""
+    task = _task(record, session)
+    tests = observed.tests(seen.passing)
+    stated = _stated(services, record, session)
+    told = MemoryUpdate(
+        decisions=_lines(stated.decisions or ()),
+        open_questions=_lines(stated.blockers or ()),
+        next_steps=_lines([stated.next_step or ""]),
+        verified_deliverables=[Deliverable(text=task, command=tests[-1].line, exit_status=0)] if tests else [],
+        evidence_links=_lines(run.ending for run in seen.passing if run not in tests[-1:]),
+    )
+    return evolve(told, no_change=told.unsaid)
+
+
+def _task(record: Record, session: Session | None) -> str:
+    """The user's last request, else the workflow's name."""
+    return (asked.objective(session.messages, _MAX_TASK) if session else "") or f"The workflow {record.name}"
+
+
+def _stated(services: Services, record: Record, session: Session | None) -> Payload:
+    """What the agent stated in a flush since the workflow was started; nothing that was derived."""
+    kept = session.last_flush if session else None
+    try:
+        if not kept or moment(str(kept["at"])) < record.started_at:
+            return Payload()
+        payload = proof.payload_of(kept)
+    except (KeyError, TypeError, ValueError, HoldfastError):
+        return Payload()
+    return payload.evolve(**dict.fromkeys(payload.derived), derived=())
+
+
+def _lines(texts: Iterable[str]) -> list[str]:
+    limit = Limits().max_chars
+    return [asked.cut(line_of(text), limit) for text in texts if text.strip() and not is_none(text)]

@@ -1,0 +1,187 @@
+"""What agents' hooks saw of checks: test, build and lint commands with their exit status, from the journals.
+
+Only a command counts whose call and result a hook journalled together, and whose client named the exit status. What
+transcripts or messages tell of a command is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import frozen
+
+from holdfast import durable, journal, safeopen
+from holdfast.records import decode
+from holdfast.serde import moment
+from holdfast_workflow import checkruns
+from holdfast_workflow.checkruns import Part
+
+if TYPE_CHECKING:
+    from holdfast.services import Services
+
+_RESULT: Final = b'"role":"tool"'
+_EXIT: Final = b',"exit":'
+_FAILED: Final = b',"failed":true'
+_EDITORS: Final = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "patch"})
+_EDITED: Final = tuple(
+    f'"tool":"{name}"'.encode() for name in ("Edit", "Write", "MultiEdit", "NotebookEdit", *_EDITORS)
+)
+_PROSE: Final = (".md", ".rst", ".txt", ".adoc")
+_ARGUMENTS: Final = ("command", "cmd")
+#: Other arguments of shell tools, which follow the command in a journalled call.
+_OTHERS: Final = (
+    "description",
+    "timeout",
+    "timeout_ms",
+    "workdir",
+    "cwd",
+    "justification",
+    "dangerously",
+    "run_in_back",
+)
+MAX_LINE_CHARS: Final = 160
+
+
+@frozen(kw_only=True)
+class Run:
+    """One observed command line: its checks, its exit status (None: it failed, and the client named no status), when
+    and in which session."""
+
+    line: str
+    parts: tuple[Part, ...]
+    exit_status: int | None
+    at: datetime
+    session: str
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_status == 0
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in words."""
+        status = "an unknown exit status" if self.exit_status is None else f"exit status {self.exit_status}"
+        return f"`{self.line}` ended with {status}"
+
+
+@frozen(kw_only=True)
+class Observed:
+    """``runs`` in order of time; ``edited`` when a file that is not prose was last edited by a tool, None for never."""
+
+    runs: tuple[Run, ...] = ()
+    edited: datetime | None = None
+
+    @property
+    def failing(self) -> tuple[Run, ...]:
+        """The runs that failed and have not passed since, oldest first."""
+        left: dict[Part, Run] = {}
+        for run in self.runs:
+            for part in run.parts:
+                if run.passed:
+                    left = {old: failed for old, failed in left.items() if not part.covers(old)}
+                else:
+                    left.pop(part, None)
+                    left[part] = run
+        return tuple(dict.fromkeys(left.values()))
+
+    @property
+    def passing(self) -> tuple[Run, ...]:
+        """The runs that passed, each line once with its last run and in order of time, without those that have failed
+        since."""
+        failing = {part for run in self.failing for part in run.parts}
+        last: dict[str, Run] = {}
+        for run in self.runs:
+            last.pop(run.line, None)
+            last[run.line] = run
+        return tuple(run for run in last.values() if run.passed and not failing & {*run.parts})
+
+    @property
+    def mended(self) -> tuple[Run, ...]:
+        """The last runs of tests that had failed before."""
+        failed = [(run.at, part) for run in self.runs if not run.passed for part in run.parts]
+        return tuple(
+            run
+            for run in tests(self.passing)
+            if any(at < run.at and mine.covers(part) for at, part in failed for mine in run.parts)
+        )
+
+
+def tests(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Those of ``runs`` that ran tests."""
+    return tuple(run for run in runs if any(part.kind == checkruns.TEST for part in run.parts))
+
+
+def since(services: Services, start: datetime) -> Observed:
+    """What was observed in all sessions from ``start`` on. Raises: Unavailable."""
+    runs: list[Run] = []
+    edited: list[datetime] = []
+    more = services.config.workflow.tests
+    for path in journal.session_files(services.state):
+        try:
+            if os.stat(path).st_mtime < start.timestamp() - 1:
+                continue
+            session = journal.session_id_of(path) or ""
+            for row, call in _rows(path):
+                at = moment(str(row.get("at", "")))
+                if at < start:
+                    continue
+                if call is None:
+                    edited.append(at)
+                elif run := _run(row, call, at, session, more):
+                    runs.append(run)
+        except FileNotFoundError:
+            continue  # purged meanwhile
+        except OSError as error:
+            raise durable.unavailable(error, path, "read") from error
+        except ValueError:
+            continue  # a time that is none
+    return Observed(runs=tuple(sorted(runs, key=lambda run: run.at)), edited=max(edited, default=None))
+
+
+def _rows(path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Results with their calls, and calls that edited a file, these with None. Other lines are not decoded."""
+    before = b""
+    with safeopen.reader(path) as file:
+        for line in file:
+            if _RESULT in line and (_EXIT in line or _FAILED in line):
+                row, call = decode(line.rstrip(b"\n")), decode(before.rstrip(b"\n"))
+                if row and call and row.get("call") and row.get("call") == call.get("call"):
+                    yield row, call
+            elif b'"role":"assistant"' in line and any(mark in line for mark in _EDITED):
+                row = decode(line.rstrip(b"\n"))
+                if row and not _is_prose(str(row.get("text", ""))):
+                    yield row, None
+            before = line
+
+
+def _run(row: dict[str, Any], call: dict[str, Any], at: datetime, session: str, more: Collection[str]) -> Run | None:
+    status = row.get("exit")
+    known = isinstance(status, int) and not isinstance(status, bool)
+    if not known and not row.get("failed"):
+        return None
+    line = command_of(str(call.get("text", "")))
+    parts = checkruns.parts(line, more)
+    if not parts:
+        return None
+    shown = " ".join(line.split())
+    shown = shown if len(shown) <= MAX_LINE_CHARS else " && ".join(" ".join(part.words) for part in parts)
+    return Run(line=shown[:MAX_LINE_CHARS], parts=parts, exit_status=status if known else None, at=at, session=session)
+
+
+def command_of(call: str) -> str:
+    """The command in a journalled call (:func:`holdfast.leaves.call_text`), with its line breaks."""
+    first, _, rest = call.partition("\n")
+    for name in _ARGUMENTS:
+        if rest.startswith(f"{name}:"):
+            lines = rest[len(name) + 1 :].split("\n")
+            while len(lines) > 1 and lines[-1].startswith(_OTHERS):
+                lines.pop()
+            return "\n".join(lines).strip()
+    return first.partition(": ")[2]
+
+
+def _is_prose(call: str) -> bool:
+    return call.partition("\n")[0].partition(": ")[2].strip().lower().endswith(_PROSE)

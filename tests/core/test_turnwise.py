@@ -1,0 +1,301 @@
+"""``[extract] when = "turn"``: each turn is extracted once it ended, once, whatever is killed in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import Holdfast, background, turnwise
+from holdfast.config import ExtractConfig
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, FactCandidate, Message
+from holdfast.queue import Queue
+
+TURN = ExtractConfig(when="turn")
+Open = Callable[..., Holdfast]
+
+
+class Model:
+    """A plugin that asks a model: it does not say EXTRACTS_AT_ONCE."""
+
+    def __init__(self, quick: bool = False) -> None:
+        self.EXTRACTS_AT_ONCE = quick
+        self.asked: list[list[str]] = []
+        self.error: Exception | None = None
+
+    @hookimpl
+    def on_extract(self, turns: Any) -> Extraction:
+        texts = [m.text for turn in turns for m in turn.messages]
+        self.asked.append(texts)
+        if self.error:
+            raise self.error
+        fact = FactCandidate(content=f"They said {texts[0]}", category="knowledge", confidence=0.9)
+        return Extraction(summary=f"In short: {texts[0]}", facts=[fact])
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The projects for which a process would have been started."""
+    roots: list[str] = []
+    monkeypatch.setattr(background, "start", roots.append)
+    return roots
+
+
+def say(memory: Holdfast, *texts: str, session: str = "s") -> None:
+    for text in texts:
+        memory.session(session).add("user", text)
+        memory.session(session).add("assistant", f"Done: {text}")
+
+
+def facts(memory: Holdfast) -> list[str]:
+    return sorted(f.content for f in memory.facts.list())
+
+
+def waiting(memory: Holdfast) -> int:
+    return len(Queue(memory.services.state, memory.config.extract).items())
+
+
+@pytest.mark.req("R033")
+def test_run__turn_ended__its_facts_are_stored_before_any_flush(opened: Open) -> None:
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    assert facts(memory) == []
+    assert len(turnwise.run(memory.services).added) == 1
+    assert facts(memory) == ["They said one"]
+    assert memory.session("s").unflushed
+
+
+@pytest.mark.req("R033")
+@pytest.mark.parametrize("quick", [False, True])
+def test_run__again_then_flush_then_again__each_turn_is_extracted_once(opened: Open, quick: bool) -> None:
+    model = Model(quick)
+    memory = opened(model, extract=TURN)
+    say(memory, "one", "two")
+    turnwise.run(memory.services)
+    turnwise.run(memory.services)
+    say(memory, "three")
+    memory.session("s").flush()
+    say(memory, "four")
+    memory.session("s").end()
+    turnwise.run(memory.services)
+    memory.extract_queued()
+    read = [t for texts in model.asked for t in texts if t.startswith("Done")]
+    # Within the flush the quick ones are asked for payload fields as well: their facts are not stored from there.
+    assert set(read) == {"Done: one", "Done: two", "Done: three", "Done: four"}
+    assert quick or len(read) == 4
+    assert facts(memory) == ["They said four", "They said one", "They said three"]
+
+
+def test_run__last_turn_has_no_answer__waits_for_it(opened: Open) -> None:
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    memory.session("s").add("user", "two")
+    memory.session("s").add("assistant", "Bash: ls", tool="Bash")
+    turnwise.run(memory.services)
+    assert model.asked == [["one", "Done: one"]]
+    memory.session("s").add("assistant", "Here.")
+    turnwise.run(memory.services)
+    assert model.asked[1:] == [["two", "Bash: ls", "Here."]]
+
+
+def test_run__model_fails__turns_wait_and_come_once_when_it_answers(opened: Open, clock: Any) -> None:
+    model = Model()
+    model.error = ConnectionError("no route")
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    say(memory, "two", session="t")
+    assert turnwise.run(memory.services).failures
+    assert len(model.asked) == 1, "a model that does not answer is not asked for the next turn at once"
+    assert waiting(memory) == 2
+    model.error = None
+    clock.tick(minutes=10)
+    say(memory, "three")
+    turnwise.run(memory.services)
+    assert facts(memory) == ["They said one", "They said three", "They said two"]
+    assert waiting(memory) == 0
+
+
+def test_run__given_up__is_not_taken_up_again(opened: Open, clock: Any) -> None:
+    model = Model()
+    model.error = ConnectionError("no route")
+    memory = opened(model, extract=ExtractConfig(when="turn", max_attempts=2, backoff_minutes=0))
+    say(memory, "one")
+    for _ in range(4):
+        turnwise.run(memory.services)
+        clock.tick(minutes=1)
+    memory.session("s").flush()
+    assert len(model.asked) == 2
+    assert len(Queue(memory.services.state, memory.config.extract).log()) == 1
+
+
+def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_again(
+    opened: Open, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*_: object, **__: object) -> None:
+        raise Killed
+
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    with monkeypatch.context() as dying:
+        dying.setattr("holdfast.backlog._note", die)
+        with pytest.raises(Killed):
+            turnwise.run(memory.services)
+    again = opened(model, extract=TURN)
+    turnwise.run(again.services)
+    assert len(model.asked) == 1, "its taker may still be at it"
+    clock.tick(minutes=11)
+    turnwise.run(again.services)
+    assert facts(again) == ["They said one"]
+    assert waiting(again) == 0
+
+
+def test_run__killed_before_the_piece_left_the_queue__model_is_not_asked_again(
+    opened: Open, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    with monkeypatch.context() as dying:
+        dying.setattr(Queue, "done", die)
+        with pytest.raises(Killed):
+            turnwise.run(memory.services)
+    assert waiting(memory) == 1
+    clock.tick(minutes=11)
+    turnwise.run(opened(model, extract=TURN).services)
+    assert len(model.asked) == 1
+    assert waiting(memory) == 0
+
+
+@pytest.mark.req("R004", "R007")
+def test_flush__turns_were_summed_up_before__summaries_are_in_its_note_and_the_running_summary(
+    opened: Open, note: Callable[..., str]
+) -> None:
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one", "two")
+    turnwise.run(memory.services)
+    say(memory, "three")
+    memory.services.hurried = True
+    memory.session("s").compact(0)
+    assert note().count("In short: one") == 1
+    assert "In short: three" not in note()
+    turnwise.run(opened(model, extract=TURN).services)
+    assert note().count("In short: three") == 1
+    assert opened().session("s").summary == "In short: one\n\nIn short: three"
+
+
+def test_flush__while_its_turn_waits__summary_comes_into_the_note_of_that_flush(
+    opened: Open, note: Callable[..., str], clock: Any
+) -> None:
+    model = Model()
+    model.error = ConnectionError("no route")
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    turnwise.run(memory.services)
+    memory.services.hurried = True
+    memory.session("s").flush()
+    model.error = None
+    clock.tick(days=1)
+    turnwise.run(memory.services)
+    assert "In short: one" in note("2026-11-21")
+
+
+def test_flush__setting_is_taken_back__what_was_extracted_is_not_extracted_again(opened: Open) -> None:
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    turnwise.run(memory.services)
+    say(memory, "two")
+    opened(model).session("s").flush()
+    assert [texts[0] for texts in model.asked] == ["one", "two"]
+
+
+def test_run__session_is_purged__its_account_is_gone_and_nothing_comes_back(opened: Open, project: Any) -> None:
+    memory = opened(Model(), extract=TURN)
+    say(memory, "one")
+    turnwise.run(memory.services)
+    memory.purge(subject="one")
+    journal = (project / ".holdfast" / "state" / "sessions" / "s.jsonl").read_text()
+    assert "In short: one" not in journal
+    memory.purge(session="s")
+    turnwise.run(memory.services)
+    assert memory.sessions() == []
+
+
+def test_session__answer_is_added__extraction_is_started_only_with_the_setting(
+    opened: Open, started: list[str]
+) -> None:
+    say(opened(Model()), "one")
+    assert started == []
+    memory = opened(Model(), extract=TURN)
+    memory.session("s").add("user", "two")
+    assert started == []
+    memory.session("s").add("assistant", "Done.")
+    assert started == [memory.services.root]
+    memory.services.hurried = True
+    memory.session("s").add("assistant", "Really done.")
+    assert len(started) == 1, "a client's hook starts it itself, at the end of its work"
+
+
+def test_run__another_process_works__leaves_a_wish_that_the_other_one_sees(opened: Open) -> None:
+    model = Model()
+    memory = opened(model, extract=TURN)
+    say(memory, "one")
+    other = opened(model, extract=TURN)
+    ask = model.on_extract
+    seen: list[int] = []
+
+    class Slow:
+        @hookimpl
+        def on_extract(self, turns: Any) -> Extraction:
+            if not seen:
+                seen.append(1)
+                say(other, "two")
+                assert turnwise.run(other.services).retried == 0
+            return ask(turns)
+
+    first = opened(Slow(), extract=TURN)
+    turnwise.run(first.services)
+    assert facts(memory) == ["They said one", "They said two"]
+
+
+ROLES = st.sampled_from(["user", "assistant", "call", "result"])
+
+
+@given(st.lists(ROLES, max_size=12))
+def test_ended__any_conversation__cut_is_a_prefix_and_leaves_only_what_has_no_answer(roles: list[str]) -> None:
+    from datetime import UTC, datetime
+
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    said = [
+        Message(
+            role={"call": "assistant", "result": "tool"}.get(role, role),
+            text="t",
+            at=at,
+            id=str(n),
+            tool="Bash" if role in ("call", "result") else "",
+        )
+        for n, role in enumerate(roles)
+    ]
+    kept = list(turnwise.ended(said))
+    rest = said[len(kept) :]
+    assert [*kept, *rest] == said
+    assert not any(m.role == "assistant" and not m.tool for m in rest)
+    assert sum(m.role == "user" for m in rest) <= 1
+    assert not rest or not kept or rest[0].role == "user" or kept[-1].role == "assistant"
