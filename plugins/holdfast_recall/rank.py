@@ -94,7 +94,8 @@ _TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind
 
 
 def _score(kind: str, features: Features) -> float:
-    return sum(map(mul, WEIGHTS[kind], features)) / _TOTALS[kind]
+    weighed: float = sum(map(mul, WEIGHTS[kind], features))
+    return weighed / _TOTALS[kind]
 
 
 def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
