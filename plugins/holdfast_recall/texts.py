@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast import journal, provenance
 from holdfast.journal import Journal
 from holdfast.layout import Surface
-from holdfast.serde import moment
 from holdfast.storage import Capability
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
             continue
         role = record["role"]
         pieces = _pieces(record["text"], TOOL_PIECES if role == "tool" else 0)
-        at = moment(record["at"]).timestamp()
+        at = datetime.fromisoformat(record["at"]).timestamp()
         for piece in pieces:
             yield Text(TURN, record["id"], at, role, piece, entry.end)
 
