@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast import durable, private
+from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt, Unavailable
 from holdfast_recall import dates, texts, words
 
@@ -118,7 +118,7 @@ def _connect(path: str) -> sqlite3.Connection:
     """Raises: sqlite3.DatabaseError; Unavailable when the file cannot be made."""
     if path != ":memory:":
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+            os.close(safeopen.open_fd(path, os.O_RDWR | os.O_CREAT))
         except OSError as error:
             raise durable.unavailable(error, path, "write") from error
     db = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
