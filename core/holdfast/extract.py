@@ -248,7 +248,10 @@ def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
 
 
 def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
-    kept = {n: t if hostile.without_instructions([t], said) else "" for n, t in asdict(learnt).items()}
+    kept = {
+        name: "" if isinstance(text, str) and not hostile.without_instructions([text], said) else text
+        for name, text in asdict(learnt).items()
+    }
     return Profile(**kept)
 
 

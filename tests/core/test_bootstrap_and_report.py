@@ -227,6 +227,7 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
         max_chars,
         memory="MEMORY.md",
         state=str(tmp_path_factory.getbasetemp()),
+        is_own=lambda line: False,
     )
     assert len(text) <= max_chars
 

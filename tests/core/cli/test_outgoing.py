@@ -52,6 +52,8 @@ ASKED: dict[str, list[list[str]]] = {
     "update": [["--no-change", "patterns", "--focus", "It is {secret}"]],
     "purge": [["--session", "s-{secret}", "--dry-run"]],
     "migrate": [["--to", "sqlite"]],
+    "work": [[], ["--all"], ["--json"], ["show", "default"], ["close", "default", "--because", "it holds {secret}"]],
+    "search": [["deploy token"], ["deploy token", "--json"], ["{secret}"], ["{secret}", "--json"]],
 }
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "schedule", "route", "auth", "completion", "trust",

@@ -174,5 +174,5 @@ def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the
     brief = str(memory.load(max_chars=4000))
     assert len(brief) <= 4000
     assert "- Part 140 belongs to crate c140\n" in brief
-    assert "of 151 lines left out" in brief
+    assert "of 151 lines not shown" in brief
     assert "- Fact: The newest fact is here" in brief

@@ -418,10 +418,10 @@ def normal(text: str) -> str:
 @settings(max_examples=120, deadline=None)
 def test_extract__whatever_is_said__every_text_stands_in_a_turn(said: list[Said]) -> None:
     got = extract(*said)
-    texts = [normal(s[1]) for s in said]
+    texts = [normal(s[1]).replace("**", "") for s in said]
 
     def verbatim(text: str) -> bool:
-        return any(normal(text) in t for t in texts)
+        return any(normal(text).replace("**", "") in t for t in texts)
 
     draft = got.draft
     strings = [f.content for f in got.facts]
