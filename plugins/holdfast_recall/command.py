@@ -122,18 +122,20 @@ def _show(out: Term, found: Found, question: str, now: datetime) -> None:
         return
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for hit in found.hits:
-        when = (
-            f"{hit.at:%Y-%m-%d %H:%M}"
-            if hit.kind in ("turn", "fact") and hit.at
-            else f"{hit.at:%Y-%m-%d}"
-            if hit.at
-            else ""
-        )
-        head = " ".join(filter(None, (out.bold(hit.where), out.dim(f"{hit.kind} {hit.role}".strip()), out.dim(when))))
-        out.say(f"{head} {out.dim(f'({ago(hit.at, now)})')}" if hit.at else head)
+        what = hit.role if hit.kind == "turn" else f"{hit.kind} {hit.role}".strip()
+        out.say(" ".join(filter(None, (out.bold(hit.where), out.dim(what), out.dim(_when(hit, now))))))
         for line in out.wrapped(hit.excerpt, first="  ").split("\n"):
             out.say(_marked(out, line, stems))
     out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first."))
+
+
+def _when(hit: SearchHit, now: datetime) -> str:
+    """The time of a turn or fact and how long ago it was; of a line the day of its document."""
+    if hit.at is None:
+        return ""
+    if hit.kind in ("turn", "fact"):
+        return f"{hit.at:%Y-%m-%d %H:%M} ({ago(hit.at, now)})"
+    return f"{hit.at:%Y-%m-%d}"
 
 
 def _marked(out: Term, line: str, stems: set[str]) -> str:

@@ -11,6 +11,7 @@ from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
 from holdfast.errors import NotFound
+from holdfast.serde import moment
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -74,7 +75,8 @@ def _show(memory: Holdfast, args: Namespace) -> int:
         out.json({"ok": True, "session": args.id, "messages": shown})
         return 0
     for one, text in zip(found, texts, strict=True):
-        out.say(f"{out.bold(one['role'])} {out.dim(one['at'])} {out.dim(one['id'])}")
+        at = moment(one["at"]).astimezone(memory.config.tz)
+        out.say(f"{out.bold(one['role'])} {out.dim(f'{at:%Y-%m-%d %H:%M:%S}')} {out.dim(one['id'])}")
         for line in text.split("\n"):
             out.say(f"  {out.plain(line)}".rstrip())
         out.say()
