@@ -39,11 +39,11 @@ def of(url: str, what: str = "The address") -> str:
 
 
 def _is_host(host: str) -> bool:
-    """Whether what is in brackets is an IPv6 address. Parsers differ in what else they take there."""
-    import ipaddress
-
+    """Whether a host in brackets is an IPv6 address. Parsers disagree on anything else there."""
     if not host.startswith("["):
         return True
+    import ipaddress
+
     try:
         ipaddress.IPv6Address(host[1:-1])
     except ValueError:

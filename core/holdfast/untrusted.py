@@ -14,7 +14,7 @@ _TOO_LARGE = "a number has more than 64 bits"
 #: Limits of lists and tables within each other: far below the depth at which walking them exceeds Python's recursion.
 _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
-#: A dotted key of that many parts. The parser's memory grows with the square of its length: 40 GB for 100,000 parts.
+#: A dotted key with that many parts. The parser's memory grows with the square of its length: 40 GB for 100,000 parts.
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
 
 

@@ -84,7 +84,7 @@ def _dates(question: str, now: datetime) -> list[Span]:
     ]
     for match in _MONTH_DAY.finditer(question):
         month, day = _MONTH[match["month"].lower()], match["day"] or match["day2"]
-        if match["month"].islower() and match["month"] in ("may", "mar", "sun") and not day:
+        if match["month"].islower() and match["month"] in ("may", "mar") and not day:
             continue  # a verb, most often
         year = int(match["year"] or 0) or (now.year if (month, int(day or 1)) <= (now.month, now.day) else now.year - 1)
         found.append(_day(now, year, month, int(day)) if day else _month(now, year, month))

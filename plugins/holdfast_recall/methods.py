@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -54,28 +54,9 @@ class Found:
     unread: tuple[str, ...]
 
 
-def search(
-    memory: Holdfast,
-    question: str,
-    *,
-    limit: int = 10,
-    kinds: Iterable[str] = (),
-    session: str = "",
-    since: datetime | None = None,
-    until: datetime | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> list[SearchHit]:
-    """What may answer ``question``, best first: words or a sentence, in any language.
-
-    ``kinds`` are turn, note, decision, memory, fact, document (none: all). ``since`` and ``until`` (without it) are
-    aware times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
-    Damaged sources are searched up to the damage and named in the log; :func:`find` returns their names.
-    Raises: BadValue for arguments that cannot be used; Unavailable.
-    """
-    found = find(
-        memory, question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
-    )
-    return found.hits
+def search(memory: Holdfast, question: str, **options: Any) -> list[SearchHit]:
+    """The hits of :func:`find`, with the same options; :meth:`holdfast.features.Features.search` declares them."""
+    return find(memory, question, **options).hits
 
 
 def find(
@@ -89,7 +70,13 @@ def find(
     until: datetime | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Found:
-    """As :func:`search`, with what was searched."""
+    """What may answer ``question``, best first, with what was searched: words or a sentence, in any language.
+
+    ``kinds`` are turn, note, decision, memory, fact, document (none: all). ``since`` and ``until`` (without it) are
+    aware times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
+    Damaged sources are searched up to the damage and named in the log and in the result.
+    Raises: BadValue for arguments that cannot be used; Unavailable.
+    """
     chosen = _checked(question, limit, kinds)
     conditions: list[tuple[str, tuple[object, ...]]] = []
     if chosen:

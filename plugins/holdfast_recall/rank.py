@@ -1,4 +1,4 @@
-"""Which of the found texts answers: a linear model over BM25 and what stands around a text.
+"""Ranks the matching texts: a linear model over BM25 scores of a text and its neighbours.
 
 The weights of turns were fitted on conversations 1 to 5 of LoCoMo (benchmarks/recall). The features of neighbours
 and speakers suit two people who talk, so other kinds of text have weights of their own.
@@ -20,8 +20,8 @@ from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, TOKENS, size
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
 #: Among so many texts or more, words that many texts have are left out.
 _MANY: Final = 5_000
-#: A word tells something when fewer than a tenth of the texts have it; of the others two are looked for.
-_TELLING: Final = math.log(10)
+#: A word is informative when fewer than a tenth of the texts have it. The two rarest words are always searched.
+_INFORMATIVE: Final = math.log(10)
 _KEPT: Final = 2
 #: BM25 weights of the two columns: the words, and the date in words.
 _BODY, _DATED = 1.0, 0.6
@@ -80,8 +80,10 @@ def rank(
     """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values
     ``given``."""
     asked = words.asked(question)
-    weights = _idf(db, asked)
-    scores = _scores(db, asked, weights, where, given)
+    total = size(db)
+    weights = _idf(db, asked, total)
+    searched = _informative(asked, weights) if total >= _MANY else asked
+    scores = _scores(db, searched, where, given)
     if not scores:
         return []
     rows = _with_neighbours(db, [one for one, _ in scores[:_CANDIDATES]], where, given)
@@ -98,8 +100,8 @@ def _score(kind: str, features: Features) -> float:
     return weighed / _TOTALS[kind]
 
 
-def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
-    """How much each word tells: the logarithm of how few texts have it. Only the index's own tokeniser knows the tokens
+def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, float]:
+    """The inverse document frequency of each word among ``total`` texts. Only the index's tokeniser knows the tokens
     of a word."""
     db.executescript(
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
@@ -113,16 +115,15 @@ def _idf(db: sqlite3.Connection, asked: list[str]) -> dict[str, float]:
             "GROUP BY a.doc"
         )
     )
-    total = size(db)
     return {word: math.log((total + 1) / (counts.get(number, 0) + 0.5)) for number, word in enumerate(asked)}
 
 
 def _scores(
-    db: sqlite3.Connection, asked: list[str], weights: dict[str, float], where: str, given: tuple[object, ...]
+    db: sqlite3.Connection, searched: list[str], where: str, given: tuple[object, ...]
 ) -> list[tuple[int, float]]:
     """The best texts by BM25 and their scores, best first."""
     table = f"found JOIN text ON text.id = found.rowid AND ({where})" if where else "found"
-    query = " OR ".join(f'"{word}"' for word in (_telling(asked, weights) if size(db) >= _MANY else asked))
+    query = " OR ".join(f'"{word}"' for word in searched)
     found: list[tuple[int, float]] = db.execute(
         f"SELECT found.rowid, -bm25(found, {_BODY}, {_DATED}) FROM {table} "  # noqa: S608 - conditions of ours
         "WHERE found MATCH ? ORDER BY 2 DESC LIMIT ?",
@@ -131,10 +132,10 @@ def _scores(
     return found
 
 
-def _telling(asked: list[str], weights: dict[str, float]) -> list[str]:
-    """``asked`` without words that many texts have: they cost most of the time and say least. Two are always kept."""
+def _informative(asked: list[str], weights: dict[str, float]) -> list[str]:
+    """``asked`` without common words, which cost the most time and rank the least. The two rarest always stay."""
     by_weight = sorted(asked, key=lambda word: -weights[word])
-    return [word for number, word in enumerate(by_weight) if number < _KEPT or weights[word] > _TELLING]
+    return [word for number, word in enumerate(by_weight) if number < _KEPT or weights[word] > _INFORMATIVE]
 
 
 def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: tuple[object, ...]) -> list[_Row]:

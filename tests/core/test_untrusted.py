@@ -14,7 +14,7 @@ from holdfast.cli import main
 @pytest.mark.parametrize("dot", [".", " . "])
 @pytest.mark.parametrize("tables", [101, 100_000])
 def test_from_toml__dotted_key_of_many_tables__not_valid(tables: int, dot: str, line: str, key: str) -> None:
-    """Such a key costs the parser memory with the square of its length, and whoever walks over the result recursion."""
+    """Parsing it takes memory with the square of its length, and a walk over the result exceeds the recursion limit."""
     with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
         untrusted.from_toml(line.format(dot.join([key] * tables)))
 
