@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from holdfast.cli.known import has_begun
+from holdfast.cli.session_lookup import has_begun
 from holdfast.errors import BadValue
 from holdfast.gate import clean
 from holdfast.text.recall import defuse

@@ -68,7 +68,7 @@ def call(root: str, name: str, arguments: Arguments, caller: Caller) -> str:
 
 
 def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    from holdfast.cli.known import has_begun
+    from holdfast.cli.session_lookup import has_begun
     from holdfast.config.serde import payload_from
     from holdfast.flush import contract
     from holdfast.models import Payload

@@ -9,7 +9,7 @@ from pathlib import Path
 ELSEWHERE = {
     "core/holdfast/fs/safeopen.py": "the one place",
     "core/holdfast/cli/__init__.py": "the null device",
-    "core/holdfast/cli/given.py": "a file that the user names",
+    "core/holdfast/cli/payload_args.py": "a file that the user names",
     "core/holdfast/cli/importing.py": "a file that the user names",
     "core/holdfast/cli/problem.py": "the null device",
     "core/holdfast/plugin/discovery.py": "metadata of installed distributions",

@@ -7,10 +7,14 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "which layer a fact belongs to"
+
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.flush.routing import Horizon
     from holdfast.models import Category
+    from holdfast_curated.routing import Horizon
 
     parser.add_argument(
         "--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"
@@ -25,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast.config import inforce, settings
-    from holdfast.flush.routing import Horizon, route
+    from holdfast_curated.routing import Horizon, route
 
     surface = route(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
     layers = {layer.surface: layer for layer in inforce.load(settings.find_root(args.root)).layout.layers()}

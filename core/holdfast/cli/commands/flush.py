@@ -6,10 +6,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import given, receipt
+from holdfast.cli import payload_args as given
+from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
-from holdfast.cli.known import require_session, require_source
 from holdfast.cli.problem import UsageError
+from holdfast.cli.session_lookup import require_session, require_source
 from holdfast.cli.term import Term
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 

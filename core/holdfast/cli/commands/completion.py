@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from holdfast.cli import commands
 from holdfast.cli.args import examples
+from holdfast.cli.table import described
 from holdfast.cli.term import Term
 from holdfast.errors import PluginError
 
@@ -22,7 +22,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    known = {name: text for group in commands.described().values() for name, text in group.items()}
+    known = {name: text for group in described().values() for name, text in group.items()}
     table = {name: _options(name) for name in known}
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[args.shell]
     Term().exact(script(table, known))

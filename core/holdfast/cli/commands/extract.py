@@ -124,7 +124,7 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result for programs. Of what was refused only the reason is told: its text did not pass the gate."""
-    from holdfast.cli.remember import as_table as outcome
+    from holdfast.cli.commands.remember import as_table as outcome
     from holdfast.config.serde import unstructure
 
     return {

@@ -10,6 +10,11 @@ from holdfast.cli.term import Term
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "plugins and backends, what became of each and why"
+
+
 def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
@@ -19,9 +24,9 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.cli.inventory import inventory
     from holdfast.config import settings
     from holdfast.plugin.discovery import BACKENDS
+    from holdfast_doctor.inventory import inventory
 
     found = inventory(settings.find_root(args.root))
     out = Term()

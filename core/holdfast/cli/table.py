@@ -1,6 +1,6 @@
 """The table of commands, and how one is found. A command is a module, imported only when it is called.
 
-A command of core is a module of this package with the command's name. All others come from the entry-point group
+A command of core is a module of :mod:`holdfast.cli.commands` with its name. All others come from the entry-point group
 ``holdfast.commands``, where any distribution can offer one. Such a module has ``configure(parser)``, which declares
 arguments and the epilog with examples, ``run(args)``, which returns the exit code and may raise what
 :mod:`holdfast.errors` names, and ``SUMMARY``, its line in the help.
@@ -53,16 +53,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "The three files": {},
     "Look after it": {
         "facts": "list, show, edit, forget, import and export facts; the log of what left",
-        "validate": "judge every stored document; exit code 1 when there is an error",
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal; show what was said in one",
         "outbox": "what waits to be published on a forge; send it now, or drop it",
         "config": "the settings in force and where each comes from; change one",
         "trust": "see what this project's files ask for, and accept it; list, revoke",
-        "plugins": "plugins and backends, what became of each and why",
         "layers": "where each kind of memory lives, who owns it, who reads it",
-        "route": "which layer a fact belongs to",
-        "auth": "keys of model providers and forges, kept in the system's keyring, each for one server",
         "completion": "a completion script for your shell",
     },
 }
@@ -98,7 +94,7 @@ def load(name: str) -> CommandModule:
     if name in _CORE:
         import importlib
 
-        module: CommandModule = importlib.import_module(f"holdfast.cli.{name}")
+        module: CommandModule = importlib.import_module(f"holdfast.cli.commands.{name}")
         return module
     from typing import cast
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, add_session, examples
-from holdfast.cli.known import require_session
 from holdfast.cli.problem import UsageError
+from holdfast.cli.session_lookup import require_session
 from holdfast.cli.term import Term
 
 

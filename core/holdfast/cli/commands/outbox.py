@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import waiting
+from holdfast.cli import outbox_view as waiting
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.commands.remember import add_confidence, kind
 from holdfast.cli.problem import UsageError, as_table, tell
-from holdfast.cli.remember import add_confidence, kind
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
 from holdfast.config.provenance import FACTS, NEXT_STEP, sentence

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import state, waiting
+from holdfast.cli import outbox_view as waiting
+from holdfast.cli import state
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast.cli.words import count

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "keys of model providers and forges, kept in the system's keyring, each for one server"
+
+
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=("set", "status", "remove"), help="set, status, remove")
     parser.add_argument("name", metavar="NAME", nargs="?", help="whose key: openai, anthropic, gitea, ...")
@@ -35,7 +40,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.config import secrets, settings
+    from holdfast.config import settings
+    from holdfast_keys import secrets
 
     root = settings.find_root(args.root)
     if args.action == "status":
@@ -69,8 +75,8 @@ def run(args: Namespace) -> int:
 
 def _checked(url: str) -> str:
     """The origin of a URL that a person typed. Raises: UsageError."""
-    from holdfast.config import origins
     from holdfast.errors import ConfigError
+    from holdfast_keys import origins
 
     try:
         return origins.of(url, "--origin")
@@ -83,7 +89,7 @@ def _origin(name: str, given: str | None, root: str) -> str:
 
     Empty for a provider whose address only its plugin knows. Raises: UsageError.
     """
-    from holdfast.config import origins, secrets
+    from holdfast_keys import origins, secrets
 
     if given:
         return _checked(given)
@@ -122,7 +128,7 @@ class _Row(NamedTuple):
 
 
 def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
-    from holdfast.config import origins, secrets
+    from holdfast_keys import origins, secrets
 
     for name in names:
         own = secrets.OWN_ORIGINS.get(name)
@@ -141,7 +147,7 @@ def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
 
 
 def _status(names: list[str], root: str, *, as_json: bool) -> int:
-    from holdfast.config import secrets
+    from holdfast_keys import secrets
 
     out = Term()
     usable = secrets.has_keyring()

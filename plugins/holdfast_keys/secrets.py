@@ -1,6 +1,6 @@
 """Keys of model providers and forges: from the environment, else from the system's keyring, never from a file.
 
-A key belongs to the address it was set for, its origin (:mod:`holdfast.config.origins`), and is sent nowhere else. The
+A key belongs to the address it was set for, its origin (:mod:`holdfast_keys.origins`), and is sent nowhere else. The
 keyring holds one entry for each name: the keys by origin. An empty origin means the provider's own address.
 """
 
@@ -89,7 +89,7 @@ def get(
     there is a stored key, but not for this address; KeyringUnusable when there is a keyring and it does not answer
     (locked, say).
     """
-    from holdfast.config import origins
+    from holdfast_keys import origins
 
     env = os.environ if env is None else env
     variable = variable_in_use(name, env)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
 
 
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "judge every stored document; exit code 1 when there is an error"
+
+
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="a document, or its path; without one all are checked")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")

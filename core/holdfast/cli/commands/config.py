@@ -76,7 +76,7 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.cli import consequences
+    from holdfast.cli import config_warnings as consequences
     from holdfast.config import effective
 
     value = effective.parse_value(args.value)
