@@ -13,7 +13,7 @@ from holdfast.text.recall import defuse
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_agents.heartbeat import Beat
+    from holdfast_agents.records.heartbeat import Beat
 
 #: A session in which nothing was said for so long is not the one that calls.
 _ACTIVE: Final = timedelta(hours=12)

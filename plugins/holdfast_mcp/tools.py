@@ -20,7 +20,7 @@ from holdfast_mcp import notice, schemas, sessions
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import AddResult, Fact, Receipt
-    from holdfast_agents.heartbeat import Beat
+    from holdfast_agents.records.heartbeat import Beat
 
 Arguments = Mapping[str, Any]
 

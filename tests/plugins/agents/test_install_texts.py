@@ -12,9 +12,9 @@ from tests.plugins.agents.conftest import Said
 
 from holdfast.cli import table
 from holdfast.cli.usage import parser_for
-from holdfast_agents import texts
-from holdfast_agents.clients import CLIENTS, Where, needed
-from holdfast_agents.parts import MARK, Whole
+from holdfast_agents.setup import texts
+from holdfast_agents.setup.clients import CLIENTS, Where, needed
+from holdfast_agents.setup.parts import MARK, Whole
 
 Command = Callable[..., Said]
 MEMORY_UPDATE = {

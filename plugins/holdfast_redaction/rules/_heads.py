@@ -1,4 +1,4 @@
-"""Made from rules.toml by ``python -m holdfast_redaction.build``: see heads.py; change neither here."""
+"""Made from rules.toml by ``python -m holdfast_redaction.rules.build``: see heads.py; edit neither."""
 
 # fmt: off
 # ruff: noqa: E501

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction import _table, values
 from holdfast_redaction.budget import Budget
+from holdfast_redaction.layers import values
 from holdfast_redaction.patterns import Hit, Rule, entropy
+from holdfast_redaction.rules import _table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast_redaction.presence import Keywords, Words
+    from holdfast_redaction.layers.presence import Keywords, Words
 
 #: How far a format without a keyword may lie to either side of where it is looked for.
 ASIDE = 100

@@ -23,9 +23,9 @@ from holdfast.fs import paths
 from holdfast.gate import clean
 from holdfast.text.excerpts import NO_OUTPUT
 from holdfast.text.rows.reading import SUMMARY, Reading, Transcript
-from holdfast_agents import memo as memos
 from holdfast_agents import turns
-from holdfast_agents.digests import digest
+from holdfast_agents.records import memo as memos
+from holdfast_agents.records.digests import digest
 from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast_agents.events import Event
-    from holdfast_agents.memo import Memo
+    from holdfast_agents.records.memo import Memo
 
 #: A client's file lags behind by some 100 ms: so long, in seconds, is waited for results of calls that were made.
 PATIENCE_S = 0.5

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from holdfast_redaction import assign, names, prose, values
 from holdfast_redaction.budget import Budget
+from holdfast_redaction.layers import assign, names, prose, values
+from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 from holdfast_redaction.patterns import Hit
-from holdfast_redaction.values import FAINT, PASSWORD, STRONG, WEAK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast_redaction.presence import Words
+    from holdfast_redaction.layers.presence import Words
 
 #: Behind every format of the table.
 RANK = 10_000

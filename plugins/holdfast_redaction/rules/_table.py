@@ -1,4 +1,4 @@
-"""Made from rules.toml by ``python -m holdfast_redaction.build``; change that file, not this one."""
+"""Made from rules.toml by ``python -m holdfast_redaction.rules.build``; change that file, not this one."""
 
 # fmt: off
 # ruff: noqa: E501

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from holdfast_agents.parts import MARK
+from holdfast_agents.setup.parts import MARK
 
 _COMMENT = f"<!-- {MARK}; `holdfast uninstall` takes it out again. -->"
 _DESCRIPTION = "Save what this session has learned to holdfast's memory now"

@@ -15,9 +15,12 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.text import untrusted
-from holdfast_agents import claude_code_files, codex_files, jsontext, opencode_files, placing, program
-from holdfast_agents.clients import Where, folder, needed
-from holdfast_agents.parts import Hooks, at, hooks_of, is_ours
+from holdfast_agents.setup import claude_code as claude_code_files
+from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup import jsontext, placing, program
+from holdfast_agents.setup import opencode as opencode_files
+from holdfast_agents.setup.clients import Where, folder, needed
+from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours
 
 #: What a client may start holdfast by; anything else is of another installation, or was changed by hand.
 _PROGRAMS = (program.PLAIN, program.THIS)

@@ -6,7 +6,8 @@ Source: observed with 0.169.0. At PreCompact any exit code but 0, and any key bu
 
 from __future__ import annotations
 
-from holdfast_agents import claude_code, events
+from holdfast_agents import events
+from holdfast_agents.dialects import claude_code
 from holdfast_agents.events import Answer, Event, Reply
 
 TYPE_CHECKING = False

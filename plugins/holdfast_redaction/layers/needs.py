@@ -7,7 +7,7 @@ space is "anything but a visible ASCII character", which is more than Python's `
 
 from __future__ import annotations
 
-from holdfast_redaction import national
+from holdfast_redaction.layers import national
 
 #: What every name of a password contains, whose value may be any word, and of the other secrets, which look random.
 _NAMES_WORD = r"(?:pass|pw|kennwort|contrase[nñ]a|mot de passe|seed|recovery|mnemonic)"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast_agents import clients, jsontext, program, texts
-from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import Part, Values, Whole, at, is_server
-from holdfast_agents.placing import Place
+from holdfast_agents.setup import clients, jsontext, program, texts
+from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
+from holdfast_agents.setup.placing import Place
 
 CLIENT = "opencode"
 #: The switch that fails closed, in opencode's settings.
@@ -28,7 +28,7 @@ _WISHED = (
 
 
 def needed(where: Where) -> Needed:
-    """See :func:`holdfast_agents.clients.needed`."""
+    """See :func:`holdfast_agents.setup.clients.needed`."""
     base = where.root if where.in_project else config_folder()
     inside = os.path.join(base, ".opencode") if where.in_project else base
 

@@ -17,7 +17,7 @@ from holdfast.errors import ConfigError
 from holdfast.fs import durable
 
 if TYPE_CHECKING:
-    from holdfast_agents.parts import Part
+    from holdfast_agents.setup.parts import Part
 
 #: Added to a file's name: what it was before holdfast first changed it.
 BACKUP = ".holdfast-backup"

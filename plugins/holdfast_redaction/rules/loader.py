@@ -19,9 +19,9 @@ from typing import Any
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
-from holdfast_redaction import lint
 from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit, entropy
+from holdfast_redaction.rules import lint
 
 #: Behind the table, so that a format keeps its well-known name; before context.
 RANK = 5_000

@@ -12,10 +12,10 @@ import os
 import shlex
 from typing import Any
 
-from holdfast_agents import clients, program, texts
-from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import MARK, Hooks, Part, Section, Whole
-from holdfast_agents.placing import Place
+from holdfast_agents.setup import clients, program, texts
+from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.parts import MARK, Hooks, Part, Section, Whole
+from holdfast_agents.setup.placing import Place
 
 CLIENT = "codex"
 #: Event -> seconds.
@@ -57,7 +57,7 @@ _TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again."
 
 
 def needed(where: Where) -> Needed:
-    """See :func:`holdfast_agents.clients.needed`."""
+    """See :func:`holdfast_agents.setup.clients.needed`."""
     base = where.root if where.in_project else home()
     inside = os.path.join(base, ".codex") if where.in_project else base
     agents = base if where.in_project else os.path.expanduser("~")

@@ -10,8 +10,8 @@ from typing import Final, Protocol, cast
 
 from attrs import frozen
 
-from holdfast_agents import program
-from holdfast_agents.placing import Place
+from holdfast_agents.setup import program
+from holdfast_agents.setup.placing import Place
 
 #: Client -> its name for people.
 CLIENTS: Final[Mapping[str, str]] = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "opencode"}
@@ -67,7 +67,7 @@ def where(root: str, scope: str) -> Where:
 
 def needed(client: str, where: Where) -> Needed:
     """What ``client``, one of :data:`CLIENTS`, needs."""
-    module = import_module(f"holdfast_agents.{client.replace('-', '_')}_files")
+    module = import_module(f"holdfast_agents.setup.{client.replace('-', '_')}")
     return cast("_Files", module).needed(where)
 
 

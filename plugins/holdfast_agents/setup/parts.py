@@ -16,7 +16,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
-from holdfast_agents import jsontext
+from holdfast_agents.setup import jsontext
 
 #: Stands in every file that is wholly ours; one without it was written by somebody else and is left alone.
 MARK = "Made by `holdfast install`"

@@ -14,8 +14,8 @@ from holdfast.cli.term import Term, home_short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast_agents.clients import Needed, Where
-    from holdfast_agents.placing import Done
+    from holdfast_agents.setup.clients import Needed, Where
+    from holdfast_agents.setup.placing import Done
 
 #: The heading of the help under which the command is listed, and its line there.
 HEADING = "Guard a client"
@@ -49,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Which client, and whose settings."""
-    from holdfast_agents.clients import CLIENTS, SCOPES
+    from holdfast_agents.setup.clients import CLIENTS, SCOPES
 
     parser.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
     parser.add_argument(
@@ -63,8 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from attrs import evolve
 
-    from holdfast_agents import placing
-    from holdfast_agents.clients import needed
+    from holdfast_agents.setup import placing
+    from holdfast_agents.setup.clients import needed
 
     if args.plugin_dir is not None:
         return _plugin_dir(args)
@@ -102,7 +102,7 @@ def run(args: Namespace) -> int:
 def where_of(args: Namespace) -> Where:
     """Where the arguments say. Raises: ConfigError."""
     from holdfast.config import settings
-    from holdfast_agents.clients import where
+    from holdfast_agents.setup.clients import where
 
     return where(settings.find_root(args.root), args.scope)
 
@@ -148,7 +148,7 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
-    from holdfast_agents import program
+    from holdfast_agents.setup import program
 
     steps = list(wanted.by_hand)
     if where.program == program.PLAIN and not program.on_path():
@@ -177,7 +177,7 @@ def _left_alone(done: Sequence[Done]) -> list[str]:
 
 
 def _no_server() -> str:
-    from holdfast_agents import program
+    from holdfast_agents.setup import program
 
     return (
         "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
@@ -218,7 +218,8 @@ def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
 
 def _plugin_dir(args: Namespace) -> int:
     """The plugin for Claude Code. Raises: UsageError for another client, or for a folder that holds something else."""
-    from holdfast_agents import claude_code_files, placing, program
+    from holdfast_agents.setup import claude_code as claude_code_files
+    from holdfast_agents.setup import placing, program
 
     if args.client != claude_code_files.CLIENT:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
@@ -255,7 +256,7 @@ def _plugin_dir(args: Namespace) -> int:
 def _is_ours(manifest: str) -> bool:
     """Whether the plugin with this manifest is holdfast's."""
     from holdfast.text import untrusted
-    from holdfast_agents.claude_code_files import PLUGIN
+    from holdfast_agents.setup.claude_code import PLUGIN
 
     try:
         with open(manifest, encoding="utf-8-sig") as file:
@@ -272,6 +273,6 @@ def _say_steps(out: Term, steps: Sequence[str]) -> None:
 
 
 def _name(client: str) -> str:
-    from holdfast_agents.clients import CLIENTS
+    from holdfast_agents.setup.clients import CLIENTS
 
     return CLIENTS[client]

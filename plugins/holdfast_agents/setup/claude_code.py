@@ -12,10 +12,10 @@ import os
 import shlex
 from typing import Any
 
-from holdfast_agents import program, texts
-from holdfast_agents.clients import Needed, Where, folder
-from holdfast_agents.parts import Hooks, Part, Values, Whole, is_server
-from holdfast_agents.placing import Place
+from holdfast_agents.setup import program, texts
+from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.parts import Hooks, Part, Values, Whole, is_server
+from holdfast_agents.setup.placing import Place
 
 CLIENT = "claude-code"
 #: The name of the plugin, and of the marketplace that holds nothing else.
@@ -43,7 +43,7 @@ _TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)
 
 
 def needed(where: Where) -> Needed:
-    """See :func:`holdfast_agents.clients.needed`."""
+    """See :func:`holdfast_agents.setup.clients.needed`."""
     base = where.root if where.in_project else folder("CLAUDE_CONFIG_DIR", ".claude")
     inside = os.path.join(base, ".claude") if where.in_project else base
 

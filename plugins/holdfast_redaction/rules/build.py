@@ -1,4 +1,4 @@
-"""``python -m holdfast_redaction.build``: turns ``rules.toml``, the source, into ``_table.py`` and ``_heads.py``.
+"""``python -m holdfast_redaction.rules.build``: turns ``rules.toml``, the source, into ``_table.py`` and ``_heads.py``.
 
 Reading TOML takes longer than a hook may (tens of milliseconds); a module of constants is there in a fraction of one.
 ``_heads.py`` is for google-re2 alone and loaded with it. A test fails when source and modules disagree.
@@ -64,7 +64,7 @@ def compact(rules: list[dict[str, Any]]) -> tuple[list[Row], Keywords]:
 
 def _in_long_word(rule: dict[str, Any], keyword: str) -> bool:
     """Whether a match always lies in one word of at least 16 characters: no white space in the regex, and long."""
-    from holdfast_redaction.lint import shortest
+    from holdfast_redaction.rules.lint import shortest
 
     spaces = re.search(r"\\s|\[ |\\t|\[\^|\\n", rule["regex"])
     return bool(_WORD.fullmatch(keyword)) and not spaces and shortest(rule["regex"]) >= _WORD_MIN
@@ -72,12 +72,12 @@ def _in_long_word(rule: dict[str, Any], keyword: str) -> bool:
 
 def render(rules: list[dict[str, Any]]) -> str:
     """The text of ``_table.py``."""
-    from holdfast_redaction.parts import COMMON, STRANGE, parts
+    from holdfast_redaction.rules.parts import COMMON, STRANGE, parts
 
     compacted, places = compact(rules)
     shared = parts([keyword.lower() for keyword in (*places["text"], *places["lower"])], COMMON)
     lines = [
-        '"""Made from rules.toml by ``python -m holdfast_redaction.build``; change that file, not this one."""',
+        '"""Made from rules.toml by ``python -m holdfast_redaction.rules.build``; change that file, not this one."""',
         "",
         "# fmt: off",
         "# ruff: noqa: E501",
@@ -102,10 +102,10 @@ def render(rules: list[dict[str, Any]]) -> str:
 
 def render_heads(rules: list[dict[str, Any]]) -> str:
     """The text of ``_heads.py``."""
-    from holdfast_redaction.heads import heads
+    from holdfast_redaction.rules.heads import heads
 
     lines = [
-        '"""Made from rules.toml by ``python -m holdfast_redaction.build``: see heads.py; change neither here."""',
+        '"""Made from rules.toml by ``python -m holdfast_redaction.rules.build``: see heads.py; edit neither."""',
         "",
         "# fmt: off",
         "# ruff: noqa: E501",

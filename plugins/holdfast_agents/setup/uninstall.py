@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
-from holdfast_agents.install import add_arguments, as_tables, named, say_files, where_of
+from holdfast_agents.setup.install import add_arguments, as_tables, named, say_files, where_of
 
 #: The heading of the help under which the command is listed, and its line there.
 HEADING = "Guard a client"
@@ -23,8 +23,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast_agents import placing
-    from holdfast_agents.clients import CLIENTS, needed
+    from holdfast_agents.setup import placing
+    from holdfast_agents.setup.clients import CLIENTS, needed
 
     where = where_of(args)
     done = placing.take_out(needed(args.client, where).places)

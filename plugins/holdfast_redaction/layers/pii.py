@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction import national, numbers
 from holdfast_redaction.budget import Budget
+from holdfast_redaction.layers import national, numbers
 from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 

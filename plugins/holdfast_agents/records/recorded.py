@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.text import untrusted
-from holdfast_agents import codex_files
-from holdfast_agents.clients import folder
+from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup.clients import folder
 
 #: Recordings that may belong to another project: this many of the newest are read, this many rows of each.
 _NEWEST, _FIRST = 50, 10

@@ -6,7 +6,7 @@ looked for (see ``parts``); then, in the text itself, the keywords of those part
 
 from __future__ import annotations
 
-from holdfast_redaction import _table
+from holdfast_redaction.rules import _table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

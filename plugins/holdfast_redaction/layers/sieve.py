@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction import _table, needs, values
+from holdfast_redaction.layers import needs, values
+from holdfast_redaction.layers.presence import Keywords
 from holdfast_redaction.lazy import Lazy
-from holdfast_redaction.presence import Keywords
+from holdfast_redaction.rules import _table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Sieve:
     """Sets of expressions. Several, since the states of one automaton for all would be the product of theirs."""
 
     def __init__(self, re2: Any) -> None:
-        from holdfast_redaction._heads import HEADS
+        from holdfast_redaction.rules._heads import HEADS
 
         self._re2 = re2
         anywhere, behind_a_sign = HEADS
