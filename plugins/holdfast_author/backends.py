@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound, PluginLoadFailed, Unsupported
 from holdfast.plugin.discovery import Found
-from holdfast.plugin.manager import Dispatch
 from holdfast.storage import ABSENT, Capability, StorageBackend
 
 Row = tuple[str, str, str]
@@ -22,9 +22,11 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
         yield "settings", "note", "known_options is not declared, so holdfast cannot report a misspelt key"
     else:
         yield "settings", "ok", f"declared: {', '.join(declared) or 'none'}"
+    os.mkdir("other")
     config = StorageConfig(backend=entry.name, options=dict(settings))
     try:
-        store = Dispatch.storage_backend(found, entry, config, Path(os.getcwd()))
+        with Holdfast.open(os.path.join(os.getcwd(), "other")) as memory:
+            store = memory.services.dispatch.storage_backend(found, entry, config, Path(os.getcwd()))
     except HoldfastError as error:
         yield (
             "storage_backend",

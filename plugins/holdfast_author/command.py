@@ -73,8 +73,16 @@ def _check(args: Namespace) -> int:
     marks = {Outcome.OK: "ok", Outcome.NOTE: "dot", Outcome.FAIL: "fail"}
     out.say(
         out.table(
-            [(out.mark_cell(marks[row.outcome]), (row.entry, "bold"), row.check, row.message) for row in rows],
-            head=("", "entry point", "check", "result"),
+            [
+                (
+                    (row.entry if before != row.entry else "", "bold"),
+                    out.mark_cell(marks[row.outcome]),
+                    row.check,
+                    row.message,
+                )
+                for before, row in zip(["", *(row.entry for row in rows)], rows, strict=False)
+            ],
+            head=("entry point", "", "check", "result"),
         )
     )
     out.say()

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -59,11 +60,12 @@ def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
             next_step=f"Install it, or correct the name; installed: {offering}.",
         )
     settings = _settings(settings_file)
-    rows: list[Row] = []
-    for entry in entries:
-        rows += _names(entry, every)
-        rows += [Row(label(entry), *row) for row in _probed(entry, settings)]
-    return rows
+
+    def examined(entry: Found) -> list[Row]:
+        return _names(entry, every) + [Row(label(entry), *row) for row in _probed(entry, settings)]
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return [row for rows in pool.map(examined, entries) for row in rows]
 
 
 def label(entry: Found) -> str:
@@ -100,7 +102,7 @@ def _names(entry: Found, every: list[Found]) -> list[Row]:
         plugins = {f.name for f in every if f.group == discovery.PLUGINS and f.distribution == entry.distribution}
         if entry.name not in plugins:
             return [Row(label(entry), "name", Outcome.FAIL, "never runs: the distribution has no plugin of this name")]
-    return [Row(label(entry), "name", Outcome.OK, "offered by this distribution only")]
+    return []
 
 
 def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:
@@ -108,6 +110,8 @@ def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, 
     if entry.group == discovery.DEFAULTS:
         return []
     keep = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
+    # Only the examined plugin answers a hook, none of those that are on by default.
+    alone = {f"HOLDFAST_PLUGINS__{name.upper()}__ENABLED": "false" for name in discovery.defaults()}
     with tempfile.TemporaryDirectory(prefix="holdfast-check-", ignore_cleanup_errors=True) as folder:
         answer = os.path.join(folder, "answer.json")
         project = os.path.join(folder, "project")
@@ -119,7 +123,7 @@ def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, 
                 [sys.executable, "-m", "holdfast_author.probe"],
                 input=question,
                 cwd=project,
-                env={**keep, "PYTHONPATH": paths, "HOME": folder, "USERPROFILE": folder},
+                env={**keep, **alone, "PYTHONPATH": paths, "HOME": folder, "USERPROFILE": folder},
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",

@@ -13,15 +13,17 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from holdfast import hooks, models
+from holdfast import Holdfast, hooks, models
 from holdfast.errors import ConfigError, HoldfastError, PluginError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
-from holdfast.plugin.manager import DEADLINES_S, Dispatch
 from holdfast.subject import Subject
 from holdfast_author import backends
+
+if TYPE_CHECKING:
+    from holdfast.plugin.manager import Dispatch
 
 Row = tuple[str, str, str]
 
@@ -46,7 +48,8 @@ def examine(entry: Found, settings: Mapping[str, object]) -> Iterator[Row]:
         yield "import", "fail", str(error)
         return
     spent_ms = (time.perf_counter() - began) * 1000
-    slow = f"; over {SLOW_MS:g} ms, import heavy modules inside the calls" if spent_ms > SLOW_MS else ""
+    at_start = entry.group in (discovery.PLUGINS, discovery.BACKENDS)
+    slow = f"; over {SLOW_MS:g} ms, import heavy modules inside the calls" if at_start and spent_ms > SLOW_MS else ""
     yield "import time", "note", f"{spent_ms:.0f} ms{slow}"
     if entry.group == discovery.PLUGINS:
         yield from _plugin(entry, found, settings)
@@ -78,7 +81,12 @@ def _plugin(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
         except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
             yield "settings", "fail", f"raised {type(error).__name__} instead of ConfigError: {error}"
             return
-    dispatch = Dispatch()
+    with Holdfast.open(os.getcwd()) as memory:
+        yield from _hooks(entry, plugin, memory.services.dispatch)
+
+
+def _hooks(entry: Found, plugin: object, dispatch: Dispatch) -> Iterator[Row]:
+    """Register the plugin as holdfast does, and call the hooks that do nothing outside."""
     try:
         implemented = dispatch.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
     except PluginError as error:
@@ -104,7 +112,7 @@ def _signatures(plugin: object) -> Iterator[Row]:
             continue
         name = options.get("specname") or name
         if name not in specs:
-            yield name, "fail", f"is not a hook; hooks are: {', '.join(sorted(DEADLINES_S))}"
+            yield name, "fail", f"is not a hook; hooks are: {', '.join(sorted(specs))}"
             continue
         known = inspect.signature(specs[name]).parameters
         given = inspect.signature(implementation).parameters

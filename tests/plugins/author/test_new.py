@@ -19,7 +19,7 @@ def run(*words: str, cwd: Path, path: Path | None = None) -> subprocess.Complete
     environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
     if path:
         environ["PYTHONPATH"] = str(path)
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", *words],
         cwd=cwd,
         env=environ,
@@ -29,7 +29,6 @@ def run(*words: str, cwd: Path, path: Path | None = None) -> subprocess.Complete
         check=False,
         stdin=subprocess.DEVNULL,
     )
-    return done
 
 
 @pytest.mark.parametrize("kind", KINDS)
