@@ -69,7 +69,7 @@ def draw() -> str:
     below = TOP + 66
     parts += [
         arrow((gate, below + 2), (gate, below + 58), "stop", "red"),
-        box(gate - 210, below + 60, "refused: the session is UNSAFE", "context is kept", width=290, kind="no"),
+        box(gate - 230, below + 60, "refused: the session is UNSAFE", "context is kept", width=310, kind="no"),
         arrow((notes, below + 2), (notes, below + 58)),
         box(notes - 76, below + 60, "receipt", "context may be dropped", width=190, kind="yes"),
     ]
