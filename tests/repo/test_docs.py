@@ -67,6 +67,8 @@ ELSEWHERE = {
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
+    "mkdocs build": "is a stage of .ci/run",
+    "holdfast plugin check": "needs a plugin installed; tests/plugins/author",
     "python -m tests.repo.requirements": "writes into the checkout",
     "holdfast auth set": "asks for a key",
 }
