@@ -20,7 +20,7 @@ from holdfast import hostile
 from holdfast.answers import AnswerUnusable, last_object
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.layout import Surface
-from holdfast_dream.evidence import normal
+from holdfast_dream.blocks import normal
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.tokens import words_of
 
