@@ -17,7 +17,7 @@ from holdfast_dream.compact import Kept
 from holdfast_dream.lexicon import STOP, USUAL_ACRONYMS, canonical, words
 from holdfast_dream.quantities import Moment
 
-#: Bytes of tokens that a reader remembers.
+#: Bytes of tokens that a reader remembers, unless another limit is given.
 _SEEN: Final = 1 << 20
 #: Characters of a line or sentence that are read.
 MAX_CHARS: Final = 20_000
@@ -73,9 +73,9 @@ class Token(NamedTuple):
         return self.kind != "word"
 
 
-def weight(token: Token) -> int:
+def _weight(token: Token) -> int:
     """About how many bytes a token takes."""
-    return 300 + sum(60 + len(key) for key in token.offers)
+    return 450 + sum(60 + len(key) for key in token.offers)
 
 
 def plain(text: str) -> str:
@@ -132,10 +132,10 @@ def each_word(text: str) -> Iterator[str]:
 
 
 class Reader:
-    """Reads texts into tokens; remembers the chunks it has seen, so that large notes are read once."""
+    """Reads texts into tokens; remembers the chunks it saw last, up to ``limit`` bytes."""
 
-    def __init__(self) -> None:
-        self._seen: Kept[str, tuple[Token, ...]] = Kept(_SEEN)
+    def __init__(self, limit: int = _SEEN) -> None:
+        self._seen: Kept[str, tuple[Token, ...]] = Kept(limit)
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of a text that went through :func:`plain`, in order. Linear in its length."""
@@ -152,7 +152,7 @@ class Reader:
             known = self._seen.get(chunk)
             if known is None:
                 known = tuple(_classify(chunk))
-                self._seen.put(chunk, known, len(chunk) + sum(map(weight, known)))
+                self._seen.put(chunk, known, len(chunk) + sum(map(_weight, known)))
             for token in known:
                 # Most tokens are words in the middle of a sentence, which stay as they were read first.
                 if opens or token.is_claim:

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 from holdfast_dream import quantities
 from holdfast_dream.compact import Kept
 from holdfast_dream.lexicon import canonical
-from holdfast_dream.tokens import Reader, Token, is_content, weight, words_of
+from holdfast_dream.tokens import Reader, Token, is_content, words_of
 
 _RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
-#: Bytes of units that are kept as objects: so many, and so many for each character of the sources.
-_KEPT: Final = 1 << 20
-_KEPT_EACH: Final = 4
+#: Bytes of objects that are kept: some nine times so many, and as often so many for each character of the sources.
+_KEPT: Final = 1 << 19
+_KEPT_EACH: Final = 1
 _NONE: Final = -1
 #: Open headings and parent items that count, and sentences of one that do.
 _HEADINGS: Final = 4
@@ -66,8 +66,9 @@ class Units(Sequence[Unit]):
     """Filled in order: a document, then its headings, items and sentences. A block is named by its first unit."""
 
     def __init__(self, chars: int) -> None:
-        self._reader = Reader()
-        self._parts: Kept[str, frozenset[str]] = Kept(_KEPT // 4)  # of identifiers, which come again and again
+        limit = _KEPT + _KEPT_EACH * chars
+        self._reader = Reader(5 * limit)
+        self._parts: Kept[str, frozenset[str]] = Kept(limit + limit // 2)  # of identifiers, which come again and again
         self._texts = bytearray()
         self._ends, self._lines, self._contexts = array("Q"), array("I"), array("I")
         self._opens = bytearray()  # 1 for the first unit of a block
@@ -75,9 +76,8 @@ class Units(Sequence[Unit]):
         self._days_from, self._days = array("I"), array("I")  # from that unit on, noted on that day; 0 for unknown
         self._nodes, self._up = array("i"), array("i")  # chains of open headings and items
         self._sections, self._parents, self._headers = array("i"), array("i"), array("i")
-        limit = _KEPT + _KEPT_EACH * chars
-        self._kept: Kept[int, Unit] = Kept(limit // 2)
-        self._said: Kept[int, Said] = Kept(limit // 4)
+        self._kept: Kept[int, Unit] = Kept(limit + limit // 2)
+        self._said: Kept[int, Said] = Kept(limit // 2)
         self._above: Kept[tuple[int, int, int], frozenset[str]] = Kept(limit // 4)
 
     def __len__(self) -> int:
@@ -134,15 +134,14 @@ class Units(Sequence[Unit]):
         document = self._documents[self._document(at)][1]
         sets = (tuple(above), tuple(before))
         unit = Unit(document, self._lines[at], self._noted(at), self._text(at), *said, *sets)
-        return self._kept.put(at, unit, 500 + len(unit.text))
+        return self._kept.put(at, unit, 500 + len(unit.text) + _size(said))
 
     def said(self, at: int) -> Said:
         """The unit's tokens, words and claims."""
         found = self._said.get(at)
         if found is None:
             found = self._read(self._text(at), self._noted(at))
-            size = 1_000 + 80 * (len(found.roots) + len(found.keys)) + sum(map(weight, found.tokens))
-            self._said.put(at, found, size)
+            self._said.put(at, found, _size(found))
         return found
 
     def _text(self, at: int) -> str:
@@ -219,3 +218,8 @@ def offers(day: date) -> tuple[str, ...]:
     """The keys that a day offers to what was noted on it."""
     made = quantities.day("", day.year, day.month, day.day)
     return (*(o for o in made.offers if not o.startswith(("#", "="))), f"#{day.year}") if made else ()
+
+
+def _size(said: Said) -> int:
+    """About how many bytes it takes; most tokens are the reader's."""
+    return 600 + 80 * (len(said.tokens) + len(said.roots) + len(said.keys))
