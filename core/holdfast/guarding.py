@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
+from holdfast.leaves import says
 from holdfast.mirror import parse
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Guard:
     """What is asked around each call of the guarded function.
 
     ``session`` is an id, or gets the call's arguments and returns one. ``messages`` gets them and returns the rows in
-    context; without it they are the call's first argument that is a list of rows. ``kept`` gets the result and returns
+    context; without it they are the call's first argument that is a list of rows, or ``{"messages": rows}``. A list
+    that may hold messages and cannot be read as rows refuses the call. ``kept`` gets the result and returns
     the rows still in context.
     """
 
@@ -106,7 +108,9 @@ class Guard:
     def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
         if self.messages is not None:
             return self.messages(*args, **kwargs)
-        return next((given for given in (*args, *kwargs.values()) if _are_rows(given)), None)
+        given = [_messages_of(one) for one in (*args, *kwargs.values())]
+        lists = [one for one in given if isinstance(one, list | tuple) and any(map(_may_be_row, one))]
+        return next((one for one in lists if all(map(_is_row, one))), lists[0] if lists else None)
 
     def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
         """Journal what the session does not hold and pass the gate. False when more was said meanwhile."""
@@ -128,8 +132,8 @@ class Guard:
                 return None
             if self.kept is not None:
                 return parse(self.kept(result))
-            if isinstance(result, list | tuple):
-                return parse(result)
+            if isinstance(left := _messages_of(result), list | tuple):
+                return parse(left)
             return self._said(args, kwargs)
         except Exception as error:  # noqa: BLE001 - the compaction is done and was safe: its result must reach the caller
             logger.warning("what the compaction kept cannot be told: %s", type(error).__name__)
@@ -145,14 +149,21 @@ class Guard:
             logger.warning("session %s still holds what was dropped: %s", session.id, error.message)
 
 
-def _are_rows(given: object) -> bool:
-    """Whether an argument is the list of messages: each element has a role or a type."""
-    if not isinstance(given, list | tuple) or not given:
-        return False
-    return all(
-        any(isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str) for name in _NAMES)
-        for row in given
-    )
+def _messages_of(given: object) -> object:
+    """The rows in a loop's state, ``{"messages": rows}``; ``given`` itself when it is anything else."""
+    return given["messages"] if isinstance(given, Mapping) and "messages" in given else given
+
+
+def _is_row(row: object) -> bool:
+    """Whether a list's element is a message: it has a role or a type."""
+    values = (row.get(name) if isinstance(row, Mapping) else getattr(row, name, None) for name in _NAMES)
+    return any(isinstance(value, str) for value in values)
+
+
+def _may_be_row(row: object) -> bool:
+    """Whether an element must not be dropped without being understood. Words without a role are among them, so a list
+    that holds them is parsed, and parsing refuses it."""
+    return isinstance(row, Mapping) or says(row) or _is_row(row)
 
 
 @contextmanager
