@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from holdfast.forge import Practice
+from holdfast.flush.publish.forge import Practice
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.standin import StandIn
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast import origins, secrets
+from holdfast.config import origins, secrets
 from holdfast.errors import ConfigError
 
 #: The name under which tokens are kept.

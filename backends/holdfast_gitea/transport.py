@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from attrs import frozen
 
-from holdfast import origins, untrusted
+from holdfast.config import origins
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
+from holdfast.text import untrusted
 from holdfast_gitea import faults
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.cli.words import ago
-from holdfast.doctor import Check, Outcome
+from holdfast.plugin.checks import Check, Outcome
 from holdfast_agents import claude_code_files, codex_files, heartbeat, installed, opencode_files, recorded
 from holdfast_agents.clients import CLIENTS, SCOPES, Where, where
 

@@ -6,7 +6,7 @@ text, so a block is exit 2 with the reason on stderr, and allowing prints nothin
 
 from __future__ import annotations
 
-from holdfast.excerpts import BACKGROUND, background_result
+from holdfast.text.excerpts import BACKGROUND, background_result
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Event, Reply, text
 

@@ -49,8 +49,8 @@ class _Files(Protocol):
 
 def where(root: str, scope: str) -> Where:
     """The project at ``root``, or the user's own settings. Raises: ConfigError."""
-    from holdfast import inforce
-    from holdfast.layout import Surface
+    from holdfast.config import inforce
+    from holdfast.config.layout import Surface
 
     config = inforce.load(root)
     handoff = ""

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
 
-from holdfast import paths
 from holdfast.errors import ConfigError, Corrupt, Refused
-from holdfast.excerpts import NO_OUTPUT
+from holdfast.fs import paths
 from holdfast.gate import clean
-from holdfast.transcripts.reading import SUMMARY, Reading, Transcript
+from holdfast.text.excerpts import NO_OUTPUT
+from holdfast.text.rows.reading import SUMMARY, Reading, Transcript
 from holdfast_agents import memo as memos
 from holdfast_agents import turns
 from holdfast_agents.digests import digest
@@ -30,8 +30,8 @@ from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:
     from holdfast.models import Message
-    from holdfast.services import Services
-    from holdfast.session import Session
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
     from holdfast_agents.events import Event
     from holdfast_agents.memo import Memo
 

@@ -11,7 +11,8 @@ import os
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from holdfast import durable, private, safeopen, untrusted
+from holdfast.fs import durable, private, safeopen
+from holdfast.text import untrusted
 
 _FOLDER = "heartbeats"
 _MOST = 65536  # bytes of one that are read

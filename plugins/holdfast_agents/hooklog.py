@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from holdfast import durable, private
 from holdfast.errors import HoldfastError
-from holdfast.safeopen import Folder
+from holdfast.fs import durable, private
+from holdfast.fs.safeopen import Folder
 
 _MAX_BYTES = 256 * 1024
 _MAX_LINE = 500

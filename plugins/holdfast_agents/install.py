@@ -101,7 +101,7 @@ def run(args: Namespace) -> int:
 
 def where_of(args: Namespace) -> Where:
     """Where the arguments say. Raises: ConfigError."""
-    from holdfast import settings
+    from holdfast.config import settings
     from holdfast_agents.clients import where
 
     return where(settings.find_root(args.root), args.scope)
@@ -139,7 +139,7 @@ def _can_serve() -> bool:
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The files made, and a sentence with its next step for each thing that needs the user's trust."""
-    from holdfast import project, settings
+    from holdfast.config import project, settings
 
     if settings.config_file(where.root) is not None:
         return (), project.vouch(where.root)
@@ -191,7 +191,7 @@ _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "openc
 
 def _switch_on(root: str, client: str) -> dict[str, str]:
     """Switch the client's model plugin on in the user's own settings. Raises: as ``holdfast config --user`` does."""
-    from holdfast import effective
+    from holdfast.config import effective
 
     key = f"plugins.{_MODELS[client]}.enabled"
     return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
@@ -200,7 +200,7 @@ def _switch_on(root: str, client: str) -> dict[str, str]:
 def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
     files = [{"path": p.shown, "text": p.part.show()} for p in wanted.places]
     if model:
-        from holdfast import settings
+        from holdfast.config import settings
 
         file, text = settings.user_file_shown(), f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
         files.append({"path": file, "text": text})
@@ -254,7 +254,7 @@ def _plugin_dir(args: Namespace) -> int:
 
 def _is_ours(manifest: str) -> bool:
     """Whether the plugin with this manifest is holdfast's."""
-    from holdfast import untrusted
+    from holdfast.text import untrusted
     from holdfast_agents.claude_code_files import PLUGIN
 
     try:

@@ -13,8 +13,8 @@ from typing import NamedTuple, cast
 
 from attrs import evolve
 
-from holdfast import untrusted
 from holdfast.errors import HoldfastError
+from holdfast.text import untrusted
 from holdfast_agents import claude_code_files, codex_files, jsontext, opencode_files, placing, program
 from holdfast_agents.clients import Where, folder, needed
 from holdfast_agents.parts import Hooks, at, hooks_of, is_ours

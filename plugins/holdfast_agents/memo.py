@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, field, fields, frozen
 
-from holdfast import durable, private, safeopen, untrusted
-from holdfast.journal import file_stem
-from holdfast.safeopen import Folder
+from holdfast.fs import durable, private, safeopen
+from holdfast.fs.safeopen import Folder
+from holdfast.journal.journal import file_stem
+from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

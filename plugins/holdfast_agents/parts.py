@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from holdfast import untrusted
 from holdfast.errors import ConfigError
+from holdfast.text import untrusted
 from holdfast_agents import jsontext
 
 #: Stands in every file that is wholly ours; one without it was written by somebody else and is left alone.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import durable
 from holdfast.errors import ConfigError
+from holdfast.fs import durable
 
 if TYPE_CHECKING:
     from holdfast_agents.parts import Part

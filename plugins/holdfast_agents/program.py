@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 
-from holdfast import untrusted
+from holdfast.text import untrusted
 
 #: What settings say that are shared in git, and where ``holdfast`` is on everybody's PATH.
 PLAIN = ("holdfast",)

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast import untrusted
+from holdfast.text import untrusted
 from holdfast_agents import codex_files
 from holdfast_agents.clients import folder
 

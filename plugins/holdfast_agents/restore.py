@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import recall, safety
 from holdfast.errors import HoldfastError
-from holdfast.plain import in_one_line
-from holdfast.session import Session
+from holdfast.journal import safety
+from holdfast.session.session import Session
+from holdfast.text import recall
+from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard, heartbeat, memo
 from holdfast_agents.events import COMPACTING, Event, Reply
 from holdfast_agents.hooklog import log
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast import Holdfast
-    from holdfast.services import Services
+    from holdfast.session.services import Services
     from holdfast_agents.memo import Memo
 
 #: What the clients take whole: Claude Code 10,000 characters, Codex about 10,000 bytes.

@@ -11,7 +11,7 @@ import glob
 import os
 from typing import TYPE_CHECKING
 
-from holdfast import untrusted
+from holdfast.text import untrusted
 from holdfast_agents import events
 
 if TYPE_CHECKING:

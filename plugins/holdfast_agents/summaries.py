@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from holdfast.transcripts.blocks import text_of
-from holdfast.transcripts.reading import mapping
+from holdfast.text.rows.blocks import text_of
+from holdfast.text.rows.reading import mapping
 from holdfast_agents.events import Event
 from holdfast_transcripts.rows import elements, is_document, lines
 

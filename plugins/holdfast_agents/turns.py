@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from holdfast import safeopen
-from holdfast.capture import hot_dispatch, message_record
 from holdfast.errors import ConfigError, Refused
-from holdfast.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
+from holdfast.fs import safeopen
 from holdfast.gate import Gate
-from holdfast.journal import Journal, file_stem
-from holdfast.leaves import call_text, result_text
+from holdfast.journal.capture import hot_dispatch, message_record
+from holdfast.journal.journal import Journal, file_stem
+from holdfast.text.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
+from holdfast.text.leaves import call_text, result_text
 from holdfast_agents import events
 from holdfast_agents.digests import digest
 
@@ -67,7 +67,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
 
 
 def _relies_on_settings(root: str) -> bool:
-    from holdfast import trust
+    from holdfast.config import trust
 
     found = trust.record_of(root)
     return found is not None and bool(found.settings)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast import recall
 from holdfast.errors import BadValue, NotFound
+from holdfast.text import recall
 
 if TYPE_CHECKING:
     from datetime import datetime

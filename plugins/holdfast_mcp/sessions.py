@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.cli.known import has_begun
 from holdfast.errors import BadValue
 from holdfast.gate import clean
-from holdfast.recall import defuse
+from holdfast.text.recall import defuse
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -57,7 +57,7 @@ def _known(memory: Holdfast) -> str:
 
 
 def _active(memory: Holdfast) -> set[str]:
-    from holdfast.status import status
+    from holdfast.session.status import status
 
     now = status(memory.services)
     return {

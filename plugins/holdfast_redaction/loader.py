@@ -17,8 +17,8 @@ from itertools import pairwise
 from time import process_time
 from typing import Any
 
-from holdfast import untrusted
 from holdfast.errors import ConfigError
+from holdfast.text import untrusted
 from holdfast_redaction import lint
 from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit, entropy

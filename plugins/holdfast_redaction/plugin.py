@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from holdfast.discovery import PluginContext
     from holdfast.models import Finding
+    from holdfast.plugin.discovery import PluginContext
     from holdfast.subject import Portions, Subject
 
 MASK, REFUSE, ALLOW = "mask", "refuse", "allow"

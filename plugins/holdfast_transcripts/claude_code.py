@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast.leaves import readable, says
-from holdfast.transcripts.blocks import take_content, text_of
-from holdfast.transcripts.reading import Reading, mapping, row_key
+from holdfast.text.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast.text.leaves import readable, says
+from holdfast.text.rows.blocks import take_content, text_of
+from holdfast.text.rows.reading import Reading, mapping, row_key
 
 NAME: Final = "claude-code"
 APPENDED: Final = True

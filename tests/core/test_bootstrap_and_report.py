@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, handoff
+from holdfast import Holdfast
 from holdfast.errors import Corrupt, FlushRefused
-from holdfast.fitting import fitted
-from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
+from holdfast.flush import handoff
+from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
+from holdfast.session.fitting import fitted
 from holdfast_report.report import SECTIONS
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, discovery
+from holdfast import Holdfast
 from holdfast.cli import commands
 from holdfast.errors import PluginLoadFailed, PluginNotFound
+from holdfast.plugin import discovery
 
 Install = Callable[..., None]
 

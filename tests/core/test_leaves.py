@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
-from holdfast.leaves import call_text, leaves, readable, result_text
-from holdfast.mirror import parse
+from holdfast.session.mirror import parse
 from holdfast.testing.rows import FORMS, kept, messages, strings, values
-from holdfast.transcripts.reading import Reading
+from holdfast.text.leaves import call_text, leaves, readable, result_text
+from holdfast.text.rows.reading import Reading
 from holdfast_transcripts import claude_code, codex, opencode, read
 
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
@@ -124,7 +124,10 @@ CASES: dict[str, dict[str, Any]] = {
     "a caller": {"content": [{"type": "tool_use", "name": "e", "input": {}, "caller": ["the only text"]}]},
     "a result that is an error": {"content": [{"type": "tool_result", "content": "a", "is_error": "the only text"}]},
     "text called base64": {"content": [{"type": "document", "source": {"type": "base64", "data": "the only text"}}]},
-    "a call's id": {"content": "a", "tool_calls": [{"id": "the only text", "function": {"name": "f", "arguments": ""}}]},
+    "a call's id": {
+        "content": "a",
+        "tool_calls": [{"id": "the only text", "function": {"name": "f", "arguments": ""}}],
+    },
     "a call's function": {"content": "a", "tool_calls": [{"function": "the only text"}]},
     "a function call": {"content": "a", "function_call": "the only text"},
     "a row's type": {"content": "a", "type": "the only text"},
@@ -172,7 +175,11 @@ def test_import__content_of_any_form__is_in_the_session(
 
 ITEMS: dict[str, dict[str, Any]] = {
     "a summary": {"type": "compaction_summary", "summary": [{"text": "the only text"}]},
-    "a success": {"type": "function_call_output", "call_id": "c", "output": {"content": "x", "success": "the only text"}},
+    "a success": {
+        "type": "function_call_output",
+        "call_id": "c",
+        "output": {"content": "x", "success": "the only text"},
+    },
     "a name": {"type": "function_call", "call_id": "c", "name": ["the only text"], "arguments": ""},
     "an encrypted part": {"type": "reasoning", "encrypted_content": "the only text", "summary": []},
 }
@@ -193,7 +200,10 @@ def test_parse__members_that_only_link__are_left_out() -> None:
     "row",
     [
         {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "a", "note": "the only text"}},
-        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [], "note": "the only text"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [], "note": "the only text"},
+        },
         {"info": {"role": "user", "note": "the only text"}, "parts": []},
         {"info": {"role": "user"}, "parts": [{"type": "text", "text": "a", "metadata": {"note": "the only text"}}]},
     ],

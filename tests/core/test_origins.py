@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import origins
+from holdfast.config import origins
 from holdfast.errors import ConfigError
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, private
-from holdfast.config import Config, StorageConfig
+from holdfast import Holdfast
+from holdfast.config.values import Config, StorageConfig
+from holdfast.fs import private
 from holdfast_agents import heartbeat
 
 HERE = Path(__file__).parents[2]

@@ -7,15 +7,15 @@ from pathlib import Path
 
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
-    "core/holdfast/safeopen.py": "the one place",
+    "core/holdfast/fs/safeopen.py": "the one place",
     "core/holdfast/cli/__init__.py": "the null device",
     "core/holdfast/cli/given.py": "a file that the user names",
     "core/holdfast/cli/importing.py": "a file that the user names",
     "core/holdfast/cli/problem.py": "the null device",
-    "core/holdfast/discovery.py": "metadata of installed distributions",
-    "core/holdfast/effective.py": "the project's settings",
-    "core/holdfast/settings.py": "settings of the project and the user",
-    "core/holdfast/trust.py": "the user's own folder",
+    "core/holdfast/plugin/discovery.py": "metadata of installed distributions",
+    "core/holdfast/config/effective.py": "the project's settings",
+    "core/holdfast/config/settings.py": "settings of the project and the user",
+    "core/holdfast/config/trust.py": "the user's own folder",
     "plugins/holdfast_agents/follow.py": "a client's recording",
     "plugins/holdfast_agents/guard.py": "a client's settings",
     "plugins/holdfast_agents/install.py": "a folder that the user names",

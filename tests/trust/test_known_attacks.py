@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tests.trust.clones import COMMAND, ELSEWHERE, KEYS, SESSION, Recorder, Victim
 
-from holdfast import journal
-from holdfast.outbox import Item
-from holdfast.serde import unstructure
+from holdfast.config.serde import unstructure
+from holdfast.flush.publish.outbox import Item
+from holdfast.journal import journal
 from holdfast_agents import events, memo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and owners of POSIX systems")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.capture import ROLES
+    from holdfast.journal.capture import ROLES
 
     parser.add_argument("role", choices=ROLES, metavar="ROLE", help=", ".join(ROLES))
     parser.add_argument("text", metavar="TEXT", help="what was said; `-` reads it from stdin")
@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
 def quick(words: list[str], root: str | None) -> int | None:
     """The plain form: two words and options with a value. None for anything else, help and mistakes too: that is
     argparse's to answer."""
-    from holdfast.capture import ROLES
+    from holdfast.journal.capture import ROLES
 
     given: dict[str, str] = {}
     plain: list[str] = []
@@ -68,8 +68,8 @@ def quick(words: list[str], root: str | None) -> int | None:
 
 
 def _add(root: str | None, session: str | None, role: str, text: str, message_id: str | None, *, as_json: bool) -> int:
-    from holdfast import settings
-    from holdfast.capture import capture
+    from holdfast.config import settings
+    from holdfast.journal.capture import capture
 
     if text == "-":
         from holdfast.cli.stdin import read_text
@@ -83,8 +83,8 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
     entry = capture(settings.find_root(root), session, role, text, message_id=message_id)
     # A hook's stdout may go into the model's context: without a person or --json there is nothing to say.
     if as_json or sys.stdout.isatty():
-        from holdfast.capture import stored_id
         from holdfast.cli.term import Term
+        from holdfast.journal.capture import stored_id
 
         out, session = Term(), stored_id(settings.find_root(root), session)
         if as_json:

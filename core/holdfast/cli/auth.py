@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import secrets, settings
+    from holdfast.config import secrets, settings
 
     root = settings.find_root(args.root)
     if args.action == "status":
@@ -69,7 +69,7 @@ def run(args: Namespace) -> int:
 
 def _checked(url: str) -> str:
     """The origin of a URL that a person typed. Raises: UsageError."""
-    from holdfast import origins
+    from holdfast.config import origins
     from holdfast.errors import ConfigError
 
     try:
@@ -83,7 +83,7 @@ def _origin(name: str, given: str | None, root: str) -> str:
 
     Empty for a provider whose address only its plugin knows. Raises: UsageError.
     """
-    from holdfast import origins, secrets
+    from holdfast.config import origins, secrets
 
     if given:
         return _checked(given)
@@ -122,7 +122,7 @@ class _Row(NamedTuple):
 
 
 def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
-    from holdfast import origins, secrets
+    from holdfast.config import origins, secrets
 
     for name in names:
         own = secrets.OWN_ORIGINS.get(name)
@@ -141,7 +141,7 @@ def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
 
 
 def _status(names: list[str], root: str, *, as_json: bool) -> int:
-    from holdfast import secrets
+    from holdfast.config import secrets
 
     out = Term()
     usable = secrets.has_keyring()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
 
-    from holdfast.discovery import Found
+    from holdfast.plugin.discovery import Found
 
     class CommandModule(Protocol):
         """What a command's module holds."""
@@ -56,7 +56,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "validate": "judge every stored document; exit code 1 when there is an error",
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal; show what was said in one",
-        "doctor": "check that everything works, and repair what can be repaired",
         "outbox": "what waits to be published on a forge; send it now, or drop it",
         "config": "the settings in force and where each comes from; change one",
         "trust": "see what this project's files ask for, and accept it; list, revoke",
@@ -103,14 +102,14 @@ def load(name: str) -> CommandModule:
         return module
     from typing import cast
 
-    from holdfast import discovery
+    from holdfast.plugin import discovery
 
     return cast("CommandModule", discovery.import_object(_found(name)))
 
 
 def _found(name: str) -> Found:
     """The entry point of a command that a package brings. One of holdfast's own distribution cannot be replaced."""
-    from holdfast import discovery
+    from holdfast.plugin import discovery
 
     found = discovery.scan()
     own = [f for f in found if f.distribution == discovery.OWN]
@@ -119,7 +118,7 @@ def _found(name: str) -> Found:
 
 
 def _provided() -> dict[str, Found]:
-    from holdfast import discovery
+    from holdfast.plugin import discovery
 
     found = [f for f in discovery.scan() if f.group == discovery.COMMANDS and f.name not in _CORE]
     return {f.name: f for f in sorted(found, key=lambda f: f.distribution == discovery.OWN)}  # our own last: it counts
@@ -127,8 +126,8 @@ def _provided() -> dict[str, Found]:
 
 def _described(found: Found) -> tuple[str, str]:
     """Heading and line of a command in the help."""
-    from holdfast import discovery
     from holdfast.errors import PluginLoadFailed
+    from holdfast.plugin import discovery
 
     told = f"from {found.distribution} {found.version}"
     try:

@@ -14,7 +14,7 @@ from holdfast.cli.words import nearest
 from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from holdfast.effective import Setting
+    from holdfast.config.effective import Setting
 
 
 _SECRET = ("token", "secret", "password", "api_key")
@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import effective, settings
+    from holdfast.config import effective, settings
 
     root = settings.find_root(args.root)
     out = Term()
@@ -76,8 +76,8 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast import effective
     from holdfast.cli import consequences
+    from holdfast.config import effective
 
     value = effective.parse_value(args.value)
     matters = args.key in consequences.KEYS

@@ -12,8 +12,8 @@ from holdfast.cli.words import ago, count, some
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.extract import ExtractResult, Judged
-    from holdfast.queue import GivenUp
+    from holdfast.facts.extract import ExtractResult, Judged
+    from holdfast.facts.queue import GivenUp
 
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
@@ -36,7 +36,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.extract import ExtractResult
+    from holdfast.facts.extract import ExtractResult
 
     if args.log and (args.transcript or args.queued or args.turns):
         raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
             transcript = memory.read_transcript(args.transcript)
             result += memory.extract(transcript.messages, source=transcript.session_id)
         if args.turns:
-            from holdfast.turnwise import run as run_turns
+            from holdfast.session.turnwise import run as run_turns
 
             result += run_turns(memory.services)
         if args.queued:
@@ -97,8 +97,8 @@ def _told(gone: GivenUp) -> str:
 
 
 def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
-    from holdfast.queue import Queue
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
+    from holdfast.facts.queue import Queue
 
     services = memory.services
     entries = Queue(services.state, services.config.extract).log()
@@ -125,7 +125,7 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result for programs. Of what was refused only the reason is told: its text did not pass the gate."""
     from holdfast.cli.remember import as_table as outcome
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     return {
         "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],

@@ -12,9 +12,9 @@ from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.remember import add_confidence, kind
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
+from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
-from holdfast.plain import json_safe
-from holdfast.provenance import FACTS, NEXT_STEP, sentence
+from holdfast.text.plain import json_safe
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -79,7 +79,7 @@ def _check(args: Namespace) -> None:
 
 
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.serde import fact_out
+    from holdfast.config.serde import fact_out
 
     facts = memory.facts.list(order=args.order, limit=args.limit, category=args.category)
     facts = memory.facts.shown(facts)
@@ -108,7 +108,7 @@ def _say_provenance(memory: Holdfast) -> None:
 
 
 def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.serde import fact_out
+    from holdfast.config.serde import fact_out
 
     facts = memory.facts.shown([memory.facts.get(name) for name in args.names])
     _say_provenance(memory)
@@ -128,7 +128,7 @@ def _print(fact: Fact, memory: Holdfast, out: Term) -> None:
 
 
 def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.serde import fact_out
+    from holdfast.config.serde import fact_out
 
     content = args.content
     if content == "-":
@@ -192,7 +192,7 @@ def _export(memory: Holdfast, args: Namespace, out: Term) -> int:
 def _log(memory: Holdfast, args: Namespace, out: Term) -> int:
     from attrs import evolve
 
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     entries = list(memory.facts.trail.entries())
     texts = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")

@@ -16,8 +16,8 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
-    from holdfast.session import Session
-    from holdfast.transcripts.reading import Transcript
+    from holdfast.session.session import Session
+    from holdfast.text.rows.reading import Transcript
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250
@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
         raise
     except HoldfastError as error:
         if payload is not None:  # what was stated must stand in the way, though no flush has begun
-            from holdfast import stated
+            from holdfast.flush import stated
 
             stated.unopened(args.root, args.session or DEFAULT_SESSION, payload, error)
         raise
@@ -105,8 +105,8 @@ def _say_blocked(session: Session, reason: str) -> None:
 
 def _others(memory: Holdfast) -> str:
     """The default session is empty: perhaps another one was meant."""
-    from holdfast.safety import State
-    from holdfast.status import status
+    from holdfast.journal.safety import State
+    from holdfast.session.status import status
 
     others = [s.id for s in status(memory.services).sessions if s.state is not State.SAFE]
     return f"Not flushed yet: {', '.join(others)} (name one with --session)." if others else ""

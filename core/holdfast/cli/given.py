@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from holdfast import untrusted
 from holdfast.cli.args import file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_if_any, read_text
 from holdfast.errors import ConfigError
+from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -67,7 +67,7 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
 
     Raises: UsageError; ConfigError naming each bad key.
     """
-    from holdfast.serde import payload_from
+    from holdfast.config.serde import payload_from
 
     flags = _flags(args)
     text, source = None, "The payload on stdin"

@@ -9,11 +9,11 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 
 if TYPE_CHECKING:
-    from holdfast.project import Done
+    from holdfast.config.project import Done
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.layout import PRESETS
+    from holdfast.config.layout import PRESETS
 
     parser.add_argument("--layout", choices=sorted(PRESETS), default="default", help="where each kind of memory lives")
     parser.add_argument("--zone", default="local", help="time zone of file names and headers, like Europe/Berlin")
@@ -34,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import project
+    from holdfast.config import project
 
     done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
     done = _with_three_files(done, asked=args.three_files)
@@ -64,7 +64,8 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
     """The three files of document 004, where they belong to the layout or were asked for."""
     from attrs import evolve
 
-    from holdfast import Holdfast, inforce
+    from holdfast import Holdfast
+    from holdfast.config import inforce
 
     if not asked and inforce.load(done.root).layout.preset != "opencode":
         return done

@@ -27,7 +27,7 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
 
     Said before the flush begins: a session that never was must not stay behind as UNSAFE.
     """
-    from holdfast import contract
+    from holdfast.flush import contract
 
     missing = contract.missing(payload)
     session_id = memory.services.gate.identifier(session_id)
@@ -42,7 +42,7 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
 
 
 def _give(missing: tuple[str, ...]) -> str:
-    from holdfast import contract
+    from holdfast.flush import contract
 
     flags = {"state_mutations": "mutation", "facts": "fact", "decisions": "decision", "blockers": "blocker"}
     flags |= {"artifacts": "artifact", "follow_ups": "follow-up", "curated": "curated"}
@@ -52,8 +52,8 @@ def _give(missing: tuple[str, ...]) -> str:
 
 def has_begun(memory: Holdfast, session_id: str) -> bool:
     """Whether the session has a journal or an UNSAFE marker."""
-    from holdfast import safety
-    from holdfast.journal import Journal
+    from holdfast.journal import safety
+    from holdfast.journal.journal import Journal
 
     state = memory.services.state
     session_id = memory.services.gate.identifier(session_id)

@@ -14,8 +14,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import inforce, settings
-    from holdfast.serde import unstructure
+    from holdfast.config import inforce, settings
+    from holdfast.config.serde import unstructure
 
     layers = inforce.load(settings.find_root(args.root)).layout.layers()
     out = Term()

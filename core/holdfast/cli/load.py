@@ -9,7 +9,7 @@ from holdfast.cli.args import add_json, examples, positive, session_id
 from holdfast.cli.term import Term
 
 if TYPE_CHECKING:
-    from holdfast.bootstrap import Brief
+    from holdfast.session.bootstrap import Brief
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
 
 def as_table(brief: Brief) -> dict[str, Any]:
     """The brief for programs."""
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     return {
         "ok": True,

@@ -19,9 +19,9 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import settings
-    from holdfast.discovery import BACKENDS
-    from holdfast.inventory import inventory
+    from holdfast.cli.inventory import inventory
+    from holdfast.config import settings
+    from holdfast.plugin.discovery import BACKENDS
 
     found = inventory(settings.find_root(args.root))
     out = Term()

@@ -20,7 +20,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.counters import counter
+    from holdfast.plugin.counters import counter
 
     out = Term()
     with Holdfast.open(args.root) as memory:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+    from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 
     parser.add_argument("content", metavar="TEXT", help="what to keep; `-` reads it from stdin")
     parser.add_argument(
@@ -43,7 +43,7 @@ def add_confidence(parser: ArgumentParser, *, default: float | None = None) -> N
 
 def number(text: str) -> float:
     """A confidence from the command line. Raises: UsageError."""
-    from holdfast.factrules import check_confidence
+    from holdfast.facts.factrules import check_confidence
 
     try:
         return check_confidence(float(text))
@@ -89,7 +89,7 @@ def kind(fact: Fact) -> str:
 
 def as_table(result: AddResult) -> dict[str, object]:
     """What became of a fact, for programs."""
-    from holdfast.serde import fact_out
+    from holdfast.config.serde import fact_out
 
     return {
         "outcome": str(result.outcome),

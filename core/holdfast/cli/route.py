@@ -9,8 +9,8 @@ from holdfast.cli.term import Term
 
 
 def configure(parser: ArgumentParser) -> None:
+    from holdfast.flush.routing import Horizon
     from holdfast.models import Category
-    from holdfast.routing import Horizon
 
     parser.add_argument(
         "--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"
@@ -24,8 +24,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import inforce, settings
-    from holdfast.routing import Horizon, route
+    from holdfast.config import inforce, settings
+    from holdfast.flush.routing import Horizon, route
 
     surface = route(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
     layers = {layer.surface: layer for layer in inforce.load(settings.find_root(args.root)).layout.layers()}

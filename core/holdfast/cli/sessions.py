@@ -10,8 +10,8 @@ from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
+from holdfast.config.serde import moment
 from holdfast.errors import NotFound
-from holdfast.serde import moment
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
 
 
 def _list(memory: Holdfast, args: Namespace) -> int:
-    from holdfast.status import status
+    from holdfast.session.status import status
 
     now = status(memory.services)
     out = Term()
@@ -86,7 +86,7 @@ def _show(memory: Holdfast, args: Namespace) -> int:
 def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
     """The records of a session's messages, in order, as they are stored: mask them before they are shown. With
     ``around`` only the message of that id, and ``span`` of them before and after it. Raises: NotFound; Unavailable."""
-    from holdfast.journal import Journal
+    from holdfast.journal.journal import Journal
 
     journal = Journal(memory.services.state, session)
     if not journal.exists():

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 from holdfast.cli.words import nearest, size
+from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import Corrupt, NotFound
-from holdfast.provenance import NEXT_STEP, sentence
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -9,9 +9,9 @@ from holdfast.cli import state, waiting
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast.cli.words import count
+from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
-from holdfast.provenance import NEXT_STEP, sentence
-from holdfast.safety import State
+from holdfast.journal.safety import State
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.status import status
+    from holdfast.session.status import status
 
     with Holdfast.open(args.root) as memory:
         now = status(memory.services)

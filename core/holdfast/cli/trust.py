@@ -15,7 +15,7 @@ from holdfast.cli.term import Term, home_short
 from holdfast.cli.words import count
 
 if TYPE_CHECKING:
-    from holdfast.inforce import InForce
+    from holdfast.config.inforce import InForce
 
 _NEXT = "Read them, then run `holdfast trust --yes`."
 _SECRET = ("token", "secret", "password", "api_key")
@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import settings
+    from holdfast.config import settings
 
     if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
         raise UsageError(
@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
-    from holdfast import inforce, trust
+    from holdfast.config import inforce, trust
 
     found = inforce.resolve(root, obey_others=True)
     inforce.structured(found)  # a mistake is named before it is trusted
@@ -89,7 +89,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
 
 
 def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
-    from holdfast import harmless
+    from holdfast.config import harmless
 
     shown = out.bold(home_short(root))
     if not needed:
@@ -110,7 +110,7 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
 
 
 def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
-    from holdfast import harmless, inforce, trust
+    from holdfast.config import harmless, inforce, trust
 
     rows = {**found.withheld, **found.trusted}
     return {
@@ -129,7 +129,7 @@ def _error(root: str) -> dict[str, object]:
 
 
 def _list(out: Term, *, as_json: bool) -> int:
-    from holdfast import trust
+    from holdfast.config import trust
 
     found = trust.records().values()
     if as_json:
@@ -148,7 +148,7 @@ def _list(out: Term, *, as_json: bool) -> int:
 
 
 def _revoke(out: Term, root: str, *, as_json: bool) -> int:
-    from holdfast import trust
+    from holdfast.config import trust
 
     was = trust.revoke(root)
     if as_json:
@@ -161,7 +161,7 @@ def _revoke(out: Term, root: str, *, as_json: bool) -> int:
 
 
 def _digest(out: Term, root: str, *, as_json: bool) -> int:
-    from holdfast import inforce, trust
+    from holdfast.config import inforce, trust
 
     digest = trust.digest(inforce.portable(root))
     if as_json:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast import Holdfast
+    from holdfast.flush.validation import Repair, Validation
     from holdfast.models import Finding
-    from holdfast.validation import Repair, Validation
 
 
 def configure(parser: ArgumentParser) -> None:

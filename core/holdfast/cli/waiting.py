@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.cli.term import Term
-    from holdfast.outbox import Item
+    from holdfast.flush.publish.outbox import Item
 
 
 #: An id is shown as far as people need it.
@@ -20,7 +20,7 @@ ID_CHARS = 16
 
 def item_table(item: Item) -> dict[str, Any]:
     """One item for programs."""
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     table: dict[str, Any] = unstructure(item)
     return table

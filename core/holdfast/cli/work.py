@@ -9,14 +9,14 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
-from holdfast.layout import Surface
-from holdfast.provenance import NEXT_STEP, sentence
+from holdfast.config.layout import Surface
+from holdfast.config.provenance import NEXT_STEP, sentence
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast import Holdfast
-    from holdfast.handoff import Work
+    from holdfast.flush.handoff import Work
 
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
 
 def as_table(work: Work) -> dict[str, Any]:
     """An entry for programs; ``state`` is open, finished, answered or closed."""
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     row = unstructure(work)
     del row["ended"]
@@ -98,7 +98,7 @@ def _told(work: Work) -> str:
 
 
 def _ago(work: Work, now: datetime) -> str:
-    from holdfast.work import when
+    from holdfast.session.work import when
 
     at = when(work)
     return ago(at, now) if at else "unknown"

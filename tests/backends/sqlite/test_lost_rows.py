@@ -7,8 +7,9 @@ import sqlite3
 import attrs
 import pytest
 
-from holdfast import Holdfast, doctor, losses
-from holdfast.doctor import Outcome
+from holdfast import Holdfast, doctor
+from holdfast.flush import losses
+from holdfast.plugin.checks import Outcome
 from holdfast_migrate.migrate import migrate_project
 
 

@@ -18,8 +18,9 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 from tests.support import file_keyring
 from tests.support.trusting import trusted
 
-from holdfast import inforce, secrets, trust, userdir
+from holdfast.config import inforce, secrets, trust
 from holdfast.errors import BadValue, NotFound
+from holdfast.fs import userdir
 
 
 class Kept(KeyringBackend):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import cli, discovery
+from holdfast import cli
 from holdfast.cli import commands
+from holdfast.plugin import discovery
 
 #: Every command of this distribution and what it does, as the help says.
 COMMANDS = {name: text for group in commands.described().values() for name, text in group.items()}

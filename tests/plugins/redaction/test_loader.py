@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.discovery import PluginContext
 from holdfast.errors import ConfigError
+from holdfast.plugin.discovery import PluginContext
 from holdfast_redaction import Redaction
 from holdfast_redaction.loader import load, to_python
 
