@@ -138,7 +138,7 @@ class GiteaTrail(Forge):
     @classmethod
     def practice(cls) -> AbstractContextManager[Practice]:
         """A stand-in server on loopback with one repository and one issue."""
-        from holdfast_gitea.practice import stand_in
+        from holdfast_gitea.standin.practice import stand_in
 
         return stand_in()
 

@@ -18,8 +18,8 @@ from holdfast.session.session import Session
 from holdfast.storage import block_marker
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
-from holdfast_agents.follow import Followed, follow
-from holdfast_agents.summaries import last_summary
+from holdfast_agents.records.follow import Followed, follow
+from holdfast_agents.records.summaries import last_summary
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -101,14 +101,14 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -
 
 def _dialect(client: str) -> Dialect:
     if client == "claude-code":
-        from holdfast_agents import claude_code
+        from holdfast_agents.dialects import claude_code
 
         return claude_code
     if client == "codex":
-        from holdfast_agents import codex
+        from holdfast_agents.dialects import codex
 
         return codex
-    from holdfast_agents import opencode
+    from holdfast_agents.dialects import opencode
 
     return opencode
 
@@ -260,7 +260,7 @@ class _Call:
 
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
-        from holdfast_agents import subagents
+        from holdfast_agents.records import subagents
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             event = subagents.owner(event)
@@ -310,7 +310,8 @@ class _Call:
     def _config(self, event: Event, root: str) -> Reply:
         from holdfast.config import inforce, settings
         from holdfast.fs import private
-        from holdfast_agents import guard, memo
+        from holdfast_agents import guard
+        from holdfast_agents.records import memo
 
         self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
         private.check(self.state)
@@ -349,7 +350,7 @@ class _Call:
         return SILENCE
 
     def _beat(self, event: Event) -> None:
-        from holdfast_agents import heartbeat
+        from holdfast_agents.records import heartbeat
 
         try:
             heartbeat.beat(self.state, event.client, event.name, event.session)
@@ -358,7 +359,7 @@ class _Call:
 
     def _log(self, line: str) -> None:
         if self.state:
-            from holdfast_agents.hooklog import log
+            from holdfast_agents.records.hooklog import log
 
             log(self.state, self.dialect.CLIENT, self.kind, line)
 

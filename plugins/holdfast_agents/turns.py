@@ -1,8 +1,8 @@
 """Journals a turn as it happens, the shortest way: no store is opened, nothing heavy is imported.
 
 A message gets an id that the same delivery of the same event gets again (users may have installed the hooks twice), and
-a tool's call and result remember which call they are of, so that :mod:`holdfast_agents.follow` recognises them in the
-transcript.
+a tool's call and result remember which call they are of, so that :mod:`holdfast_agents.records.follow` recognises them
+in the transcript.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holdfast.journal.journal import Journal, file_stem
 from holdfast.text.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
 from holdfast.text.leaves import call_text, result_text
 from holdfast_agents import events
-from holdfast_agents.digests import digest
+from holdfast_agents.records.digests import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -111,7 +111,7 @@ def _trust(root: str) -> list[Check]:
 
 
 def _plugins(root: str) -> Iterator[Check]:
-    from holdfast.cli.inventory import inventory
+    from holdfast_doctor.inventory import inventory
 
     rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
     broken = [s for s in rows if s.status in ("failed", "missing")]

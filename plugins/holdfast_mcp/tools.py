@@ -20,7 +20,7 @@ from holdfast_mcp import notice, schemas, sessions
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import AddResult, Fact, Receipt
-    from holdfast_agents.heartbeat import Beat
+    from holdfast_agents.records.heartbeat import Beat
 
 Arguments = Mapping[str, Any]
 
@@ -68,7 +68,7 @@ def call(root: str, name: str, arguments: Arguments, caller: Caller) -> str:
 
 
 def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    from holdfast.cli.known import has_begun
+    from holdfast.cli.session_lookup import has_begun
     from holdfast.config.serde import payload_from
     from holdfast.flush import contract
     from holdfast.models import Payload

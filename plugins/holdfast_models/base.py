@@ -211,7 +211,7 @@ class ModelPlugin(ABC):
     @property
     def origin(self) -> str:
         """The origin of :meth:`url`, empty for the provider's own. Raises: ModelFailed for an unusable address."""
-        from holdfast.config import origins
+        from holdfast_keys import origins
 
         url = self.url()
         try:
@@ -225,7 +225,7 @@ class ModelPlugin(ABC):
 
         Raises: ModelFailed with what to do when there is none, or when only the project names the address.
         """
-        from holdfast.config import secrets
+        from holdfast_keys import secrets
 
         origin = self.origin
         try:

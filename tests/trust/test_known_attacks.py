@@ -14,7 +14,8 @@ from tests.trust.clones import COMMAND, ELSEWHERE, KEYS, SESSION, Recorder, Vict
 from holdfast.config.serde import unstructure
 from holdfast.flush.publish.outbox import Item
 from holdfast.journal import journal
-from holdfast_agents import events, memo
+from holdfast_agents import events
+from holdfast_agents.records import memo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and owners of POSIX systems")
 

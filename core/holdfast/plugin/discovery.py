@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
-#: A module with a command of the command line; see :mod:`holdfast.cli.commands`.
+#: A module with a command of the command line; see :mod:`holdfast.cli.table`.
 COMMANDS = "holdfast.commands"
 #: A function that ``holdfast doctor`` asks; see :mod:`holdfast.plugin.checks`.
 CHECKS = "holdfast.checks"

@@ -13,13 +13,13 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.cli import main
-from holdfast.config import secrets
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.flush.publish.forge import Forge
 from holdfast_gitea.backend import from_options
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.faults import Closed, Passing
 from holdfast_gitea.standin import StandIn
+from holdfast_keys import secrets
 
 REPO = "agent/memory"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

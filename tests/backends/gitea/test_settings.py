@@ -47,7 +47,7 @@ def test_from_options__not_usable__config_error_names_the_key(
 
 
 def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.config.secrets.has_keyring", lambda: False)
+    monkeypatch.setattr("holdfast_keys.secrets.has_keyring", lambda: False)
 
     def find(env: dict[str, str]) -> str:
         return token.find(env, server="https://git.example.org/", setting="storage.server")

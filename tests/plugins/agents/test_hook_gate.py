@@ -17,7 +17,7 @@ from holdfast import Holdfast
 from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import read
-from holdfast_agents import hooklog
+from holdfast_agents.records import hooklog
 
 CLIENTS = ("claude-code", "codex", "opencode")
 

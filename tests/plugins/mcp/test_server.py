@@ -16,7 +16,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.fs import durable
-from holdfast_agents import heartbeat
+from holdfast_agents.records import heartbeat
 
 pytest.importorskip("mcp_types", reason="holdfast[mcp] is not installed")
 

@@ -17,7 +17,7 @@ from holdfast import FlushRefused, Holdfast, Payload
 from holdfast.config.values import FactsConfig
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
-from holdfast_agents import heartbeat
+from holdfast_agents.records import heartbeat
 from holdfast_mcp import documents, notice, schemas, sessions, tools
 
 Call = Callable[..., str]

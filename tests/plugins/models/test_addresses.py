@@ -16,8 +16,8 @@ from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config import origins, secrets
 from holdfast.config.values import Config, PluginConfig
+from holdfast_keys import origins, secrets
 
 PROVIDERS = ("openai", "anthropic")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

@@ -13,12 +13,12 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast, Message, Turn
-from holdfast.config import secrets
 from holdfast.config.values import Config, ExtractConfig, PluginConfig
 from holdfast.errors import BadValue, PluginLoadFailed
 from holdfast.facts.extract import ExtractResult
 from holdfast.facts.queue import Queue
 from holdfast.models import AddOutcome
+from holdfast_keys import secrets
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
