@@ -1,9 +1,9 @@
 """Acknowledged data that is missing: notes, documents, journals and facts that were deleted or cut.
 
 Receipts name the documents that a flush wrote, ``state/stored`` all that were created here (only ``doctor`` reads it),
-journals have a mark of how long they were, and the store one of its facts. What a purge, a scrub or the retention removed is not missing: they note the document in
-``state/forgotten.json``. Curated documents may be edited; only one that is gone counts. Notes only grow, so a block
-that is gone counts, too.
+journals have a mark of how long they were, and the store one of its facts. What a purge, a scrub or the retention
+removed is not missing: they note the document in ``state/forgotten.json``. Curated documents may be edited; only one
+that is gone counts. Notes only grow, so a block that is gone counts, too.
 """
 
 from __future__ import annotations

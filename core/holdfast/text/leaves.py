@@ -48,7 +48,7 @@ _LABELS: Final = {
 }
 #: The members of a tool's structured response that are the output itself.
 _OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
-_EMPTY: Final = (None, [], {})
+_EMPTY: Final[tuple[object, ...]] = (None, [], {})
 _BASE64_MARK: Final = ";base64,"
 
 
