@@ -178,6 +178,21 @@ def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows: Any, ope
     assert compactor.calls == 1
 
 
+@pytest.mark.parametrize("more", [[], ["the only text"]])
+def test_guard__tools_before_the_messages__are_not_taken_for_them(more: list[Any], opened) -> None:
+    memory = opened()
+    memory.session("s").add("user", "known")
+    compact = memory.guard(lambda tools, rows: [], session="s")
+    tools = [{"type": "function", "function": {"name": "edit"}}]
+    if more:
+        with pytest.raises(FlushRefused, match="of no known form"):
+            compact(tools, [*says("Fix it"), *more])
+    else:
+        compact(tools, says("Fix it"))
+        entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
+        assert entries == ["known", "Fix it"]
+
+
 def test_guard__state_with_its_messages__journals_them(opened) -> None:
     memory = opened()
     compact = memory.guard(lambda state: {"messages": []}, session="s")

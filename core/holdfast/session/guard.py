@@ -10,7 +10,7 @@ import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -110,7 +110,8 @@ class Guard:
             return self.messages(*args, **kwargs)
         given = [_messages_of(one) for one in (*args, *kwargs.values())]
         lists = [one for one in given if isinstance(one, list | tuple) and any(map(_may_be_row, one))]
-        return next((one for one in lists if all(map(_is_row, one))), lists[0] if lists else None)
+        lists.sort(key=_likeness)  # in their order where they are alike
+        return lists[0] if lists else None
 
     def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
         """Journal what the session does not hold and pass the gate. False when more was said meanwhile."""
@@ -156,8 +157,18 @@ def _messages_of(given: object) -> object:
 
 def _is_row(row: object) -> bool:
     """Whether a list's element is a message: it has a role or a type."""
-    values = (row.get(name) if isinstance(row, Mapping) else getattr(row, name, None) for name in _NAMES)
-    return any(isinstance(value, str) for value in values)
+    return any(_has(row, name) for name in _NAMES)
+
+
+def _has(row: object, name: str) -> bool:
+    return isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str)
+
+
+def _likeness(rows: Sequence[object]) -> int:
+    """How much a list looks like the messages, the least for the most: a list of tools has types and no roles."""
+    if any(_has(row, "role") for row in rows):
+        return 0
+    return 1 if all(map(_is_row, rows)) else 2
 
 
 def _may_be_row(row: object) -> bool:
