@@ -303,6 +303,44 @@ def test_flush__another_process_holds_the_lock_and_succeeds__the_refused_payload
     assert opened().unsafe() == []
 
 
+def test_flush__cannot_begin__refusal_and_marker_name_the_state_and_the_payload_is_kept(opened, payload, monkeypatch):
+    memory = opened()
+    session = memory.session("s")
+    session.add("user", "hello")
+    real = durable.lock
+    monkeypatch.setattr(durable, "lock", lambda path, timeout_s=10.0: real(path, timeout_s=min(timeout_s, 0.1)))
+    with (
+        real(memory.services.private("sessions", "s.flush.lock")),
+        pytest.raises(FlushRefused, match="could not begin") as refused,
+    ):
+        session.flush(payload(decisions=["Use a lock"]), reason="end")
+    [marker] = opened().unsafe()
+    assert refused.value.target == marker.target == "state"
+    assert refused.value.next_step == marker.next_step
+    assert (marker.error, marker.reason) == (refused.value.message, "end")
+    assert marker.stated[0].payload["decisions"] == ["Use a lock"]
+    assert not session.unmarked
+
+
+def test_flush__cannot_begin_with_a_marker_of_an_earlier_flush__that_marker_goes_on(opened, payload, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    in_the_way = project / ".holdfast" / "memory"
+    in_the_way.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(), reason="end")
+    before = opened().unsafe()[0]
+    journal = Path(session.journal.path)
+    lock = journal.with_name("s.flush.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(FlushRefused, match="could not begin"):
+        opened().session("s").flush()
+    after = opened().unsafe()[0]
+    assert (after.pending, after.key, after.reason) == (before.pending, before.key, "end")
+    assert before.pending is not None
+
+
 @pytest.mark.parametrize("broken", ["zone = 5\n", "this is no TOML\n"])
 def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_refused_afterwards(project, broken):
     def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
