@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import durable, safety
 from holdfast.errors import FlushRefused
-from holdfast.safety import Marker, Stated
+from holdfast.fs import durable
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker, Stated
 
 AT = "2026-11-21T14:30:00+00:00"
 
