@@ -30,13 +30,31 @@ _NOT_SURE: Final = re.compile(
     r"|\b(?:tal vez|puede que|può darsi|может быть)\b|かもしれ|たぶん|おそらく|可能|也许|大概",
     re.IGNORECASE,
 )
+#: Words that are a hedge in a line, whatever the source's own word is.
+_LOOSE: Final = _HEDGES | words(
+    """
+    suspects thinks think believes believe guess assume assumes assumed appears appear plan planned plans considers
+    consider looks or reconsider pending outstanding open wants expects hopes would should unconfirmed
+    """
+)
+#: After these, what follows is an opinion.
+_OPINION: Final = re.compile(
+    r"\b(?:thinks?|believes?|guess(?:es)?|suspects?|assumes?|suggests?|looks like|it seems)\b(?: that)?", re.IGNORECASE
+)
+_EVERY: Final = re.compile(
+    r"\bevery (?=\d|other|second|third|few|two|three|four|six|ten|half|\w+day\b|day|night|morning|evening|hour|minute|week"
+    r"|month|quarter|year|spring|summer|autumn|winter|time)",
+    re.IGNORECASE,
+)
 _LIMIT: Final = re.compile(
     r"\b(?:at most|up to|no more than)\b|\bmay(?: not)?(?:\s+[\w'-]+){0,3}?\s+(?:only|exceed)\b"
     r"|\b(?:only|nobody but)\s+(?:[\w'-]+\s+){1,4}may\b",
     re.IGNORECASE,
 )
-_ALL: Final = words("always all everyone everybody everything entirely completely invariably")
-_SOME: Final = words("always all every each everyone everybody everything entirely completely never only any")
+_ALL: Final = words(
+    "always all every everyone everybody anyone anybody everything everywhere entirely completely invariably"
+)
+_SOME: Final = words("always all every each everyone everybody everything entirely completely never any")
 _CAUSE: Final = frozenset(map(canonical, ("cause", "caused", "causes", "causing")))
 _ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
 _CLAUSE: Final = re.compile(
@@ -102,12 +120,13 @@ def doubts(
     best = [match for match in matches[:6] if match.score >= 0.8 * matches[0].score]
     low = _lower(tokens)
     said = [_lower(match.unit.tokens) for match in best]
-    if not _is_hedged(body, low) and all(
-        _is_hedged(match.unit.text, there) for match, there in zip(best, said, strict=True)
+    if not low & _LOOSE and not _is_hedged(body, low) and all(
+        _is_hedged(match.unit.text, there) or _is_opinion(match.unit.text, tokens)
+        for match, there in zip(best, said, strict=True)
     ):
         yield "hedge", next(iter(sorted(said[0] & _HEDGES)), "not confirmed")
         return
-    everything = low & _ALL
+    everything = low & (_ALL - {"every"} if _EVERY.search(body) else _ALL)
     if everything and not any(there & _SOME for there in said):
         yield "always", min(everything)
     if found := _other_role(tokens, best) or _exchanged(body, best):
@@ -129,6 +148,16 @@ def _is_hedged(text: str, low: set[str]) -> bool:
     if hedges == {"may"} and _LIMIT.search(text):  # a permission
         return False
     return bool(hedges) or bool(_NOT_SURE.search(text))
+
+
+def _is_opinion(text: str, tokens: Sequence[Token]) -> bool:
+    """Whether a source only says that someone thinks what the line says."""
+    found = _OPINION.search(text)
+    if not found:
+        return False
+    thought = {t.root for t in Reader().tokens(text[found.end() :]) if is_content(t) and t.root not in GENERIC}
+    mine = {t.root for t in tokens if is_content(t) and t.root not in GENERIC}
+    return len(thought & mine) * 2 > len(mine)
 
 
 def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:

@@ -30,7 +30,9 @@ from holdfast_dream.lexicon import (
     is_german,
     is_ordinary,
 )
+from holdfast_dream.relations import rebound
 from holdfast_dream.tokens import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
+from holdfast_dream.unsaid import unsaid
 
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
@@ -134,7 +136,12 @@ class _Line:
         )
 
     def _doubts(self) -> Iterable[Invention]:
-        return (Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word))
+        found = [Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word)]
+        if not found and not self.heading and not self.german:
+            found = [Invention("roles", word) for word in rebound(self.body, self.evidence, self._group, self.matches)]
+        if not found and not self.heading:
+            found = [Invention(*one) for one in unsaid(self.body, self.tokens, self.matches, self.evidence)]
+        return found
 
     def _supports(self) -> tuple[Support, ...]:
         claims = [_feature(t) for t in self.tokens if t.is_claim]

@@ -1,0 +1,267 @@
+"""Doubts about structure: every word of a line is known, but the sources bind the words in another way.
+
+A line is read clause by clause, and each clause is compared with the clauses of the units that say most of it. A unit
+speaks for a clause when one of its clauses has all its words in the same places. It speaks against it when it has
+another word in the place of one of them: "Wim works at the library", where Saskia does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from holdfast_dream.evidence import Evidence, Match, Unit
+from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, words
+from holdfast_dream.tokens import Reader, Token, is_content
+
+_SPLIT: Final = re.compile(
+    r"[;:(]\s*|\.\s+|,\s+|\s+-+>?\s+|\s+(?:and|but|while|whereas|which|so|since|because|until|when|if|und|aber|oder)\s+"
+)
+#: A word in brackets.
+_ASIDE: Final = re.compile(r"\s\([^\s()]+(?:\s[^\s()]+)?\)")
+_PASSIVE: Final = re.compile(
+    r"\b(?:by|is|are|was|were|be|been|being|gets?|got|wird|werden|wurde|von)\b", re.IGNORECASE
+)
+_PRONOUNS: Final = words("he she it they him her them his its their this that these those who which")
+#: A unit counts from this share of a clause's words on.
+_MOST: Final = 0.5
+
+
+class Clause(NamedTuple):
+    """The words with content and the claims of a clause, in order."""
+
+    tokens: tuple[Token, ...]
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return tuple(token.root for token in self.tokens)
+
+
+def clauses(text: str) -> list[Clause]:
+    """The clauses of a text. A part without two words is part of the one before."""
+    found: list[list[Token]] = []
+    for part in _SPLIT.split(_ASIDE.sub(" ", text)):
+        tokens = [t for t in Reader().tokens(part) if (is_content(t) or t.is_claim) and not _is_negator(t)]
+        if found and (len(tokens) < 2 or len(found[-1]) < 2):
+            found[-1] += tokens
+        elif tokens:
+            found.append(tokens)
+    return [Clause(tuple(tokens)) for tokens in found]
+
+
+def rebound(body: str, evidence: Evidence, group: Callable[[Token], str], matches: Sequence[Match]) -> Iterator[str]:
+    """The words that the sources have in another place, of each clause of a line."""
+    parts = clauses(body)
+    for number, clause in enumerate(parts):
+        if len(clause.tokens) < 2:
+            continue
+        near = matches if len(parts) == 1 else evidence.best([_feature(t) for t in clause.tokens])
+        carried = frozenset(r for part in parts[:number] for r in part.roots[:2])
+        found = _judge(clause, body, near[:8], evidence, group, carried)
+        if found:
+            yield found
+            return
+
+
+def _feature(token: Token) -> tuple[str, tuple[str, ...]]:
+    return token.root, token.wants if token.is_claim else ()
+
+
+def _judge(
+    clause: Clause,
+    body: str,
+    matches: Sequence[Match],
+    evidence: Evidence,
+    group: Callable[[Token], str],
+    carried: frozenset[str],
+) -> str:
+    """A word of the clause that is out of its place; empty when a unit speaks for it or none against it."""
+    against = ""
+    ranked = sorted(
+        ((sum(_has(match.unit, t) for t in clause.tokens), -n, match) for n, match in enumerate(matches)), reverse=True
+    )
+    if not ranked:
+        return ""
+    most = ranked[0][0]
+    for count, _, match in ranked:
+        if count < most or count < _MOST * len(clause.tokens) or count < 2:
+            break
+        found = _against(clause, body, match.unit, evidence, group, carried)
+        if not found:
+            return ""
+        against = against or found
+    return against
+
+
+def _is_negator(token: Token) -> bool:
+    return token.text.lower() in NEGATORS or token.text.lower().endswith("n't")
+
+
+def _has(unit: Unit, token: Token) -> bool:
+    return unit.says(*_feature(token), alone=True)
+
+
+def _in(token: Token, clause: Clause) -> bool:
+    return any(_same(token, other) for other in clause.tokens)
+
+
+def _same(token: Token, other: Token) -> bool:
+    if token.root == other.root:
+        return True
+    return bool(token.wants) and (not set(token.wants).isdisjoint(other.offers) or not set(token.wants).isdisjoint(other.wants))
+
+
+def _against(
+    clause: Clause, body: str, unit: Unit, evidence: Evidence, group: Callable[[Token], str], carried: frozenset[str]
+) -> str:
+    theirs = clauses(unit.text)
+    if not theirs:
+        return ""
+    if found := _reversed(clause, theirs, body, unit.text):
+        return found
+    best = max(sum(_in(t, their) for t in clause.tokens) for their in theirs)
+    missing = sum(not _has(unit, t) for t in clause.tokens)
+    against = ""
+    for their in theirs:
+        if sum(_in(t, their) for t in clause.tokens) < best:
+            continue
+        found = next(
+            (
+                t.text
+                for at, t in enumerate(clause.tokens)
+                if not _in(t, their)
+                and t.root not in GENERIC
+                and t.root not in carried
+                and t.kind in ("word", "name", "identifier", "number", "version")
+                and not (t.is_claim and (t.kind != "name") and not _in(t, Clause(unit.tokens)))
+                and missing <= 1
+                and _replaces(at, clause, their, unit, evidence, group)
+            ),
+            "",
+        )
+        if not found and best == len(clause.tokens) - missing:
+            return ""
+        against = against or found
+    return against or _contrast(body, unit.text) or _modified(clause, theirs, group)
+
+
+#: Words between two things that cannot change places.
+_BETWEEN: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b|(?<=\w)\s+to\s+(?=the\b|[A-Z])",
+        r"\bthan\b",
+        r"\bbefore\b",
+        r"\bafter\b",
+        r"\bfrom\b",
+        r"\b(?:with|into)\b",
+    )
+)
+
+
+def _contrast(body: str, text: str) -> str:
+    """A word that has changed sides: "the tablet rather than paper", where it is paper rather than the tablet."""
+    for between in _BETWEEN:
+        mine, theirs = _sides(between, body), _sides(between, text)
+        if mine and theirs:
+            left, right = mine[0] & theirs[1], mine[1] & theirs[0]
+            if left and right and not (left | right) & (mine[0] & theirs[0] | mine[1] & theirs[1]):
+                return min(left)
+    return ""
+
+
+def _sides(between: re.Pattern[str], text: str) -> tuple[set[str], set[str]] | None:
+    found = between.search(text)
+    if not found:
+        return None
+    left = [t.root for t in Reader().tokens(text[: found.start()]) if is_content(t) or t.is_claim][-4:]
+    right = [t.root for t in Reader().tokens(text[found.end() :]) if is_content(t) or t.is_claim][:3]
+    return set(left) - set(right) - GENERIC, set(right) - set(left) - GENERIC
+
+
+def _modified(clause: Clause, theirs: Sequence[Clause], group: Callable[[Token], str]) -> str:
+    """A value that the source gives to the same word without, or with another, word before it."""
+    for their in theirs:
+        for at, token in enumerate(clause.tokens[:-1]):
+            if token.is_claim or not _in(token, their):
+                continue
+            after = clause.tokens[at + 1]
+            pairs = zip(their.tokens, their.tokens[1:], strict=False)
+            if after.is_claim or not any(_same(token, a) and _same(after, b) for a, b in pairs):
+                continue
+            for value in clause.tokens[at + 1 :]:
+                if not value.is_claim or _in(value, their) or not any(_in(value, other) for other in theirs):
+                    continue
+                if any(group(t) == group(value) and not _in(t, clause) for t in their.tokens if t.is_claim):
+                    return value.text
+    return ""
+
+
+def _replaces(
+    at: int, clause: Clause, their: Clause, unit: Unit, evidence: Evidence, group: Callable[[Token], str]
+) -> bool:
+    """Whether a clause of a source has another word in the place of a known word."""
+    token = clause.tokens[at]
+    keys = token.wants if token.is_claim else (token.root,)
+    if not evidence.offers(keys) and not evidence.has_word(token.text.lower()):
+        return False
+    if any(token.root in said or not said.isdisjoint(keys) for said in unit.above):
+        return False
+    sort = group(token)
+    rivals = [t for t in their.tokens if t.root not in GENERIC and not any(_same(mine, t) for mine in clause.tokens)]
+    if sort and any(group(rival) == sort for rival in rivals):
+        return not _is_bound(at, clause, unit, evidence)
+    before = clause.tokens[at - 1] if at else None
+    after = clause.tokens[at + 1] if at + 1 < len(clause.tokens) else None
+    for place, rival in enumerate(their.tokens):
+        if rival not in rivals or bool(group(rival)) != bool(sort):
+            continue
+        left = their.tokens[place - 1] if place else None
+        right = their.tokens[place + 1] if place + 1 < len(their.tokens) else None
+        if _alike(before, left) and _alike(after, right) and (before or after):
+            return not _is_bound(at, clause, unit, evidence)
+    return False
+
+
+def _alike(mine: Token | None, theirs: Token | None) -> bool:
+    return _same(mine, theirs) if mine and theirs else mine is theirs
+
+
+def _is_bound(at: int, clause: Clause, unit: Unit, evidence: Evidence) -> bool:
+    """Whether another unit has the word together with the word beside it."""
+    token = clause.tokens[at]
+    holders = evidence.units_with(token.wants if token.is_claim else (token.root,), 200)
+    if holders is None:
+        return True
+    beside = [clause.tokens[n] for n in (at - 1, at + 1) if 0 <= n < len(clause.tokens)]
+    for number in holders:
+        holder = evidence.units[number]
+        if holder is unit:
+            continue
+        if any(t.root not in GENERIC and any(t.root == o.root for o in holder.tokens) for t in beside):
+            return True
+    return False
+
+
+def _reversed(clause: Clause, theirs: Iterable[Clause], body: str, text: str) -> str:
+    """A word that acts in the line and is acted upon in the source."""
+    if _PASSIVE.search(body) or _PASSIVE.search(text):
+        return ""
+    found = ""
+    for their in theirs:
+        for at, verb in enumerate(clause.tokens[:-1]):
+            if not at or verb.kind != "word" or not verb.text.islower():
+                continue
+            for place, other in enumerate(their.tokens):
+                if other.root != verb.root or not place or other.kind != "word":
+                    continue
+                acts, acted = clause.tokens[at - 1], clause.tokens[at + 1 :]
+                actor = their.tokens[place - 1]
+                if _same(acts, actor):
+                    return ""
+                before = clause.tokens[:at]
+                if any(_same(actor, t) for t in acted) and not any(_same(actor, t) for t in before):
+                    if any(_same(acts, t) for t in their.tokens[place + 1 :]) or not any(_same(acts, t) for t in their.tokens):
+                        found = acts.text
+    return found

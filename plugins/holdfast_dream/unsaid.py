@@ -1,0 +1,213 @@
+"""Doubts about words: causes, denials, habits and deeds that the units which support a line do not speak of.
+
+These rules know classes of words, no subjects. They only doubt; a person or a judge can still let the line in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from holdfast_dream.evidence import Evidence, Match, Unit
+from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, is_ordinary, words
+from holdfast_dream.tokens import Reader, Token, is_content
+
+#: Before the cause, and after it.
+_FOR: Final = re.compile(
+    r"\b(?:because(?: of)?|due to|owing to|thanks to|caused by|as a result of|comes? from|came from|traced to"
+    r"|on account of|since(?! (?:\d|January|February|March|April|May|June|July|August|September|October|November|December)))\b",
+    re.IGNORECASE,
+)
+_SO: Final = re.compile(r"\b(?:causes?|caused(?! by)|led to|leads to|results? in|resulted in|made)\b", re.IGNORECASE)
+#: Signs of a cause in a source: any of the above, or a mark after which an explanation follows.
+_GIVEN: Final = re.compile(
+    r"[:(;]|\b(?:because|due|owing|thanks|cause[sd]?|result|from|traced|since|so|as|led|leads|made|makes|reason|to|for|after|when|if|until)\b",
+    re.IGNORECASE,
+)
+#: After these, what follows is denied, given up or reserved.
+_DENIED: Final = re.compile(
+    r"\b(?:not|never|neither|nor|without|n't|cannot|rather than|instead of|nobody but|no longer|no"
+    r"|stop(?:s|ped)?(?: being)?|g[ai]ves? up|gave up|abandon(?:s|ed)?|refuse[sd]?|reject(?:s|ed)?|decline[sd]?|forb[ai]d(?:s|den)?"
+    r"|drop(?:s|ped)?(?! (?:from|to|by)\b)|remove[sd]?|los(?:es?|t)|lack(?:s|ed)?|fail(?:s|ed)? to|skip(?:s|ped)?|avoid(?:s|ed)?|end(?:s|ed)?)\b",
+    re.IGNORECASE,
+)
+_BREAK: Final = re.compile(r"[,;:.(]\s|\b(?:but|and|because|since|while)\b")
+_AFTER_FACT: Final = re.compile(
+    r"\b(?:w(?:as|ere)|been|is|are) (?:rejected|refused|declined|abandoned|dropped|given up|removed)\b|\bgave up\b|\bgiven up\b",
+    re.IGNORECASE,
+)
+#: What a line that means the same may have in place of the denial.
+_AKIN: Final = TURNING | words(
+    """
+    gone ended ends end lose loses lost gave given up abandon abandoned decline declined declines quit keep stays yet
+    still open left remaining remain halted ceased closed out disallow disables shut free unable neither untouched
+    """
+)
+#: Neutral verbs: with them nouns become sentences, and nothing is claimed.
+_NEUTRAL: Final = frozenset(
+    map(
+        canonical,
+        words(
+            """
+            appear appears belong belongs cause causes caused commenting concern concerns consist consists cover covers
+            covered depend depends describe described exist exists expect expected fall falls fell follow follows
+            followed form forms grow host hosted concern learn learned learnt leave leaves lend lent list listed located
+            map maps measure measured occur occurs occurred originate originates own owned owns propose proposed propose
+            protect protected provide provides provided receive receives received refer refers regard regards relate
+            related replace replaced reside resulting return returns rise rises rose send sends serve serves served stem
+            stems store stored suggest suggested suspect suspects track tracks treat treated trigger triggers triggered
+            trust trusted understand understood arrive arrives bring brings brought reconsider consider considered
+            tolerate tolerates compose composes beat beats recover recovered spend spent transmit transmitting fetch
+            fetches based used called named worn outstanding doing done left needed needs lets regarding being insured
+            exceed unconfirmed owes owe payable required considered involved applied applies apply obtained became become become happens uses
+            defaults default halted turned turn supports support supported lasted lasts amounts amounted equals counts
+            counted sits seated states stated said says told tells notes noted reports reported mentions mentioned
+            raised raising lowered cut turned switched migrated changed
+            """
+        ),
+    )
+)
+_PAST: Final = words(
+    """
+    bought broke brought built caught chose cut did drew drove fed felt fought found gave got grew held hung kept knew
+    lost made met paid ran sang saw sold spoke stole swept taught threw took won wore wrote
+    """
+)
+_FINITE: Final = words("is are was were be been has have had gets got")
+
+
+def unsaid(body: str, tokens: Sequence[Token], matches: Sequence[Match], evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """(kind, words) of each doubt; ``matches`` are the best units for the line, best first."""
+    if not matches:
+        return
+    best = [match for match in matches[:5] if match.score >= 0.75 * matches[0].score]
+    if found := _cause(body, best, evidence):
+        yield "cause", found
+    elif found := _denied(body, tokens, best):
+        yield "opposite", found
+    elif found := _deed(tokens, matches, evidence):
+        yield "predicate", found
+
+
+# --- causes -----------------------------------------------------------------------------------------------------------
+
+
+def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
+    """The cause that a line names, unless a unit near its support names it too."""
+    found = _FOR.search(body)
+    if found:
+        cause, effect = body[found.end() :], body[: found.start()]
+        if not effect.strip(" -"):
+            cause, _, effect = cause.partition(",")
+    else:
+        found = _SO.search(body)
+        if not found or found[0] == "made":
+            return ""
+        cause, effect = body[: found.start()], body[found.end() :]
+    wanted, effects = _roots(cause), _roots(effect)
+    if not wanted or not effects or _negates(body):
+        return ""
+    for match in best:
+        for at in (match.at, match.at - 1, match.at + 1):
+            if not 0 <= at < len(evidence.units):
+                continue
+            unit = evidence.units[at]
+            if unit.document != match.unit.document:
+                continue
+            said = wanted & (unit.roots | unit.keys)
+            given = _GIVEN.search(unit.text) or at != match.at
+            if len(said) * 2 >= len(wanted) and given and not said & _denials(unit.text):
+                return ""
+    return cause.strip(" .")
+
+
+def _roots(text: str) -> set[str]:
+    return {t.root for t in Reader().tokens(text) if (is_content(t) or t.is_claim) and t.root not in GENERIC}
+
+
+# --- denials ----------------------------------------------------------------------------------------------------------
+
+
+def _denials(text: str) -> set[str]:
+    """The roots that a text denies: the next word with content after each sign of a denial."""
+    found: set[str] = set()
+    for sign in _DENIED.finditer(text):
+        rest = _BREAK.split(text[sign.end() :], maxsplit=1)[0]
+        span = [t for t in Reader().tokens(rest) if is_content(t) or t.is_claim][:3]
+        if span and span[0].text.lower() not in TURNING:  # "does not stop" denies nothing
+            found.add(span[0].root if span[0].root not in GENERIC or len(span) < 2 else span[1].root)
+    if _AFTER_FACT.search(text):
+        found |= _roots(_AFTER_FACT.split(text, maxsplit=1)[0])
+    return found - GENERIC
+
+
+def _negates(text: str) -> bool:
+    return any(t.text.lower() in NEGATORS or t.text.lower().endswith("n't") for t in Reader().tokens(text))
+
+
+def _denied(body: str, tokens: Sequence[Token], best: Sequence[Match]) -> str:
+    """A word of the line that its sources only deny."""
+    low = {t.text.lower() for t in tokens}
+    if _negates(body) or low & _AKIN or _DENIED.search(body):
+        return ""
+    mine = {t.root for t in tokens if (is_content(t) or t.is_claim) and t.root not in GENERIC}
+    if len(mine) < 2:
+        return ""
+    found = ""
+    for match in best:
+        said = {root for root in mine if match.unit.says(root, alone=True)}
+        if len(said) * 4 < len(mine) * 3:
+            continue
+        denied = _denials(match.unit.text) & mine
+        if not denied:
+            return ""
+        if denied >= _in_clause(mine, match.unit, denied):
+            return ""
+        found = found or min(denied)
+    return found
+
+
+def _in_clause(mine: set[str], unit: Unit, denied: set[str]) -> set[str]:
+    """Nothing to compare when another clause of the unit says all of the line without the denial."""
+    for part in _BREAK.split(unit.text):
+        roots = _roots(part)
+        if mine <= roots and not _denials(part) & mine:
+            return denied
+    return mine | {"-"}
+
+
+# --- deeds ------------------------------------------------------------------------------------------------------------
+
+
+def _deed(tokens: Sequence[Token], matches: Sequence[Match], evidence: Evidence) -> str:
+    """A verb of the line that no unit near its support has, nor a word for it."""
+    near: set[str] = set()
+    for match in matches[:4]:
+        unit = match.unit
+        near |= unit.roots.union(unit.keys, *unit.above, *unit.before)
+    denies = any(_negates(match.unit.text) for match in matches[:2])
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.kind != "word" or not token.text.islower() or not is_content(token):
+            continue
+        text = token.text
+        ends = text.endswith("ed") or text in _PAST
+        third = text.endswith("s") and not text.endswith("ss") and before is not None and _is_person(before)
+        if not (ends or third) or token.root in GENERIC or token.root in _NEUTRAL or token.root in near:
+            continue
+        if denies and text in TURNING:
+            continue
+        if "w:" + text in near or any(_akin(text, key) for key in near):
+            continue
+        return text
+    return ""
+
+
+def _akin(text: str, key: str) -> bool:
+    """Whether two words begin alike: approve, approval."""
+    size = max(4, len(text) - 4)
+    return key.removeprefix("w:")[:size] == text[:size]
+
+
+def _is_person(token: Token) -> bool:
+    return token.text[:1].isupper() and token.text[1:].islower() and not is_ordinary(token.text.lower())
