@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast_dream.evidence import Match
-from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, words
+from holdfast_dream.evidence import Match, Unit
+from holdfast_dream.lexicon import GENERIC, NEGATORS, PAST, TURNING, canonical, words
 from holdfast_dream.tokens import Reader, Token, is_content
 
 _HEDGES: Final = words(
@@ -25,7 +25,7 @@ _HEDGES: Final = words(
     возможно вероятно наверное кажется
     """
 )
-_NOT_SURE: Final = re.compile(
+NOT_SURE: Final = re.compile(
     r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b|\bpeut-être\b|\bsans doute\b"
     r"|\b(?:tal vez|puede que|può darsi|может быть)\b|かもしれ|たぶん|おそらく|可能|也许|大概",
     re.IGNORECASE,
@@ -90,14 +90,6 @@ _PAIRS: Final = """
     | upload uploads / download downloads | always / never
 """
 _OPPOSITES: Final = _opposites()
-#: Verbs of people in a past that does not end in -ed.
-_DID: Final = words(
-    """
-    bought brought built caught chose cut did drew drove fed felt flew found fought gave got grew held hung kept knew
-    laid led left lent lost made met mended paid put ran read sang sat saw sent set sold spoke swept taught thought
-    threw told took tore woke won wore wrote
-    """
-)
 #: Clauses that share this much of their words are one statement, whatever its order.
 _WHOLE: Final = 1.0
 #: Words for relations that hold both ways.
@@ -147,7 +139,7 @@ def _is_hedged(text: str, low: set[str]) -> bool:
     hedges = low & _HEDGES
     if hedges == {"may"} and _LIMIT.search(text):  # a permission
         return False
-    return bool(hedges) or bool(_NOT_SURE.search(text))
+    return bool(hedges) or bool(NOT_SURE.search(text))
 
 
 def _is_opinion(text: str, tokens: Sequence[Token]) -> bool:
@@ -166,7 +158,7 @@ def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
     for at, token in enumerate(tokens[:-1]):
         after = tokens[at + 1]
         is_name = token.text[:1].isupper() and token.text[1:].islower()
-        acts = after.text.endswith(("s", "ed")) or after.text in _DID
+        acts = after.text.endswith(("s", "ed")) or after.text in PAST
         if is_name and after.text.islower() and is_content(after) and acts:
             found.setdefault(token.text.lower(), set()).add(after.root)
     return found
@@ -224,7 +216,7 @@ def _around(body: str) -> dict[str, _Around]:
         content = [(at, token) for at, token in enumerate(tokens) if is_content(token) or token.group == "entity"]
         roots = [token.root for _, token in content]
         for place, (at, token) in enumerate(content):
-            is_verb = token.text.islower() and (token.text.endswith(("s", "ed")) or token.text in _DID)
+            is_verb = token.text.islower() and (token.text.endswith(("s", "ed")) or token.text in PAST)
             follows = at > 0 and (is_content(tokens[at - 1]) or tokens[at - 1].group == "entity")
             if token.kind == "word" and is_verb and follows and token.root not in _SYMMETRIC:
                 around = _Around(
@@ -261,14 +253,26 @@ def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     few = len(mine - GENERIC) < 2
     differs = ""
     for match in best:
-        theirs = _content(match.unit.tokens)
+        said = _without_contrast(match.unit, mine)
+        theirs = _content(said)
         alike = len(mine & theirs) / max(1, len(mine | theirs))
-        if alike < (1.0 if few else _ALIKE) or _turns(tokens) != _turns(match.unit.tokens):
+        if alike < (1.0 if few else _ALIKE) or _turns(tokens) != _turns(said):
             continue
-        if _negations(tokens) % 2 == _negations(match.unit.tokens) % 2:
+        if _negations(tokens) % 2 == _negations(said) % 2:
             return ""
         differs = "not"
     return differs
+
+
+_CONTRAST: Final = re.compile(r",?\s+(?:and |but )?(?:not|rather than|instead of)\s+([^,;.]*)", re.IGNORECASE)
+
+
+def _without_contrast(unit: Unit, mine: set[str]) -> Sequence[Token]:
+    """The tokens of a unit without ", not ..." of which the line says nothing."""
+    found = _CONTRAST.search(unit.text)
+    if not found or mine & _content(Reader().tokens(found[1])):
+        return unit.tokens
+    return Reader().tokens(unit.text[: found.start()] + unit.text[found.end() :])
 
 
 def _antonym(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
@@ -298,7 +302,7 @@ def _turns(tokens: Sequence[Token]) -> bool:
     """Whether words turn the statement round that are no negation; "no longer" is one."""
     low = [t.text.lower() for t in tokens]
     return any(
-        word in TURNING and (before, word) != ("no", "longer") for before, word in zip(["", *low], low, strict=False)
+        (word in TURNING or (word.startswith("un") and len(word) > 7)) and (before, word) != ("no", "longer") for before, word in zip(["", *low], low, strict=False)
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast_dream.doubts import doubts
+from holdfast_dream.doubts import NOT_SURE, doubts
 from holdfast_dream.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
 from holdfast_dream.lexicon import (
     GENERIC,
@@ -27,6 +27,7 @@ from holdfast_dream.lexicon import (
     TURNING,
     USUAL_ACRONYMS,
     canonical,
+    has_german,
     is_german,
     is_ordinary,
 )
@@ -43,6 +44,10 @@ _COMMON: Final = 200
 _NAMED: Final = frozenset(["name", "id"])
 _QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
 _CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
+_FRACTION: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}\Z")
+_LEFT: Final = re.compile(
+    r"\b(?:left|remain(?:s|ing)?|still|other|rest|yet|outstanding|missing|open|unpaid|to go)\b", re.IGNORECASE
+)
 _CLAUSE: Final = re.compile(r",\s+|\s+(?:and|but|while|und|aber)\s+|\s\(|、")
 _ABOUT: Final = re.compile(
     r"(?:\b(?:about|around|roughly|nearly|almost|approximately|circa|over|under|more than|less than|up to)\W*|~)\Z",
@@ -113,6 +118,7 @@ class _Line:
         self.german = is_german(words_of(self.body))
         self.features = [_feature(t) for t in self.tokens if t.is_claim or is_content(t)]
         self.matches: list[Match] = []
+        self.is_rest = False  # the line counts what is not done yet
 
     def judge(self) -> Grounded:
         """The judgement."""
@@ -125,19 +131,20 @@ class _Line:
         self.matches = self.evidence.best(self.features)
         found = [*self._unknown(), *self._misquoted()]
         if not found and not self.heading:
-            found = [*self._misattributed(), *self._turned(), *self._unreasoned()]
+            turned = () if self.is_rest else self._turned()
+            found = [*self._misattributed(), *turned, *self._unreasoned()]
         return Grounded(
             number=self.number,
             text=self.text,
             supports=self._supports(),
             inventions=tuple(dict.fromkeys(found)),
             coverage=self._coverage(),
-            doubts=() if found or self.heading else tuple(self._doubts()),
+            doubts=() if found or self.heading or self.is_rest else tuple(self._doubts()),
         )
 
     def _doubts(self) -> Iterable[Invention]:
         found = [Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word)]
-        if not found and not self.heading and not self.german:
+        if not found and not self.heading and not has_german(words_of(self.body)):
             found = [Invention("roles", word) for word in rebound(self.body, self.evidence, self._group, self.matches)]
         if not found and not self.heading:
             found = [Invention(*one) for one in unsaid(self.body, self.tokens, self.matches, self.evidence)]
@@ -182,6 +189,8 @@ class _Line:
             parts = low.split("/")
             if token.kind == "path" and all(p.isalpha() and self.evidence.has_word(p) for p in parts):
                 return True  # west/CMake: two things, not a path
+            if _FRACTION.match(low) and self._is_share(low):
+                return True
             return (not low.isdigit() and self.evidence.has_phrase(token.text)) or self._is_initialism(token.text)
         if token.kind == "number":
             return (
@@ -189,6 +198,7 @@ class _Line:
                 or self._is_count(token, index)
                 or self._is_rounded(token)
                 or self._is_single(token)
+                or self._is_rest(token)
             )
         return False
 
@@ -240,6 +250,22 @@ class _Line:
     def _is_single(self, token: Token) -> bool:
         words = ("w:one", "w:single", "w:a", "w:an", "w:once", "w:first")
         return token.wants[0] in ("#1", "=1") and any(m.unit.holds(words) for m in self.matches[:_SUPPORTS])
+
+    def _is_share(self, text: str) -> bool:
+        """``7/12`` where a supporting line says 7 of 12."""
+        return any(all(m.unit.holds((f"#{part}",)) for part in text.split("/")) for m in self.matches[:_SUPPORTS])
+
+    def _is_rest(self, token: Token) -> bool:
+        """``five are left`` where a supporting line says 7 of 12."""
+        value = value_of(token)
+        if not value or not _LEFT.search(self.body):
+            return False
+        for match in self.matches[:1]:
+            others = [n for t in match.unit.tokens if t.group == token.group and (n := value_of(t)) is not None]
+            if any(whole - part == value for whole in others for part in others):
+                self.is_rest = True
+                return True
+        return False
 
     def _is_sibling(self, token: Token) -> bool:
         """``billing-api`` where the sources know other names that end in ``-api`` and no ``billing``."""
@@ -438,11 +464,11 @@ class _Line:
             theirs = _roots(match.unit.tokens)
             missing = {r for r in mine - theirs - GENERIC if not match.unit.says(r, alone=True)}
             common = mine & theirs
-            if not common - GENERIC or len(missing) * 4 > len(mine):
-                continue
             other, other_turning = _scope(match.unit.tokens)
+            if not common - GENERIC or len(missing) * (2 if other and negated else 4) > len(mine):
+                continue
             here, there = negated & common, other & common
-            same = turning != other_turning or bool(here) == bool(there)
+            same = turning != other_turning or NOT_SURE.search(match.unit.text) is not None or bool(here) == bool(there)
             if here and there and not here & there and ", not " in self.body and ", not " in match.unit.text:
                 same = False  # "by image, not by plant"
             told.append((len(common) / min(len(mine | theirs), 2 * len(mine)), same))
@@ -498,7 +524,7 @@ def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
     it has other words that turn."""
     scope: set[str] = set()
     for index, token in enumerate(tokens):
-        if _is_negator(token):
+        if _is_negator(token) and not (index + 1 < len(tokens) and tokens[index + 1].text == "longer"):
             after = [t.root for t in tokens[index + 1 :] if is_content(t) or t.group == "entity"]
             before = [t.root for t in tokens[:index] if is_content(t) or t.group == "entity"]
             scope.update(after[:4])

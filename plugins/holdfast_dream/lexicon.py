@@ -97,6 +97,14 @@ NEGATORS: Final = words(
     ohne pas jamais aucun aucune não nunca jamás non niet geen nooit не нет никогда
     """
 )
+#: Verbs in a past that does not end in -ed.
+PAST: Final = words(
+    """
+    bought broke brought built caught chose cut did drew drove fed felt flew fought found gave got grew held hung kept
+    knew laid led left lent lost made met mended paid put ran read sang sat saw sent set sewed sold spoke stole swam
+    swept taught thought threw told took tore woke won wore wrote
+    """
+)
 #: Words with a negation inside. With one of them in only one of two lines nothing can be said about a missing "not".
 TURNING: Final = words(
     """
@@ -253,6 +261,26 @@ def _canon() -> dict[str, str]:
 
 _CANON: Final = _canon()
 GENERIC: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _GENERIC)
+_NEUTRAL: Final = words(
+    """
+    appear appears belong belongs cause causes caused commenting concern concerns consist consists cover covers
+    covered depend depends describe described exist exists expect expected fall falls fell follow follows
+    followed form forms grow host hosted learn learned learnt leave leaves lend lent list listed located map
+    maps measure measured occur occurs occurred originate originates own owned owns propose proposed protect
+    protected provide provides provided receive receives received refer refers regard regards relate related
+    replace replaced reside resulting return returns rise rises rose send sends serve serves served stem stems
+    store stored suggest suggested suspect suspects track tracks treat treated trigger triggers triggered trust
+    trusted understand understood arrive arrives bring brings brought reconsider consider considered tolerate
+    tolerates compose composes beat beats recover recovered spend spent transmit transmitting fetch fetches
+    based used called named worn outstanding doing done left needed needs lets regarding being insured exceed
+    unconfirmed owes owe payable required involved applied applies apply obtained became become happens uses
+    defaults default halted turned turn supports support supported lasted lasts amounts amounted equals counts
+    counted sits seated states stated said says told tells notes noted reports reported mentions mentioned
+    raised raising lowered cut switched migrated changed
+    """
+)
+#: Verbs that make sentences of nouns: a line that has one claims nothing by it.
+NEUTRAL: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _NEUTRAL)
 
 
 def canonical(word: str) -> str:
@@ -272,3 +300,8 @@ def is_ordinary(word: str, *, inside: bool = False) -> bool:
 def is_german(line: list[str]) -> bool:
     """Whether a line is German, where every noun has a capital: two function words out of a short list."""
     return sum(word.lower() in _GERMAN for word in line) >= 2
+
+
+def has_german(line: list[str]) -> bool:
+    """Whether a line has a German function word."""
+    return any(word.lower() in _GERMAN for word in line)

@@ -12,18 +12,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from holdfast_dream.evidence import Evidence, Match, Unit
-from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, words
+from holdfast_dream.lexicon import GENERIC, NEGATORS, NEUTRAL, PAST, canonical, stem
 from holdfast_dream.tokens import Reader, Token, is_content
 
 _SPLIT: Final = re.compile(
     r"[;:(]\s*|\.\s+|,\s+|\s+-+>?\s+|\s+(?:and|but|while|whereas|which|so|since|because|until|when|if|und|aber|oder)\s+"
 )
+_LABEL: Final = re.compile(r"\A(?:[-*] )?(?:Fact|Decision|Decided|Fixed|Note): ")
 #: A word in brackets.
 _ASIDE: Final = re.compile(r"\s\([^\s()]+(?:\s[^\s()]+)?\)")
+#: What a line is about, before a colon.
+_HEAD: Final = re.compile(r"\A[^:;,.]{1,40}:\s")
 _PASSIVE: Final = re.compile(
     r"\b(?:by|is|are|was|were|be|been|being|gets?|got|wird|werden|wurde|von)\b", re.IGNORECASE
 )
-_PRONOUNS: Final = words("he she it they him her them his its their this that these those who which")
+#: Verbs whose subject without an object is the object otherwise: "2.4 breaks the loader", "the loader breaks".
+_EITHER_WAY: Final = frozenset(
+    map(canonical, ("break", "open", "close", "start", "stop", "change", "move", "run", "crash", "fail", "grow", "end"))
+)
 #: A unit counts from this share of a clause's words on.
 _MOST: Final = 0.5
 
@@ -41,18 +47,34 @@ class Clause(NamedTuple):
 def clauses(text: str) -> list[Clause]:
     """The clauses of a text. A part without two words is part of the one before."""
     found: list[list[Token]] = []
-    for part in _SPLIT.split(_ASIDE.sub(" ", text)):
+    for part in _SPLIT.split(_LABEL.sub("", _ASIDE.sub(" ", text))):
         tokens = [t for t in Reader().tokens(part) if (is_content(t) or t.is_claim) and not _is_negator(t)]
-        if found and (len(tokens) < 2 or len(found[-1]) < 2):
+        if found and tokens and (len(tokens) < 2 or len(found[-1]) < 2):
             found[-1] += tokens
+        elif found and tokens and _is_verb(tokens[0]):
+            found.append([*_subject(found[-1]), *tokens])
         elif tokens:
             found.append(tokens)
     return [Clause(tuple(tokens)) for tokens in found]
 
 
+def _is_verb(token: Token) -> bool:
+    text = token.text
+    return token.kind == "word" and text.islower() and (text.endswith(("s", "ed")) or text in PAST)
+
+
+def _subject(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The words before the first verb, at most two; a clause without a subject takes it from the one before."""
+    at = next((n for n, token in enumerate(tokens) if n and _is_verb(token)), 0)
+    return tokens[max(0, at - 2) : at]
+
+
 def rebound(body: str, evidence: Evidence, group: Callable[[Token], str], matches: Sequence[Match]) -> Iterator[str]:
     """The words that the sources have in another place, of each clause of a line."""
-    parts = clauses(body)
+    if len(_ASIDE.findall(body)) > 1:  # a list
+        return
+    label = _HEAD.match(body)
+    parts = clauses(body[label.end() :] if label else body)
     for number, clause in enumerate(parts):
         if len(clause.tokens) < 2:
             continue
@@ -150,7 +172,7 @@ def _against(
 _BETWEEN: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b|(?<=\w)\s+to\s+(?=the\b|[A-Z])",
+        r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b|(?<!from)(?<!up)\bto (?:the )?(?=\w+(?: \w+)?(?:\.|,|;|\Z))",
         r"\bthan\b",
         r"\bbefore\b",
         r"\bafter\b",
@@ -172,28 +194,27 @@ def _contrast(body: str, text: str) -> str:
 
 
 def _sides(between: re.Pattern[str], text: str) -> tuple[set[str], set[str]] | None:
+    text = _ASIDE.sub(" ", text)
     found = between.search(text)
     if not found:
         return None
-    left = [t.root for t in Reader().tokens(text[: found.start()]) if is_content(t) or t.is_claim][-4:]
-    right = [t.root for t in Reader().tokens(text[found.end() :]) if is_content(t) or t.is_claim][:3]
+    left = [t.root for t in Reader().tokens(text[: found.start()]) if is_content(t)][-4:]
+    right = [t.root for t in Reader().tokens(text[found.end() :]) if is_content(t)][:3]
     return set(left) - set(right) - GENERIC, set(right) - set(left) - GENERIC
 
 
 def _modified(clause: Clause, theirs: Sequence[Clause], group: Callable[[Token], str]) -> str:
-    """A value that the source gives to the same word without, or with another, word before it."""
-    for their in theirs:
-        for at, token in enumerate(clause.tokens[:-1]):
-            if token.is_claim or not _in(token, their):
-                continue
-            after = clause.tokens[at + 1]
+    """A value of the line that another clause of the source gives to the same word with another word before it."""
+    for modifier, head in zip(clause.tokens, clause.tokens[1:], strict=False):
+        if modifier.is_claim or head.is_claim or modifier.root in GENERIC:
+            continue
+        for their in theirs:
             pairs = zip(their.tokens, their.tokens[1:], strict=False)
-            if after.is_claim or not any(_same(token, a) and _same(after, b) for a, b in pairs):
+            if not any(_same(modifier, a) and _same(head, b) for a, b in pairs):
                 continue
-            for value in clause.tokens[at + 1 :]:
-                if not value.is_claim or _in(value, their) or not any(_in(value, other) for other in theirs):
-                    continue
-                if any(group(t) == group(value) and not _in(t, clause) for t in their.tokens if t.is_claim):
+            for value in (t for t in clause.tokens if t.is_claim and not _in(t, their)):
+                given = any(group(t) == group(value) and not _in(t, clause) for t in their.tokens if t.is_claim)
+                if given and any(_in(value, other) and not _in(modifier, other) for other in theirs):
                     return value.text
     return ""
 
@@ -208,6 +229,11 @@ def _replaces(
         return False
     if any(token.root in said or not said.isdisjoint(keys) for said in unit.above):
         return False
+    holders = [k for k in clauses(unit.text) if _in(token, k)]
+    if (_has(unit, token) and not holders) or token.root in NEUTRAL:
+        return False
+    if any(not _is_parallel(k, clause, their) for k in holders):
+        return False
     sort = group(token)
     rivals = [t for t in their.tokens if t.root not in GENERIC and not any(_same(mine, t) for mine in clause.tokens)]
     if sort and any(group(rival) == sort for rival in rivals):
@@ -215,17 +241,27 @@ def _replaces(
     before = clause.tokens[at - 1] if at else None
     after = clause.tokens[at + 1] if at + 1 < len(clause.tokens) else None
     for place, rival in enumerate(their.tokens):
-        if rival not in rivals or bool(group(rival)) != bool(sort):
+        if rival not in rivals or not (rival.opens or token.opens or bool(group(rival)) == bool(sort)):
             continue
         left = their.tokens[place - 1] if place else None
         right = their.tokens[place + 1] if place + 1 < len(their.tokens) else None
-        if _alike(before, left) and _alike(after, right) and (before or after):
+        if (before or after) and _fits(before, left, rivals) and _fits(after, right, rivals):
             return not _is_bound(at, clause, unit, evidence)
     return False
 
 
-def _alike(mine: Token | None, theirs: Token | None) -> bool:
-    return _same(mine, theirs) if mine and theirs else mine is theirs
+def _is_parallel(holder: Clause, clause: Clause, rival: Clause) -> bool:
+    """Whether the clause that holds a word says something of its own about it."""
+    return any(
+        not _in(t, clause) and not _in(t, rival) and not t.text.endswith(("ed", "ing")) for t in holder.tokens
+    )
+
+
+def _fits(mine: Token | None, theirs: Token | None, rivals: Sequence[Token]) -> bool:
+    """Whether two words have the same word beside them, or the line ends where the source has more to say."""
+    if mine is None:
+        return theirs is None or theirs in rivals
+    return theirs is not None and _same(mine, theirs)
 
 
 def _is_bound(at: int, clause: Clause, unit: Unit, evidence: Evidence) -> bool:
@@ -234,12 +270,13 @@ def _is_bound(at: int, clause: Clause, unit: Unit, evidence: Evidence) -> bool:
     holders = evidence.units_with(token.wants if token.is_claim else (token.root,), 200)
     if holders is None:
         return True
+    others = [t for n, t in enumerate(clause.tokens) if n != at and t.root not in GENERIC]
     beside = [clause.tokens[n] for n in (at - 1, at + 1) if 0 <= n < len(clause.tokens)]
     for number in holders:
         holder = evidence.units[number]
-        if holder is unit:
+        if holder is unit or not any(t.root == o.root for t in beside for o in holder.tokens):
             continue
-        if any(t.root not in GENERIC and any(t.root == o.root for o in holder.tokens) for t in beside):
+        if 2 * sum(_has(holder, t) for t in others) >= len(others):
             return True
     return False
 
@@ -248,20 +285,22 @@ def _reversed(clause: Clause, theirs: Iterable[Clause], body: str, text: str) ->
     """A word that acts in the line and is acted upon in the source."""
     if _PASSIVE.search(body) or _PASSIVE.search(text):
         return ""
-    found = ""
     for their in theirs:
         for at, verb in enumerate(clause.tokens[:-1]):
             if not at or verb.kind != "word" or not verb.text.islower():
                 continue
-            for place, other in enumerate(their.tokens):
-                if other.root != verb.root or not place or other.kind != "word":
-                    continue
-                acts, acted = clause.tokens[at - 1], clause.tokens[at + 1 :]
+            acts, acted = clause.tokens[at - 1], clause.tokens[at + 1 :]
+            for place, other in enumerate(their.tokens[:-1]):
                 actor = their.tokens[place - 1]
-                if _same(acts, actor):
-                    return ""
-                before = clause.tokens[:at]
-                if any(_same(actor, t) for t in acted) and not any(_same(actor, t) for t in before):
-                    if any(_same(acts, t) for t in their.tokens[place + 1 :]) or not any(_same(acts, t) for t in their.tokens):
-                        found = acts.text
-    return found
+                if not place or verb.root in _EITHER_WAY or other.kind != "word" or stem(other.text.lower()) != stem(verb.text):
+                    continue
+                if any(_same(actor, t) for t in clause.tokens[:at]) or not any(_same(actor, t) for t in acted):
+                    continue
+                named = _is_named(acts) and _is_named(actor)
+                if named or (_is_verb(verb) and any(_same(acts, t) for t in their.tokens[place + 1 :])):
+                    return acts.text
+    return ""
+
+
+def _is_named(token: Token) -> bool:
+    return token.kind == "word" and token.text[:1].isupper() and token.text[1:].islower()

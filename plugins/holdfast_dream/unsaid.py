@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast_dream.evidence import Evidence, Match, Unit
-from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, is_ordinary, words
+from holdfast_dream.lexicon import GENERIC, NEGATORS, NEUTRAL, PAST, TURNING, is_ordinary, words
 from holdfast_dream.tokens import Reader, Token, is_content
 
 #: Before the cause, and after it.
@@ -29,7 +29,7 @@ _GIVEN: Final = re.compile(
 _DENIED: Final = re.compile(
     r"\b(?:not|never|neither|nor|without|n't|cannot|rather than|instead of|nobody but|no longer|no"
     r"|stop(?:s|ped)?(?: being)?|g[ai]ves? up|gave up|abandon(?:s|ed)?|refuse[sd]?|reject(?:s|ed)?|decline[sd]?|forb[ai]d(?:s|den)?"
-    r"|drop(?:s|ped)?(?! (?:from|to|by)\b)|remove[sd]?|los(?:es?|t)|lack(?:s|ed)?|fail(?:s|ed)? to|skip(?:s|ped)?|avoid(?:s|ed)?|end(?:s|ed)?)\b",
+    r"|drop(?:s|ped)?(?! (?:from|to|by)\b)|remove[sd]?|los(?:es?|t)|lack(?:s|ed)?|fail(?:s|ed)? to|skip(?:s|ped)?|avoid(?:s|ed)?)\b",
     re.IGNORECASE,
 )
 _BREAK: Final = re.compile(r"[,;:.(]\s|\b(?:but|and|because|since|while)\b")
@@ -44,37 +44,6 @@ _AKIN: Final = TURNING | words(
     still open left remaining remain halted ceased closed out disallow disables shut free unable neither untouched
     """
 )
-#: Neutral verbs: with them nouns become sentences, and nothing is claimed.
-_NEUTRAL: Final = frozenset(
-    map(
-        canonical,
-        words(
-            """
-            appear appears belong belongs cause causes caused commenting concern concerns consist consists cover covers
-            covered depend depends describe described exist exists expect expected fall falls fell follow follows
-            followed form forms grow host hosted concern learn learned learnt leave leaves lend lent list listed located
-            map maps measure measured occur occurs occurred originate originates own owned owns propose proposed propose
-            protect protected provide provides provided receive receives received refer refers regard regards relate
-            related replace replaced reside resulting return returns rise rises rose send sends serve serves served stem
-            stems store stored suggest suggested suspect suspects track tracks treat treated trigger triggers triggered
-            trust trusted understand understood arrive arrives bring brings brought reconsider consider considered
-            tolerate tolerates compose composes beat beats recover recovered spend spent transmit transmitting fetch
-            fetches based used called named worn outstanding doing done left needed needs lets regarding being insured
-            exceed unconfirmed owes owe payable required considered involved applied applies apply obtained became become become happens uses
-            defaults default halted turned turn supports support supported lasted lasts amounts amounted equals counts
-            counted sits seated states stated said says told tells notes noted reports reported mentions mentioned
-            raised raising lowered cut turned switched migrated changed
-            """
-        ),
-    )
-)
-_PAST: Final = words(
-    """
-    bought broke brought built caught chose cut did drew drove fed felt fought found gave got grew held hung kept knew
-    lost made met paid ran sang saw sold spoke stole swept taught threw took won wore wrote
-    """
-)
-_FINITE: Final = words("is are was were be been has have had gets got")
 
 
 def unsaid(body: str, tokens: Sequence[Token], matches: Sequence[Match], evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -86,8 +55,10 @@ def unsaid(body: str, tokens: Sequence[Token], matches: Sequence[Match], evidenc
         yield "cause", found
     elif found := _denied(body, tokens, best):
         yield "opposite", found
-    elif found := _deed(tokens, matches, evidence):
+    elif found := _deed(tokens, matches):
         yield "predicate", found
+    elif found := _addition(body, matches, evidence):
+        yield "clause", found
 
 
 # --- causes -----------------------------------------------------------------------------------------------------------
@@ -109,15 +80,19 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
     if not wanted or not effects or _negates(body):
         return ""
     for match in best:
-        for at in (match.at, match.at - 1, match.at + 1):
-            if not 0 <= at < len(evidence.units):
+        around = [
+            unit
+            for unit in evidence.units[max(0, match.at - 1) : match.at + 2]
+            if unit.document == match.unit.document
+        ]
+        for unit in around:
+            here = unit.roots | unit.keys
+            said = wanted & here
+            if len(said) * 2 < len(wanted) or said & _denials(unit.text):
                 continue
-            unit = evidence.units[at]
-            if unit.document != match.unit.document:
-                continue
-            said = wanted & (unit.roots | unit.keys)
-            given = _GIVEN.search(unit.text) or at != match.at
-            if len(said) * 2 >= len(wanted) and given and not said & _denials(unit.text):
+            whole = len(said) == len(wanted) and effects <= here and not _negates(unit.text)
+            beside = any(effects & (other.roots | other.keys) for other in around if other is not unit)
+            if whole or beside or _GIVEN.search(unit.text):
                 return ""
     return cause.strip(" .")
 
@@ -133,9 +108,11 @@ def _denials(text: str) -> set[str]:
     """The roots that a text denies: the next word with content after each sign of a denial."""
     found: set[str] = set()
     for sign in _DENIED.finditer(text):
+        if re.search(r"(?:\bnot|n't|\bnever)\s+\Z", text[: sign.start()]):  # "does not stop" denies nothing
+            continue
         rest = _BREAK.split(text[sign.end() :], maxsplit=1)[0]
         span = [t for t in Reader().tokens(rest) if is_content(t) or t.is_claim][:3]
-        if span and span[0].text.lower() not in TURNING:  # "does not stop" denies nothing
+        if span and not span[0].is_claim and span[0].text.lower() not in TURNING:
             found.add(span[0].root if span[0].root not in GENERIC or len(span) < 2 else span[1].root)
     if _AFTER_FACT.search(text):
         found |= _roots(_AFTER_FACT.split(text, maxsplit=1)[0])
@@ -180,26 +157,63 @@ def _in_clause(mine: set[str], unit: Unit, denied: set[str]) -> set[str]:
 # --- deeds ------------------------------------------------------------------------------------------------------------
 
 
-def _deed(tokens: Sequence[Token], matches: Sequence[Match], evidence: Evidence) -> str:
+def _deed(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
     """A verb of the line that no unit near its support has, nor a word for it."""
-    near: set[str] = set()
-    for match in matches[:4]:
-        unit = match.unit
-        near |= unit.roots.union(unit.keys, *unit.above, *unit.before)
-    denies = any(_negates(match.unit.text) for match in matches[:2])
+    near = _near(matches)
+    denies = any(_negates(m.unit.text) or _DENIED.search(m.unit.text) for m in matches[:2])
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.kind != "word" or not token.text.islower() or not is_content(token):
             continue
         text = token.text
-        ends = text.endswith("ed") or text in _PAST
+        ends = text.endswith("ed") or text in PAST
         third = text.endswith("s") and not text.endswith("ss") and before is not None and _is_person(before)
-        if not (ends or third) or token.root in GENERIC or token.root in _NEUTRAL or token.root in near:
+        if not (ends or third) or token.root in NEUTRAL or token.root in near:
+            continue
+        if token.root in GENERIC and text not in TURNING:
             continue
         if denies and text in TURNING:
             continue
         if "w:" + text in near or any(_akin(text, key) for key in near):
             continue
         return text
+    return ""
+
+
+def _near(matches: Sequence[Match]) -> set[str]:
+    """All that the best units say, with what is above and before them."""
+    near: set[str] = set()
+    for match in matches[:4]:
+        unit = match.unit
+        near |= unit.roots.union(unit.keys, *unit.above, *unit.before)
+    return near
+
+
+_MORE: Final = re.compile(
+    r",?\s+(?:and|plus|including|with|without|after|before|while|for which|which|but|where|so)\s+|,\s+|;\s+",
+    re.IGNORECASE,
+)
+
+
+def _addition(body: str, matches: Sequence[Match], evidence: Evidence) -> str:
+    """A later part of the line that is half made of words which no unit near its support has."""
+    near = _near(matches)
+    for part in _MORE.split(body)[1:]:
+        content = [t for t in Reader().tokens(part) if (is_content(t) and t.root not in GENERIC) or t.is_claim]
+        unknown = [
+            t
+            for t in content
+            if not t.is_claim
+            and t.root not in near | NEUTRAL
+            and t.text.islower()
+            and not any(_akin(t.text, key) for key in near)
+        ]
+        if not unknown or 2 * len(unknown) < len(content) or any(t.is_claim for t in content):
+            continue
+        features: list[tuple[str, tuple[str, ...]]] = [(t.root, ()) for t in content]
+        said = (sum(m.unit.says(*f) for f in features) for m in evidence.best(features)[:3])
+        if len(content) > 1 and any(count * 3 >= 2 * len(content) for count in said):
+            continue
+        return part.strip(" .")
     return ""
 
 
