@@ -125,7 +125,7 @@ def doubts(
         yield "roles", found
     if found := _other_cause(tokens, best):
         yield "cause", found
-    if found := _opposite(tokens, best) or _antonym(tokens, matches):
+    if found := _opposite(tokens, best) or _antonym(tokens, matches) or _switched(body, best):
         yield "opposite", found
     yield from (("clause", clause) for clause in _added(body, has_word))
 
@@ -253,6 +253,8 @@ def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     few = len(mine - GENERIC) < 2
     differs = ""
     for match in best:
+        if NOT_SURE.search(match.unit.text):
+            return ""
         said = _without_contrast(match.unit, mine)
         theirs = _content(said)
         alike = len(mine & theirs) / max(1, len(mine | theirs))
@@ -265,6 +267,15 @@ def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
 
 
 _CONTRAST: Final = re.compile(r",?\s+(?:and |but )?(?:not|rather than|instead of)\s+([^,;.]*)", re.IGNORECASE)
+
+
+_STATE: Final = re.compile(r"\b(?:is|are|was|were|stays?|be) (?:switched |turned )?(on|off)\b", re.IGNORECASE)
+
+
+def _switched(body: str, best: Sequence[Match]) -> str:
+    mine = _STATE.search(body)
+    theirs = _STATE.search(best[0].unit.text)
+    return mine[1] if mine and theirs and mine[1].lower() != theirs[1].lower() else ""
 
 
 def _without_contrast(unit: Unit, mine: set[str]) -> Sequence[Token]:

@@ -71,7 +71,7 @@ def _subject(tokens: Sequence[Token]) -> Sequence[Token]:
 
 def rebound(body: str, evidence: Evidence, group: Callable[[Token], str], matches: Sequence[Match]) -> Iterator[str]:
     """The words that the sources have in another place, of each clause of a line."""
-    if len(_ASIDE.findall(body)) > 1:  # a list
+    if len(_ASIDE.findall(body)) > 1 or "->" in body:  # a list
         return
     label = _HEAD.match(body)
     parts = clauses(body[label.end() :] if label else body)
@@ -129,7 +129,7 @@ def _in(token: Token, clause: Clause) -> bool:
 
 
 def _same(token: Token, other: Token) -> bool:
-    if token.root == other.root:
+    if token.root == other.root or token.text.lower() == other.text.lower():
         return True
     return bool(token.wants) and (not set(token.wants).isdisjoint(other.offers) or not set(token.wants).isdisjoint(other.wants))
 
@@ -140,7 +140,7 @@ def _against(
     theirs = clauses(unit.text)
     if not theirs:
         return ""
-    if found := _reversed(clause, theirs, body, unit.text):
+    if found := _reversed(clause, theirs, body, unit.text) or _contrast(body, unit.text):
         return found
     best = max(sum(_in(t, their) for t in clause.tokens) for their in theirs)
     missing = sum(not _has(unit, t) for t in clause.tokens)
@@ -165,7 +165,7 @@ def _against(
         if not found and best == len(clause.tokens) - missing:
             return ""
         against = against or found
-    return against or _contrast(body, unit.text) or _modified(clause, theirs, group)
+    return against or _modified(clause, theirs, group)
 
 
 #: Words between two things that cannot change places.

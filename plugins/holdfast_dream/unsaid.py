@@ -22,7 +22,7 @@ _FOR: Final = re.compile(
 _SO: Final = re.compile(r"\b(?:causes?|caused(?! by)|led to|leads to|results? in|resulted in|made)\b", re.IGNORECASE)
 #: Signs of a cause in a source: any of the above, or a mark after which an explanation follows.
 _GIVEN: Final = re.compile(
-    r"[:(;]|\b(?:because|due|owing|thanks|cause[sd]?|result|from|traced|since|so|as|led|leads|made|makes|reason|to|for|after|when|if|until)\b",
+    r"[:(;]|\b(?:because|due|owing|thanks|cause[sd]?|result|from|traced|since|so|as|led|leads|made|makes|reason|after|until)\b",
     re.IGNORECASE,
 )
 #: After these, what follows is denied, given up or reserved.
@@ -40,8 +40,8 @@ _AFTER_FACT: Final = re.compile(
 #: What a line that means the same may have in place of the denial.
 _AKIN: Final = TURNING | words(
     """
-    gone ended ends end lose loses lost gave given up abandon abandoned decline declined declines quit keep stays yet
-    still open left remaining remain halted ceased closed out disallow disables shut free unable neither untouched
+    gone ended ends end lose loses lost gave given up abandon abandoned decline declined declines quit yet
+    still remaining remain halted ceased closed disallow disables shut unable neither untouched
     """
 )
 
@@ -88,11 +88,11 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
         for unit in around:
             here = unit.roots | unit.keys
             said = wanted & here
-            if len(said) * 2 < len(wanted) or said & _denials(unit.text):
+            if len(said) * 3 < len(wanted) * 2 or said & _denials(unit.text):
                 continue
             whole = len(said) == len(wanted) and effects <= here and not _negates(unit.text)
-            beside = any(effects & (other.roots | other.keys) for other in around if other is not unit)
-            if whole or beside or _GIVEN.search(unit.text):
+            beside = any(len(effects & (o.roots | o.keys)) * 2 > len(effects) for o in around if o is not unit)
+            if whole or beside or (effects & here and _GIVEN.search(unit.text)):
                 return ""
     return cause.strip(" .")
 
@@ -139,19 +139,15 @@ def _denied(body: str, tokens: Sequence[Token], best: Sequence[Match]) -> str:
         denied = _denials(match.unit.text) & mine
         if not denied:
             return ""
-        if denied >= _in_clause(mine, match.unit, denied):
+        if not _AFTER_FACT.search(match.unit.text) and _is_said(mine, match.unit):
             return ""
         found = found or min(denied)
     return found
 
 
-def _in_clause(mine: set[str], unit: Unit, denied: set[str]) -> set[str]:
-    """Nothing to compare when another clause of the unit says all of the line without the denial."""
-    for part in _BREAK.split(unit.text):
-        roots = _roots(part)
-        if mine <= roots and not _denials(part) & mine:
-            return denied
-    return mine | {"-"}
+def _is_said(mine: set[str], unit: Unit) -> bool:
+    """Whether a clause of the unit says all of the line and denies nothing of it."""
+    return any(mine <= _roots(part) and not _denials(part) & mine for part in _BREAK.split(unit.text))
 
 
 # --- deeds ------------------------------------------------------------------------------------------------------------
@@ -160,7 +156,10 @@ def _in_clause(mine: set[str], unit: Unit, denied: set[str]) -> set[str]:
 def _deed(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
     """A verb of the line that no unit near its support has, nor a word for it."""
     near = _near(matches)
-    denies = any(_negates(m.unit.text) or _DENIED.search(m.unit.text) for m in matches[:2])
+    denies = any(
+        _negates(m.unit.text) or _DENIED.search(m.unit.text) or {t.text.lower() for t in m.unit.tokens} & _AKIN
+        for m in matches[:3]
+    )
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.kind != "word" or not token.text.islower() or not is_content(token):
             continue
@@ -199,6 +198,7 @@ def _addition(body: str, matches: Sequence[Match], evidence: Evidence) -> str:
     near = _near(matches)
     for part in _MORE.split(body)[1:]:
         content = [t for t in Reader().tokens(part) if (is_content(t) and t.root not in GENERIC) or t.is_claim]
+        content = [t for t in content if t.text.lower() not in NEGATORS]
         unknown = [
             t
             for t in content
