@@ -41,6 +41,8 @@ _LOOSE: Final = _HEDGES | words(
 _OPINION: Final = re.compile(
     r"\b(?:thinks?|believes?|guess(?:es)?|suspects?|assumes?|suggests?|looks like|it seems)\b(?: that)?", re.IGNORECASE
 )
+_OFTEN: Final = words("usually often sometimes mostly typically generally occasionally rarely normally partly")
+_SOFT: Final = _OFTEN | words("most usual tends tend typical regular regularly some many majority main mainly several")
 _EVERY: Final = re.compile(
     r"\bevery (?=\d|other|second|third|few|two|three|four|six|ten|half|\w+day\b|day|night|morning|evening|hour|minute|week"
     r"|month|quarter|year|spring|summer|autumn|winter|time)",
@@ -121,6 +123,10 @@ def doubts(
     everything = low & (_ALL - {"every"} if _EVERY.search(body) else _ALL)
     if everything and not any(there & _SOME for there in said):
         yield "always", min(everything)
+        return
+    if not low & (_SOFT | _LOOSE) and all(there & _OFTEN for there in said) and _is_about(tokens, best[0].unit):
+        yield "hedge", min(said[0] & _OFTEN)
+        return
     if found := _other_role(tokens, best) or _exchanged(body, best):
         yield "roles", found
     if found := _other_cause(tokens, best):
@@ -140,6 +146,15 @@ def _is_hedged(text: str, low: set[str]) -> bool:
     if hedges == {"may"} and _LIMIT.search(text):  # a permission
         return False
     return bool(hedges) or bool(NOT_SURE.search(text))
+
+
+def _is_about(tokens: Sequence[Token], unit: Unit) -> bool:
+    """Whether the words after "usually" or the like are what the line says."""
+    low = [t.text.lower() for t in unit.tokens]
+    at = next((n for n, word in enumerate(low) if word in _OFTEN), 0)
+    after = [t.root for t in unit.tokens[at + 1 :] if is_content(t) or t.is_claim][:2]
+    mine = {t.root for t in tokens}
+    return any(root in mine for root in after)
 
 
 def _is_opinion(text: str, tokens: Sequence[Token]) -> bool:

@@ -20,6 +20,7 @@ from holdfast_dream.lexicon import (
     GENERIC,
     GIVEN_NAMES,
     NEGATORS,
+    PAST,
     PERSON_VERBS,
     REASON,
     STOP,
@@ -129,7 +130,7 @@ class _Line:
         if len(self.body) > MAX_CHARS:  # what was not read to its end is not known to be grounded
             return Grounded(number=self.number, text=self.text, inventions=(Invention("length", self.body[:40]),))
         self.matches = self.evidence.best(self.features)
-        found = [*self._unknown(), *self._misquoted()]
+        found = [*self._unknown(), *self._misquoted(), *self._miscounted()]
         if not found and not self.heading:
             turned = () if self.is_rest else self._turned()
             found = [*self._misattributed(), *turned, *self._unreasoned()]
@@ -199,6 +200,7 @@ class _Line:
                 or self._is_rounded(token)
                 or self._is_single(token)
                 or self._is_rest(token)
+                or self._is_percentage(token)
             )
         return False
 
@@ -267,6 +269,17 @@ class _Line:
                 return True
         return False
 
+    def _is_percentage(self, token: Token) -> bool:
+        """``93 %`` where a supporting line says 41 of 44."""
+        value = value_of(token)
+        if not value or not token.text.lower().endswith(("%", "percent")):
+            return False
+        for match in self.matches[:1]:
+            counts = [n for t in match.unit.tokens if t.group == "number:" and (n := value_of(t))]
+            if any(part < whole and round(100 * part / whole) == round(value) for part in counts for whole in counts):
+                return True
+        return False
+
     def _is_sibling(self, token: Token) -> bool:
         """``billing-api`` where the sources know other names that end in ``-api`` and no ``billing``."""
         whole = token.wants[0][2:]
@@ -286,6 +299,8 @@ class _Line:
             return False
         if low in GIVEN_NAMES or low in TOOL_NAMES:
             return True
+        if self._is_abbreviation(low):
+            return False
         if self.german or canonical(low) in GENERIC:
             return False
         if not token.opens:
@@ -296,10 +311,17 @@ class _Line:
         if after is None:
             return False
         verb = after.text.lower()
-        acts = verb in PERSON_VERBS or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
+        acts = verb in PERSON_VERBS or verb in PAST or (after.text.islower() and verb.endswith("ed")) or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
         person = acts or token.text.endswith("'s")
         named = after.text[:1].isupper() and after.kind == "word" and not is_ordinary(after.text.lower(), inside=True)
         return person or named
+
+    def _is_abbreviation(self, low: str) -> bool:
+        """``Bft`` where a supporting line says Beaufort."""
+        if not 2 < len(low) < 6 or any(c in "aeiou" for c in low[1:]):
+            return False
+        near = (t.text.lower() for match in self.matches[:_SUPPORTS] for t in match.unit.tokens)
+        return any(word[0] == low[0] and len(word) > len(low) and _in_order(low, word) for word in near if word)
 
     def _misquoted(self) -> Iterable[Invention]:
         for pattern, kind in ((_QUOTED, "quote"), (_CODE, "identifier")):
@@ -319,6 +341,14 @@ class _Line:
             if words <= have:
                 return True
         return False
+
+    def _miscounted(self) -> Iterable[Invention]:
+        """``four of the five`` where the best source line says three of five."""
+        for at, (part, whole) in _shares(self.body):
+            for match in self.matches[:1]:
+                theirs = [part for _, (part, other) in _shares(match.unit.text) if other == whole]
+                if theirs and part not in (*theirs, *(whole - other for other in theirs)):
+                    yield Invention("number", at)
 
     # --- what the sources say otherwise ---------------------------------------------------------------------------
 
@@ -496,6 +526,22 @@ class _Line:
                     near |= unit.roots | unit.keys
         if not words & near:
             yield Invention("rationale", self.body[found.start() :].strip(" ."))
+
+
+_SHARE: Final = re.compile(r"\b([\w.]+) (?:out )?of (?:the |our |all )?([\w.]+)\b")
+
+
+def _shares(text: str) -> Iterable[tuple[str, tuple[float, float]]]:
+    """``3 of 5`` in a text, as words and numbers."""
+    for found in _SHARE.finditer(text):
+        numbers = [value for t in Reader().tokens(f"{found[1]} {found[2]}") if (value := value_of(t)) is not None]
+        if len(numbers) == 2:
+            yield found[0], (numbers[0], numbers[1])
+
+
+def _in_order(letters: str, word: str) -> bool:
+    rest = iter(word)
+    return all(letter in rest for letter in letters)
 
 
 def _feature(token: Token) -> tuple[str, tuple[str, ...]]:

@@ -85,7 +85,8 @@ _IRREGULAR: Final = {
     "met": "meet", "led": "lead", "bought": "buy", "sold": "sell", "grew": "grow", "grown": "grow", "froze": "freeze",
     "frozen": "freeze", "spoke": "speak", "drove": "drive", "lost": "lose", "spent": "spend", "people": "person",
     "children": "child", "indices": "index", "indexes": "index", "got": "get", "shown": "show", "seen": "see",
-    "began": "begin",
+    "began": "begin", "comment": "comment", "comments": "comment", "moment": "moment", "cancelled": "cancel",
+    "cancelling": "cancel", "labelled": "label", "labelling": "label", "travelled": "travel", "modelled": "model",
 }  # fmt: skip
 _PLURAL_KEEP: Final = ("ss", "us", "is", "os", "as")
 _VOWEL: Final = re.compile("[aeiouyäöü]")
@@ -226,7 +227,7 @@ _GERMAN: Final = words(
     """
     der die das den dem des ein eine einen einem einer und ist sind war wird werden wurde hat haben auf mit für
     von vom zum zur bei im nicht aus nach über nur noch auch als wenn dass sich wir ich sie jeden jede jeder ab
-    seit bis um kein keine
+    seit bis um kein keine am
     """
 )
 

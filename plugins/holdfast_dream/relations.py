@@ -156,6 +156,7 @@ def _against(
                 and t.root not in GENERIC
                 and t.root not in carried
                 and t.kind in ("word", "name", "identifier", "number", "version")
+                and not (t.kind == "number" and t.text.isalpha())
                 and not (t.is_claim and (t.kind != "name") and not _in(t, Clause(unit.tokens)))
                 and missing <= 1
                 and _replaces(at, clause, their, unit, evidence, group)
@@ -225,8 +226,7 @@ def _replaces(
     """Whether a clause of a source has another word in the place of a known word."""
     token = clause.tokens[at]
     keys = token.wants if token.is_claim else (token.root,)
-    if not evidence.offers(keys) and not evidence.has_word(token.text.lower()):
-        return False
+    known = evidence.offers(keys) or evidence.has_word(token.text.lower())
     if any(token.root in said or not said.isdisjoint(keys) for said in unit.above):
         return False
     holders = [k for k in clauses(unit.text) if _in(token, k)]
@@ -238,10 +238,12 @@ def _replaces(
     rivals = [t for t in their.tokens if t.root not in GENERIC and not any(_same(mine, t) for mine in clause.tokens)]
     if sort and any(group(rival) == sort for rival in rivals):
         return not _is_bound(at, clause, unit, evidence)
+    if not known:  # another word for a thing; but a thing with a name has no other word
+        rivals = [t for t in rivals if t.kind in ("identifier", "name")]
     before = clause.tokens[at - 1] if at else None
     after = clause.tokens[at + 1] if at + 1 < len(clause.tokens) else None
     for place, rival in enumerate(their.tokens):
-        if rival not in rivals or not (rival.opens or token.opens or bool(group(rival)) == bool(sort)):
+        if rival not in rivals or not (not known or rival.opens or token.opens or bool(group(rival)) == bool(sort)):
             continue
         left = their.tokens[place - 1] if place else None
         right = their.tokens[place + 1] if place + 1 < len(their.tokens) else None

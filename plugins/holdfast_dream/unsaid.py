@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast_dream.evidence import Evidence, Match, Unit
-from holdfast_dream.lexicon import GENERIC, NEGATORS, NEUTRAL, PAST, TURNING, is_ordinary, words
+from holdfast_dream.lexicon import GENERIC, GIVEN_NAMES, NEGATORS, NEUTRAL, PAST, TURNING, is_ordinary, words
 from holdfast_dream.tokens import Reader, Token, is_content
 
 #: Before the cause, and after it.
@@ -76,6 +76,7 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
         if not found or found[0] == "made":
             return ""
         cause, effect = body[: found.start()], body[found.end() :]
+    cause = re.split(r"[:;.]\s", cause, maxsplit=1)[0]
     wanted, effects = _roots(cause), _roots(effect)
     if not wanted or not effects or _negates(body):
         return ""
@@ -88,7 +89,8 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
         for unit in around:
             here = unit.roots | unit.keys
             said = wanted & here
-            if len(said) * 3 < len(wanted) * 2 or said & _denials(unit.text):
+            least = len(wanted) if any(root[0] in "#=" for root in said) else len(wanted) * 4 / 3  # a value proves more
+            if len(said) * 2 < least or said & _denials(unit.text):
                 continue
             whole = len(said) == len(wanted) and effects <= here and not _negates(unit.text)
             beside = any(len(effects & (o.roots | o.keys)) * 2 > len(effects) for o in around if o is not unit)
@@ -224,4 +226,6 @@ def _akin(text: str, key: str) -> bool:
 
 
 def _is_person(token: Token) -> bool:
-    return token.text[:1].isupper() and token.text[1:].islower() and not is_ordinary(token.text.lower())
+    return token.text[:1].isupper() and token.text[1:].islower() and (
+        token.text.lower() in GIVEN_NAMES if token.opens else not is_ordinary(token.text.lower())
+    )
