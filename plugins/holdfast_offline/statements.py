@@ -40,6 +40,13 @@ _POINTS_BACK: Final = re.compile(
     r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
     re.IGNORECASE,
 )
+#: A decision about the talk ("let's keep going") or about something that only the talk before it names ("let's go with A").
+_OF_THE_TALK: Final = re.compile(
+    r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b|not do (?:this|that|it|the)\b"
+    r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
+    r"|.*?\bgo(?:ing)? with (?:option |number |plan |#)?[a-z0-9]$",
+    re.IGNORECASE,
+)
 #: "The review should be updated" asks for work, and decides nothing that lasts.
 _WORK: Final = re.compile(
     r"\bshould be (?:re|un)?(?:updated|added|committed|fixed|removed|moved|renamed|checked|tested|merged|pushed|cleaned"
@@ -171,9 +178,11 @@ class Statements:
             return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-            if _POINTS_BACK.fullmatch(text) or _WORK.search(text):
+            if _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text):
                 return
         if cue.kind is Kind.FACT and _POINTS_AT.match(text):
+            return
+        if cue.kind is Kind.DECISION and (text.startswith("#") or len(text.split()) < 2):
             return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
