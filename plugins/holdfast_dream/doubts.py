@@ -26,7 +26,7 @@ _HEDGES: Final = words(
     """
 )
 NOT_SURE: Final = re.compile(
-    r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b|\bpeut-être\b|\bsans doute\b"
+    r"\bpossible:|\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b|\bpeut-être\b|\bsans doute\b"
     r"|\b(?:tal vez|puede que|può darsi|может быть)\b|かもしれ|たぶん|おそらく|可能|也许|大概",
     re.IGNORECASE,
 )
@@ -90,6 +90,12 @@ _PAIRS: Final = """
     | public / private | faster / slower | early earlier / late later | internal / external | required / optional
     | with / without | synchronous / asynchronous | up / down | passed passes / failed fails | newest / oldest
     | upload uploads / download downloads | always / never
+    | open opened / shut locked | encourage encourages encouraged / discourage discourages discouraged | new / old
+    | gave granted / withdrew revoked | hired / fired dismissed | won / lost
+    | include includes included / exclude excludes excluded | grant grants / revoke revokes deny denies
+    | lock locks locked / unlock unlocks unlocked | install installs installed / uninstall uninstalls uninstalled
+    | import imports imported / export exports exported | agrees agreed / declined refused disagrees disagreed
+    | cheap cheaper / expensive dearer | best / worst | upgraded / downgraded | succeeded / failed
 """
 _OPPOSITES: Final = _opposites()
 #: Clauses that share this much of their words are one statement, whatever its order.
@@ -115,7 +121,7 @@ def doubts(
     low = _lower(tokens)
     said = [_lower(match.unit.tokens) for match in best]
     if not low & _LOOSE and not _is_hedged(body, low) and all(
-        _is_hedged(match.unit.text, there) or _is_opinion(match.unit.text, tokens)
+        _is_part_hedged(match.unit.text, there, tokens) or _is_opinion(match.unit.text, tokens)
         for match, there in zip(best, said, strict=True)
     ):
         yield "hedge", next(iter(sorted(said[0] & _HEDGES)), "not confirmed")
@@ -131,14 +137,19 @@ def doubts(
         yield "roles", found
     if found := _other_cause(tokens, best):
         yield "cause", found
-    if found := _opposite(tokens, best) or _antonym(tokens, matches) or _switched(body, best):
+    if found := _opposite(tokens, best, matches) or (";" not in body and _antonym(tokens, matches)) or _switched(body, best):
         yield "opposite", found
     yield from (("clause", clause) for clause in _added(body, has_word))
 
 
 def _lower(tokens: Sequence[Token]) -> set[str]:
     """The words in lower case, without the month of May."""
-    return {token.text.lower() for token in tokens if token.kind == "word" and token.text != "May"}
+    after = [*(token.text for token in tokens[1:]), ""]
+    return {
+        token.text.lower()
+        for token, next_ in zip(tokens, after, strict=True)
+        if token.kind == "word" and (token.text != "May" or (token.opens and next_.islower()))
+    }
 
 
 def _is_hedged(text: str, low: set[str]) -> bool:
@@ -146,6 +157,22 @@ def _is_hedged(text: str, low: set[str]) -> bool:
     if hedges == {"may"} and _LIMIT.search(text):  # a permission
         return False
     return bool(hedges) or bool(NOT_SURE.search(text))
+
+
+def _is_part_hedged(text: str, low: set[str], tokens: Sequence[Token]) -> bool:
+    """Whether a source is hedged in each part that speaks of the line."""
+    if not _is_hedged(text, low):
+        return False
+    mine = {t.root for t in tokens if is_content(t) or t.is_claim}
+    sure: set[str] = set()
+    for part in _PARTS.split(text):
+        said = Reader().tokens(part)
+        if not _is_hedged(part, _lower(said)):
+            sure.update(t.root for t in said)
+    return 2 * len(mine & sure) <= len(mine)
+
+
+_PARTS: Final = re.compile(r"[;()]\s*|,\s+|\s(?=\()|\bbut\b")
 
 
 def _is_about(tokens: Sequence[Token], unit: Unit) -> bool:
@@ -180,6 +207,8 @@ def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
 
 
 def _other_role(tokens: Sequence[Token], best: Sequence[Match]) -> str:
+    if any(t.text == "by" for t in tokens):
+        return ""
     mine = _deeds(tokens)
     for name, deeds in mine.items():
         for match in best:
@@ -261,9 +290,11 @@ def _other_cause(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     return " ".join(sorted(mine[0])) or "cause"
 
 
-def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
+def _opposite(tokens: Sequence[Token], best: Sequence[Match], matches: Sequence[Match]) -> str:
     mine = _content(tokens)
     if len(mine) < 2:
+        return ""
+    if _is_denied_too(tokens, matches):
         return ""
     few = len(mine - GENERIC) < 2
     differs = ""
@@ -279,6 +310,15 @@ def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
             return ""
         differs = "not"
     return differs
+
+
+def _is_denied_too(tokens: Sequence[Token], matches: Sequence[Match]) -> bool:
+    """Whether a source with a "not" has the words after each "not" of the line, which may join two sources."""
+    after: set[str] = set()
+    for at, token in enumerate(tokens):
+        if _negations([token]):
+            after.update([t.root for t in tokens[at + 1 :] if is_content(t) or t.is_claim][:3])
+    return bool(after) and any(_negations(m.unit.tokens) and after <= m.unit.roots | m.unit.keys for m in matches[1:6])
 
 
 _CONTRAST: Final = re.compile(r",?\s+(?:and |but )?(?:not|rather than|instead of)\s+([^,;.]*)", re.IGNORECASE)
@@ -319,7 +359,7 @@ def _content(tokens: Sequence[Token]) -> set[str]:
 def _negations(tokens: Sequence[Token]) -> int:
     low = [t.text.lower() for t in tokens]
     return sum(
-        (word in NEGATORS or word.endswith("n't")) and after != "even"
+        (word in NEGATORS or word.endswith("n't") or word in ("rather", "instead")) and after != "even"
         for word, after in zip(low, [*low[1:], ""], strict=True)
     )
 

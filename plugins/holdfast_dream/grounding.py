@@ -294,12 +294,12 @@ class _Line:
             or len(low) < 2
             or low in STOP
             or low in USUAL_ACRONYMS
-            or self.evidence.has_word(low)
+            or (self.evidence.has_word(low) and not self._is_longer_name(low))
         ):
             return False
         if low in GIVEN_NAMES or low in TOOL_NAMES:
             return True
-        if self._is_abbreviation(low):
+        if self._is_abbreviation(low) or (token.opens and self.body[token.at + len(token.text) :].startswith(":")):
             return False
         if self.german or canonical(low) in GENERIC:
             return False
@@ -315,6 +315,11 @@ class _Line:
         person = acts or token.text.endswith("'s")
         named = after.text[:1].isupper() and after.kind == "word" and not is_ordinary(after.text.lower(), inside=True)
         return person or named
+
+    def _is_longer_name(self, low: str) -> bool:
+        """``Domenica``, where the sources know a Domenic."""
+        evidence = self.evidence
+        return low not in evidence.words and any(evidence.is_name(low[:size]) for size in range(5, len(low)))
 
     def _is_abbreviation(self, low: str) -> bool:
         """``Bft`` where a supporting line says Beaufort."""
@@ -570,7 +575,7 @@ def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
     it has other words that turn."""
     scope: set[str] = set()
     for index, token in enumerate(tokens):
-        if _is_negator(token) and not (index + 1 < len(tokens) and tokens[index + 1].text == "longer"):
+        if (_is_negator(token) or token.text.lower() in ("rather", "instead")) and not (index + 1 < len(tokens) and tokens[index + 1].text == "longer"):
             after = [t.root for t in tokens[index + 1 :] if is_content(t) or t.group == "entity"]
             before = [t.root for t in tokens[:index] if is_content(t) or t.group == "entity"]
             scope.update(after[:4])

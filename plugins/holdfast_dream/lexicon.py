@@ -85,7 +85,13 @@ _IRREGULAR: Final = {
     "met": "meet", "led": "lead", "bought": "buy", "sold": "sell", "grew": "grow", "grown": "grow", "froze": "freeze",
     "frozen": "freeze", "spoke": "speak", "drove": "drive", "lost": "lose", "spent": "spend", "people": "person",
     "children": "child", "indices": "index", "indexes": "index", "got": "get", "shown": "show", "seen": "see",
-    "began": "begin", "comment": "comment", "comments": "comment", "moment": "moment", "cancelled": "cancel",
+    "began": "begin", "taught": "teach", "thought": "think", "caught": "catch", "fought": "fight", "felt": "feel",
+    "knew": "know", "known": "know", "threw": "throw", "thrown": "throw", "drew": "draw", "drawn": "draw",
+    "flew": "fly", "flown": "fly", "wore": "wear", "worn": "wear", "tore": "tear", "torn": "tear", "driven": "drive",
+    "stole": "steal", "stolen": "steal", "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise",
+    "sang": "sing", "sung": "sing", "swam": "swim", "swum": "swim", "won": "win", "sewn": "sew", "lent": "lend",
+    "fed": "feed", "hung": "hang", "told": "tell", "stood": "stand", "meant": "mean", "spoken": "speak",
+    "comment": "comment", "comments": "comment", "moment": "moment", "cancelled": "cancel",
     "cancelling": "cancel", "labelled": "label", "labelling": "label", "travelled": "travel", "modelled": "model",
 }  # fmt: skip
 _PLURAL_KEEP: Final = ("ss", "us", "is", "os", "as")
@@ -101,9 +107,9 @@ NEGATORS: Final = words(
 #: Verbs in a past that does not end in -ed.
 PAST: Final = words(
     """
-    bought broke brought built caught chose cut did drew drove fed felt flew fought found gave got grew held hung kept
-    knew laid led left lent lost made met mended paid put ran read sang sat saw sent set sewed sold spoke stole swam
-    swept taught thought threw told took tore woke won wore wrote
+    beat bought broke brought built burnt caught chose cut dealt did drew drove fed felt fled flew forgot fought found gave got grew held hid hit hung kept
+    knew laid led left lent lost made met mended paid put ran read sang sat saw sent set sewed shook shot sold spoke spent stole swam
+    stuck struck swept swore taught thought threw told took tore upset withdrew woke won wore wrote
     """
 )
 #: Words with a negation inside. With one of them in only one of two lines nothing can be said about a missing "not".
@@ -264,6 +270,7 @@ _CANON: Final = _canon()
 GENERIC: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _GENERIC)
 _NEUTRAL: Final = words(
     """
+    objects opposes opposed
     appear appears belong belongs cause causes caused commenting concern concerns consist consists cover covers
     covered depend depends describe described exist exists expect expected fall falls fell follow follows
     followed form forms grow host hosted learn learned learnt leave leaves lend lent list listed located map

@@ -140,7 +140,7 @@ def _against(
     theirs = clauses(unit.text)
     if not theirs:
         return ""
-    if found := _reversed(clause, theirs, body, unit.text) or _contrast(body, unit.text):
+    if found := _reversed(clause, theirs, body, unit.text) or _contrast(body, unit.text) or _agent(body, unit.text):
         return found
     best = max(sum(_in(t, their) for t in clause.tokens) for their in theirs)
     missing = sum(not _has(unit, t) for t in clause.tokens)
@@ -302,6 +302,33 @@ def _reversed(clause: Clause, theirs: Iterable[Clause], body: str, text: str) ->
                 if named or (_is_verb(verb) and any(_same(acts, t) for t in their.tokens[place + 1 :])):
                     return acts.text
     return ""
+
+
+_BY: Final = re.compile(r"\b([a-z]+)\s+by\s+(?:the\s+|a\s+)?([\w-]+)")
+_OWNED: Final = re.compile(r"\b([\w-]+)'s ([a-z]+) is ([\w-]+)|\b([\w-]+) is ([\w-]+)'s ([a-z]+)")
+
+
+def _agent(body: str, text: str) -> str:
+    """Another doer than a passive source names, or the owner and the owned exchanged."""
+    done = {canonical(verb): canonical(agent.lower()) for verb, agent in _BY.findall(text)}
+    if done and not _BY.search(body):
+        tokens = [t for t in Reader().tokens(body) if is_content(t) or t.is_claim]
+        for before, verb in zip(tokens, tokens[1:], strict=False):
+            agent = done.get(verb.root, before.root)
+            if _is_verb(verb) and agent != before.root and before.root in done.values():
+                return before.text
+    mine, theirs = _owned(body), _owned(text)
+    if mine and theirs and mine[1] == theirs[1] and (mine[0], mine[2]) == (theirs[2], theirs[0]):
+        return mine[0]
+    return ""
+
+
+def _owned(text: str) -> tuple[str, str, str] | None:
+    """Owner, noun and bearer of "Ana's deputy is Jon" and of "Jon is Ana's deputy"."""
+    found = _OWNED.search(text)
+    if not found:
+        return None
+    return (found[1], found[2], found[3]) if found[1] else (found[5], found[6], found[4])
 
 
 def _is_named(token: Token) -> bool:

@@ -15,7 +15,7 @@ from holdfast_dream.tokens import Reader, Token, is_content
 
 #: Before the cause, and after it.
 _FOR: Final = re.compile(
-    r"\b(?:because(?: of)?|due to|owing to|thanks to|caused by|as a result of|comes? from|came from|traced to"
+    r"\b(?:because(?: of)?|due to|owing to|thanks to|caused by|as a result of|came from|traced to"
     r"|on account of|since(?! (?:\d|January|February|March|April|May|June|July|August|September|October|November|December)))\b",
     re.IGNORECASE,
 )
@@ -134,11 +134,13 @@ def _denied(body: str, tokens: Sequence[Token], best: Sequence[Match]) -> str:
     if len(mine) < 2:
         return ""
     found = ""
-    for match in best:
+    for match in best[:1]:
         said = {root for root in mine if match.unit.says(root, alone=True)}
         if len(said) * 4 < len(mine) * 3:
             continue
         denied = _denials(match.unit.text) & mine
+        if not _AFTER_FACT.search(match.unit.text):
+            denied -= set().union(*(_roots(p) for p in _BREAK.split(match.unit.text) if not _denials(p)))
         if not denied:
             return ""
         if not _AFTER_FACT.search(match.unit.text) and _is_said(mine, match.unit):
@@ -160,7 +162,7 @@ def _deed(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
     near = _near(matches)
     denies = any(
         _negates(m.unit.text) or _DENIED.search(m.unit.text) or {t.text.lower() for t in m.unit.tokens} & _AKIN
-        for m in matches[:3]
+        for m in matches[:2]
     )
     for before, token in zip([None, *tokens], tokens, strict=False):
         if token.kind != "word" or not token.text.islower() or not is_content(token):
@@ -211,6 +213,8 @@ def _addition(body: str, matches: Sequence[Match], evidence: Evidence) -> str:
         ]
         if not unknown or 2 * len(unknown) < len(content) or any(t.is_claim for t in content):
             continue
+        if "i:" + "".join(t.text[0].lower() for t in content) in near:
+            continue  # "dead-letter queue", where the sources say DLQ
         features: list[tuple[str, tuple[str, ...]]] = [(t.root, ()) for t in content]
         said = (sum(m.unit.says(*f) for f in features) for m in evidence.best(features)[:3])
         if len(content) > 1 and any(count * 3 >= 2 * len(content) for count in said):

@@ -44,7 +44,7 @@ _POINTS_BACK: Final = re.compile(
 _OF_THE_TALK: Final = re.compile(
     r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b|not do (?:this|that|it|the)\b"
     r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
-    r"|.*?\bgo(?:ing)? with (?:option |number |plan |#)?[a-z0-9]$",
+    r"|.*?\bgo(?:ing)? with [a-z0-9]$",
     re.IGNORECASE,
 )
 #: "The review should be updated" asks for work, and decides nothing that lasts.
@@ -180,7 +180,7 @@ class Statements:
             text = _ASKS_AFTER.sub("", text)
             if _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text):
                 return
-        if cue.kind is Kind.FACT and _POINTS_AT.match(text):
+        if cue.kind is Kind.FACT and ":" not in text and _POINTS_AT.match(text):
             return
         if cue.kind is Kind.DECISION and (text.startswith("#") or len(text.split()) < 2):
             return
