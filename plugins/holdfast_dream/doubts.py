@@ -147,7 +147,7 @@ def _lower(tokens: Sequence[Token]) -> set[str]:
     after = [*(token.text for token in tokens[1:]), ""]
     return {
         token.text.lower()
-        for token, next_ in zip(tokens, after, strict=True)
+        for token, next_ in zip(tokens, after, strict=False)
         if token.kind == "word" and (token.text != "May" or (token.opens and next_.islower()))
     }
 
@@ -318,7 +318,7 @@ def _is_denied_too(tokens: Sequence[Token], matches: Sequence[Match]) -> bool:
     for at, token in enumerate(tokens):
         if _negations([token]):
             after.update([t.root for t in tokens[at + 1 :] if is_content(t) or t.is_claim][:3])
-    return bool(after) and any(_negations(m.unit.tokens) and after <= m.unit.roots | m.unit.keys for m in matches[1:6])
+    return bool(after) and any(_negations(m.unit.tokens) and after <= m.unit.roots | m.unit.keys for m in matches[:6])
 
 
 _CONTRAST: Final = re.compile(r",?\s+(?:and |but )?(?:not|rather than|instead of)\s+([^,;.]*)", re.IGNORECASE)

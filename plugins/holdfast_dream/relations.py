@@ -298,6 +298,8 @@ def _reversed(clause: Clause, theirs: Iterable[Clause], body: str, text: str) ->
                     continue
                 if any(_same(actor, t) for t in clause.tokens[:at]) or not any(_same(actor, t) for t in acted):
                     continue
+                if "word" not in (acts.kind, actor.kind):
+                    continue
                 named = _is_named(acts) and _is_named(actor)
                 if named or (_is_verb(verb) and any(_same(acts, t) for t in their.tokens[place + 1 :])):
                     return acts.text

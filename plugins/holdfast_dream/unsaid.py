@@ -90,7 +90,7 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
             here = unit.roots | unit.keys
             said = wanted & here
             least = len(wanted) if any(root[0] in "#=" for root in said) else len(wanted) * 4 / 3  # a value proves more
-            if len(said) * 2 < least or said & _denials(unit.text):
+            if len(said) * 2 < least or said <= _denials(unit.text):
                 continue
             whole = len(said) == len(wanted) and effects <= here and not _negates(unit.text)
             beside = any(len(effects & (o.roots | o.keys)) * 2 > len(effects) for o in around if o is not unit)
