@@ -26,7 +26,8 @@ _HEDGES: Final = words(
     """
 )
 NOT_SURE: Final = re.compile(
-    r"\bpossible:|\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b|\bpeut-être\b|\bsans doute\b"
+    r"\bpossible:|\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b"
+    r"|\bpeut-être\b|\bsans doute\b"
     r"|\b(?:tal vez|puede que|può darsi|может быть)\b|かもしれ|たぶん|おそらく|可能|也许|大概",
     re.IGNORECASE,
 )
@@ -44,7 +45,8 @@ _OPINION: Final = re.compile(
 _OFTEN: Final = words("usually often sometimes mostly typically generally occasionally rarely normally partly")
 _SOFT: Final = _OFTEN | words("most usual tends tend typical regular regularly some many majority main mainly several")
 _EVERY: Final = re.compile(
-    r"\bevery (?=\d|other|second|third|few|two|three|four|six|ten|half|\w+day\b|day|night|morning|evening|hour|minute|week"
+    r"\bevery (?=\d|other|second|third|few|two|three|four|six|ten|half|\w+day\b|day|night|morning|evening|hour"
+    r"|minute|week"
     r"|month|quarter|year|spring|summer|autumn|winter|time)",
     re.IGNORECASE,
 )
@@ -64,7 +66,8 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSIVE: Final = re.compile(
-    r"\b(?:by|von|vom|par|por|da|door|wird|werden|wurde)\b|\b(?:is|are|was|were|be|been|being|gets?|got)\s+\w+(?:ed|en|wn|[dl]t)\b",
+    r"\b(?:by|von|vom|par|por|da|door|wird|werden|wurde)\b|\b(?:is|are|was|were|be|been|being|gets?"
+    r"|got)\s+\w+(?:ed|en|wn|[dl]t)\b",
     re.IGNORECASE,
 )
 
@@ -120,9 +123,13 @@ def doubts(
     best = [match for match in matches[:6] if match.score >= 0.8 * matches[0].score]
     low = _lower(tokens)
     said = [_lower(match.unit.tokens) for match in best]
-    if not low & _LOOSE and not _is_hedged(body, low) and all(
-        _is_part_hedged(match.unit.text, there, tokens) or _is_opinion(match.unit.text, tokens)
-        for match, there in zip(best, said, strict=True)
+    if (
+        not low & _LOOSE
+        and not _is_hedged(body, low)
+        and all(
+            _is_part_hedged(match.unit.text, there, tokens) or _is_opinion(match.unit.text, tokens)
+            for match, there in zip(best, said, strict=True)
+        )
     ):
         yield "hedge", next(iter(sorted(said[0] & _HEDGES)), "not confirmed")
         return
@@ -137,7 +144,11 @@ def doubts(
         yield "roles", found
     if found := _other_cause(tokens, best):
         yield "cause", found
-    if found := _opposite(tokens, best, matches) or (";" not in body and _antonym(tokens, matches)) or _switched(body, best):
+    if (
+        found := _opposite(tokens, best, matches)
+        or (";" not in body and _antonym(tokens, matches))
+        or _switched(body, best)
+    ):
         yield "opposite", found
     yield from (("clause", clause) for clause in _added(body, has_word))
 
@@ -161,6 +172,8 @@ def _is_hedged(text: str, low: set[str]) -> bool:
 
 def _is_part_hedged(text: str, low: set[str], tokens: Sequence[Token]) -> bool:
     """Whether a source is hedged in each part that speaks of the line."""
+    if text.rstrip().endswith("?"):
+        return True
     if not _is_hedged(text, low):
         return False
     mine = {t.root for t in tokens if is_content(t) or t.is_claim}
@@ -347,7 +360,12 @@ def _antonym(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
     mine, theirs = {t.text.lower() for t in tokens}, {t.text.lower() for t in unit.tokens}
     for word in sorted(mine & _OPPOSITES.keys()):
         roots = {canonical(other) for other in _OPPOSITES[word]}
-        if _OPPOSITES[word] & theirs and canonical(word) not in unit.roots and not roots & {t.root for t in tokens}:
+        if (
+            _OPPOSITES[word] & theirs
+            and word not in theirs
+            and canonical(word) not in unit.roots
+            and not roots & {t.root for t in tokens}
+        ):
             return "" if _negations(tokens) != _negations(unit.tokens) else word
     return ""
 
@@ -368,7 +386,8 @@ def _turns(tokens: Sequence[Token]) -> bool:
     """Whether words turn the statement round that are no negation; "no longer" is one."""
     low = [t.text.lower() for t in tokens]
     return any(
-        (word in TURNING or (word.startswith("un") and len(word) > 7)) and (before, word) != ("no", "longer") for before, word in zip(["", *low], low, strict=False)
+        (word in TURNING or (word.startswith("un") and len(word) > 7)) and (before, word) != ("no", "longer")
+        for before, word in zip(["", *low], low, strict=False)
     )
 
 

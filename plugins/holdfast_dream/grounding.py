@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
+from holdfast_dream import counting
 from holdfast_dream.doubts import NOT_SURE, doubts
 from holdfast_dream.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
 from holdfast_dream.lexicon import (
@@ -33,7 +34,7 @@ from holdfast_dream.lexicon import (
     is_ordinary,
 )
 from holdfast_dream.relations import rebound
-from holdfast_dream.tokens import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
+from holdfast_dream.tokens import MAX_CHARS, Reader, Token, is_content, plain, words_of
 from holdfast_dream.unsaid import unsaid
 
 _SUPPORTS: Final = 3
@@ -45,15 +46,7 @@ _COMMON: Final = 200
 _NAMED: Final = frozenset(["name", "id"])
 _QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
 _CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
-_FRACTION: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}\Z")
-_LEFT: Final = re.compile(
-    r"\b(?:left|remain(?:s|ing)?|still|other|rest|yet|outstanding|missing|open|unpaid|to go)\b", re.IGNORECASE
-)
 _CLAUSE: Final = re.compile(r",\s+|\s+(?:and|but|while|und|aber)\s+|\s\(|、")
-_ABOUT: Final = re.compile(
-    r"(?:\b(?:about|around|roughly|nearly|almost|approximately|circa|over|under|more than|less than|up to)\W*|~)\Z",
-    re.IGNORECASE,
-)
 
 
 class Support(NamedTuple):
@@ -130,7 +123,8 @@ class _Line:
         if len(self.body) > MAX_CHARS:  # what was not read to its end is not known to be grounded
             return Grounded(number=self.number, text=self.text, inventions=(Invention("length", self.body[:40]),))
         self.matches = self.evidence.best(self.features)
-        found = [*self._unknown(), *self._misquoted(), *self._miscounted()]
+        counted = [Invention("number", part) for part in counting.miscounted(self.body, self.matches)]
+        found = [*self._unknown(), *self._misquoted(), *counted]
         if not found and not self.heading:
             turned = () if self.is_rest else self._turned()
             found = [*self._misattributed(), *turned, *self._unreasoned()]
@@ -190,18 +184,15 @@ class _Line:
             parts = low.split("/")
             if token.kind == "path" and all(p.isalpha() and self.evidence.has_word(p) for p in parts):
                 return True  # west/CMake: two things, not a path
-            if _FRACTION.match(low) and self._is_share(low):
+            if counting.is_share(low, self.matches):
                 return True
             return (not low.isdigit() and self.evidence.has_phrase(token.text)) or self._is_initialism(token.text)
         if token.kind == "number":
-            return (
-                self._is_spaced(index)
-                or self._is_count(token, index)
-                or self._is_rounded(token)
-                or self._is_single(token)
-                or self._is_rest(token)
-                or self._is_percentage(token)
-            )
+            if counting.is_rest(token, self.body, self.matches):
+                self.is_rest = True
+                return True
+            listed = index + 2 < len(self.tokens) and counting.is_listed(token, self.body)
+            return self._is_spaced(index) or listed or counting.is_reckoned(token, self.body, self.matches)
         return False
 
     def _is_initialism(self, text: str) -> bool:
@@ -223,62 +214,6 @@ class _Line:
             if len(pair) == 2 and len(pair[1]) == 3 and joined.isdigit() and self.evidence.offers((f"#{joined}",)):
                 return True
         return text.startswith("0") and text in self.evidence.words
-
-    def _is_count(self, token: Token, index: int) -> bool:
-        """A small number of things that the line itself lists: ``three regions: eu, us and ap``."""
-        value = token.wants[0].lstrip("#=")
-        if not value.isdigit() or not 2 <= int(value[:3]) <= 12 or token.group != "number:":
-            return False
-        rest = self.body[token.at :]
-        listed = rest.partition(":")[2] or rest
-        listed = re.split(r"[.;(]\s", listed, maxsplit=1)[0]
-        parts = re.split(r",\s*(?:and|or|und)\s+|,\s*|\s+(?:and|or|und)\s+", listed)
-        return len(parts) == int(value) and index + 2 < len(self.tokens)
-
-    def _is_rounded(self, token: Token) -> bool:
-        """``about 1,500`` where a supporting line says 1,487."""
-        if not _ABOUT.search(self.body[max(0, token.at - 20) : token.at]):
-            return False
-        value = value_of(token)
-        if not value:
-            return False
-        for match in self.matches[:_SUPPORTS]:
-            for other in match.unit.tokens:
-                near = value_of(other) if other.group == token.group else None
-                if near and abs(near - value) <= 0.07 * abs(near) and digits(value) < digits(near):
-                    return True
-        return False
-
-    def _is_single(self, token: Token) -> bool:
-        words = ("w:one", "w:single", "w:a", "w:an", "w:once", "w:first")
-        return token.wants[0] in ("#1", "=1") and any(m.unit.holds(words) for m in self.matches[:_SUPPORTS])
-
-    def _is_share(self, text: str) -> bool:
-        """``7/12`` where a supporting line says 7 of 12."""
-        return any(all(m.unit.holds((f"#{part}",)) for part in text.split("/")) for m in self.matches[:_SUPPORTS])
-
-    def _is_rest(self, token: Token) -> bool:
-        """``five are left`` where a supporting line says 7 of 12."""
-        value = value_of(token)
-        if not value or not _LEFT.search(self.body):
-            return False
-        for match in self.matches[:1]:
-            others = [n for t in match.unit.tokens if t.group == token.group and (n := value_of(t)) is not None]
-            if any(whole - part == value for whole in others for part in others):
-                self.is_rest = True
-                return True
-        return False
-
-    def _is_percentage(self, token: Token) -> bool:
-        """``93 %`` where a supporting line says 41 of 44."""
-        value = value_of(token)
-        if not value or not token.text.lower().endswith(("%", "percent")):
-            return False
-        for match in self.matches[:1]:
-            counts = [n for t in match.unit.tokens if t.group == "number:" and (n := value_of(t))]
-            if any(part < whole and round(100 * part / whole) == round(value) for part in counts for whole in counts):
-                return True
-        return False
 
     def _is_sibling(self, token: Token) -> bool:
         """``billing-api`` where the sources know other names that end in ``-api`` and no ``billing``."""
@@ -311,7 +246,12 @@ class _Line:
         if after is None:
             return False
         verb = after.text.lower()
-        acts = verb in PERSON_VERBS or verb in PAST or (after.text.islower() and verb.endswith("ed")) or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
+        acts = (
+            verb in PERSON_VERBS
+            or verb in PAST
+            or (after.text.islower() and verb.endswith("ed"))
+            or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
+        )
         person = acts or token.text.endswith("'s")
         named = after.text[:1].isupper() and after.kind == "word" and not is_ordinary(after.text.lower(), inside=True)
         return person or named
@@ -346,14 +286,6 @@ class _Line:
             if words <= have:
                 return True
         return False
-
-    def _miscounted(self) -> Iterable[Invention]:
-        """``four of the five`` where the best source line says three of five."""
-        for at, (part, whole) in _shares(self.body):
-            for match in self.matches[:1]:
-                theirs = [part for _, (part, other) in _shares(match.unit.text) if other == whole]
-                if theirs and part not in (*theirs, *(whole - other for other in theirs)):
-                    yield Invention("number", at)
 
     # --- what the sources say otherwise ---------------------------------------------------------------------------
 
@@ -533,17 +465,6 @@ class _Line:
             yield Invention("rationale", self.body[found.start() :].strip(" ."))
 
 
-_SHARE: Final = re.compile(r"\b([\w.]+) (?:out )?of (?:the |our |all )?([\w.]+)\b")
-
-
-def _shares(text: str) -> Iterable[tuple[str, tuple[float, float]]]:
-    """``3 of 5`` in a text, as words and numbers."""
-    for found in _SHARE.finditer(text):
-        numbers = [value for t in Reader().tokens(f"{found[1]} {found[2]}") if (value := value_of(t)) is not None]
-        if len(numbers) == 2:
-            yield found[0], (numbers[0], numbers[1])
-
-
 def _in_order(letters: str, word: str) -> bool:
     rest = iter(word)
     return all(letter in rest for letter in letters)
@@ -575,7 +496,9 @@ def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
     it has other words that turn."""
     scope: set[str] = set()
     for index, token in enumerate(tokens):
-        if (_is_negator(token) or token.text.lower() in ("rather", "instead")) and not (index + 1 < len(tokens) and tokens[index + 1].text == "longer"):
+        if (_is_negator(token) or token.text.lower() in ("rather", "instead")) and not (
+            index + 1 < len(tokens) and tokens[index + 1].text == "longer"
+        ):
             after = [t.root for t in tokens[index + 1 :] if is_content(t) or t.group == "entity"]
             before = [t.root for t in tokens[:index] if is_content(t) or t.group == "entity"]
             scope.update(after[:4])

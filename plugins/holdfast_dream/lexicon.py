@@ -107,9 +107,10 @@ NEGATORS: Final = words(
 #: Verbs in a past that does not end in -ed.
 PAST: Final = words(
     """
-    beat bought broke brought built burnt caught chose cut dealt did drew drove fed felt fled flew forgot fought found gave got grew held hid hit hung kept
-    knew laid led left lent lost made met mended paid put ran read sang sat saw sent set sewed shook shot sold spoke spent stole swam
-    stuck struck swept swore taught thought threw told took tore upset withdrew woke won wore wrote
+    beat bought broke brought built burnt caught chose cut dealt did drew drove fed felt fled flew forgot fought
+    found gave got grew held hid hit hung kept knew laid led left lent lost made met mended paid put ran read
+    sang sat saw sent set sewed shook shot sold spoke spent stole swam stuck struck swept swore taught thought
+    threw told took tore upset withdrew woke won wore wrote
     """
 )
 #: Words with a negation inside. With one of them in only one of two lines nothing can be said about a missing "not".

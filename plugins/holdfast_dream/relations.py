@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from holdfast_dream.evidence import Evidence, Match, Unit
@@ -23,9 +24,7 @@ _LABEL: Final = re.compile(r"\A(?:[-*] )?(?:Fact|Decision|Decided|Fixed|Note): "
 _ASIDE: Final = re.compile(r"\s\([^\s()]+(?:\s[^\s()]+)?\)")
 #: What a line is about, before a colon.
 _HEAD: Final = re.compile(r"\A[^:;,.]{1,40}:\s")
-_PASSIVE: Final = re.compile(
-    r"\b(?:by|is|are|was|were|be|been|being|gets?|got|wird|werden|wurde|von)\b", re.IGNORECASE
-)
+_PASSIVE: Final = re.compile(r"\b(?:by|is|are|was|were|be|been|being|gets?|got|wird|werden|wurde|von)\b", re.IGNORECASE)
 #: Verbs whose subject without an object is the object otherwise: "2.4 breaks the loader", "the loader breaks".
 _EITHER_WAY: Final = frozenset(
     map(canonical, ("break", "open", "close", "start", "stop", "change", "move", "run", "crash", "fail", "grow", "end"))
@@ -131,7 +130,9 @@ def _in(token: Token, clause: Clause) -> bool:
 def _same(token: Token, other: Token) -> bool:
     if token.root == other.root or token.text.lower() == other.text.lower():
         return True
-    return bool(token.wants) and (not set(token.wants).isdisjoint(other.offers) or not set(token.wants).isdisjoint(other.wants))
+    return bool(token.wants) and (
+        not set(token.wants).isdisjoint(other.offers) or not set(token.wants).isdisjoint(other.wants)
+    )
 
 
 def _against(
@@ -173,7 +174,8 @@ def _against(
 _BETWEEN: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b|(?<!from)(?<!up)\bto (?:the )?(?=\w+(?: \w+)?(?:\.|,|;|\Z))",
+        r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b"
+        r"|(?<!from)(?<!up)\bto (?:the )?(?=\w+(?: \w+)?(?:\.|,|;|\Z))",
         r"\bthan\b",
         r"\bbefore\b",
         r"\bafter\b",
@@ -254,9 +256,7 @@ def _replaces(
 
 def _is_parallel(holder: Clause, clause: Clause, rival: Clause) -> bool:
     """Whether the clause that holds a word says something of its own about it."""
-    return any(
-        not _in(t, clause) and not _in(t, rival) and not t.text.endswith(("ed", "ing")) for t in holder.tokens
-    )
+    return any(not _in(t, clause) and not _in(t, rival) and not t.text.endswith(("ed", "ing")) for t in holder.tokens)
 
 
 def _fits(mine: Token | None, theirs: Token | None, rivals: Sequence[Token]) -> bool:
@@ -294,7 +294,12 @@ def _reversed(clause: Clause, theirs: Iterable[Clause], body: str, text: str) ->
             acts, acted = clause.tokens[at - 1], clause.tokens[at + 1 :]
             for place, other in enumerate(their.tokens[:-1]):
                 actor = their.tokens[place - 1]
-                if not place or verb.root in _EITHER_WAY or other.kind != "word" or stem(other.text.lower()) != stem(verb.text):
+                if (
+                    not place
+                    or verb.root in _EITHER_WAY
+                    or other.kind != "word"
+                    or stem(other.text.lower()) != stem(verb.text)
+                ):
                     continue
                 if any(_same(actor, t) for t in clause.tokens[:at]) or not any(_same(actor, t) for t in acted):
                     continue
@@ -315,7 +320,7 @@ def _agent(body: str, text: str) -> str:
     done = {canonical(verb): canonical(agent.lower()) for verb, agent in _BY.findall(text)}
     if done and not _BY.search(body):
         tokens = [t for t in Reader().tokens(body) if is_content(t) or t.is_claim]
-        for before, verb in zip(tokens, tokens[1:], strict=False):
+        for before, verb in pairwise(tokens):
             agent = done.get(verb.root, before.root)
             if _is_verb(verb) and agent != before.root and before.root in done.values():
                 return before.text

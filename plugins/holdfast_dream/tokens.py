@@ -100,7 +100,9 @@ def plain(text: str) -> str:
     return text.replace("**", "").replace("~~", "")
 
 
-_LAST: Final = dict(jan=31, mar=31, apr=30, may=31, jun=30, jul=31, aug=31, sep=30, oct=31, nov=30, dec=31)
+_LAST: Final = dict.fromkeys(("jan", "mar", "may", "jul", "aug", "oct", "dec"), 31) | dict.fromkeys(
+    ("apr", "jun", "sep", "nov"), 30
+)
 _END_OF: Final = re.compile(
     r"\b(?:the )?end of (January|March|April|May|June|July|August|September|October|November|December)\b"
 )

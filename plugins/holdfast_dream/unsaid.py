@@ -16,25 +16,30 @@ from holdfast_dream.tokens import Reader, Token, is_content
 #: Before the cause, and after it.
 _FOR: Final = re.compile(
     r"\b(?:because(?: of)?|due to|owing to|thanks to|caused by|as a result of|came from|traced to"
-    r"|on account of|since(?! (?:\d|January|February|March|April|May|June|July|August|September|October|November|December)))\b",
+    r"|on account of|since(?! (?:\d|January|February|March|April|May|June|July|August|September|October|November"
+    r"|December)))\b",
     re.IGNORECASE,
 )
 _SO: Final = re.compile(r"\b(?:causes?|caused(?! by)|led to|leads to|results? in|resulted in|made)\b", re.IGNORECASE)
 #: Signs of a cause in a source: any of the above, or a mark after which an explanation follows.
 _GIVEN: Final = re.compile(
-    r"[:(;]|\b(?:because|due|owing|thanks|cause[sd]?|result|from|traced|since|so|as|led|leads|made|makes|reason|after|until)\b",
+    r"[:(;]|\b(?:because|due|owing|thanks|cause[sd]?|result|from|traced|since|so|as|led|leads|made|makes|reason"
+    r"|after|until)\b",
     re.IGNORECASE,
 )
 #: After these, what follows is denied, given up or reserved.
 _DENIED: Final = re.compile(
     r"\b(?:not|never|neither|nor|without|n't|cannot|rather than|instead of|nobody but|no longer|no"
-    r"|stop(?:s|ped)?(?: being)?|g[ai]ves? up|gave up|abandon(?:s|ed)?|refuse[sd]?|reject(?:s|ed)?|decline[sd]?|forb[ai]d(?:s|den)?"
-    r"|drop(?:s|ped)?(?! (?:from|to|by)\b)|remove[sd]?|los(?:es?|t)|lack(?:s|ed)?|fail(?:s|ed)? to|skip(?:s|ped)?|avoid(?:s|ed)?)\b",
+    r"|stop(?:s|ped)?(?: being)?|g[ai]ves? up|gave up|abandon(?:s|ed)?|refuse[sd]?|reject(?:s|ed)?|decline[sd]?"
+    r"|forb[ai]d(?:s|den)?"
+    r"|drop(?:s|ped)?(?! (?:from|to|by)\b)|remove[sd]?|los(?:es?|t)|lack(?:s|ed)?|fail(?:s|ed)? to|skip(?:s|ped)?"
+    r"|avoid(?:s|ed)?)\b",
     re.IGNORECASE,
 )
 _BREAK: Final = re.compile(r"[,;:.(]\s|\b(?:but|and|because|since|while)\b")
 _AFTER_FACT: Final = re.compile(
-    r"\b(?:w(?:as|ere)|been|is|are) (?:rejected|refused|declined|abandoned|dropped|given up|removed)\b|\bgave up\b|\bgiven up\b",
+    r"\b(?:w(?:as|ere)|been|is|are) (?:rejected|refused|declined|abandoned|dropped|given up|removed)\b"
+    r"|\bgave up\b|\bgiven up\b",
     re.IGNORECASE,
 )
 #: What a line that means the same may have in place of the denial.
@@ -46,7 +51,9 @@ _AKIN: Final = TURNING | words(
 )
 
 
-def unsaid(body: str, tokens: Sequence[Token], matches: Sequence[Match], evidence: Evidence) -> Iterator[tuple[str, str]]:
+def unsaid(
+    body: str, tokens: Sequence[Token], matches: Sequence[Match], evidence: Evidence
+) -> Iterator[tuple[str, str]]:
     """(kind, words) of each doubt; ``matches`` are the best units for the line, best first."""
     if not matches:
         return
@@ -77,14 +84,13 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
             return ""
         cause, effect = body[: found.start()], body[found.end() :]
     cause = re.split(r"[:;.]\s", cause, maxsplit=1)[0]
+    effect = re.split(r"[;,]\s", effect.rstrip(" ,;"))[-1]
     wanted, effects = _roots(cause), _roots(effect)
     if not wanted or not effects or _negates(body):
         return ""
     for match in best:
         around = [
-            unit
-            for unit in evidence.units[max(0, match.at - 1) : match.at + 2]
-            if unit.document == match.unit.document
+            unit for unit in evidence.units[max(0, match.at - 1) : match.at + 2] if unit.document == match.unit.document
         ]
         for unit in around:
             here = unit.roots | unit.keys
@@ -172,7 +178,7 @@ def _deed(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
         third = text.endswith("s") and not text.endswith("ss") and before is not None and _is_person(before)
         if not (ends or third) or token.root in NEUTRAL or token.root in near:
             continue
-        if token.root in GENERIC and text not in TURNING:
+        if text.startswith("un") or (token.root in GENERIC and text not in TURNING):
             continue
         if denies and text in TURNING:
             continue
@@ -230,6 +236,8 @@ def _akin(text: str, key: str) -> bool:
 
 
 def _is_person(token: Token) -> bool:
-    return token.text[:1].isupper() and token.text[1:].islower() and (
-        token.text.lower() in GIVEN_NAMES if token.opens else not is_ordinary(token.text.lower())
+    return (
+        token.text[:1].isupper()
+        and token.text[1:].islower()
+        and (token.text.lower() in GIVEN_NAMES if token.opens else not is_ordinary(token.text.lower()))
     )

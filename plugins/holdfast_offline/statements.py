@@ -40,9 +40,11 @@ _POINTS_BACK: Final = re.compile(
     r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
     re.IGNORECASE,
 )
-#: A decision about the talk ("let's keep going") or about something that only the talk before it names ("let's go with A").
+#: A decision about the talk ("let's keep going"), or about something that only the talk before it names
+#: ("let's go with A").
 _OF_THE_TALK: Final = re.compile(
-    r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b|not do (?:this|that|it|the)\b"
+    r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b"
+    r"|not do (?:this|that|it|the)\b"
     r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
     r"|.*?\bgo(?:ing)? with [a-z0-9]$",
     re.IGNORECASE,
@@ -56,7 +58,8 @@ _WORK: Final = re.compile(
 #: A fact that only points at what was shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = re.compile(
     r"(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
-    r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this|that|it|these|those|so)\b",
+    r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
+    r"|that|it|these|those|so)\b",
     re.IGNORECASE,
 )
 #: Fewer words than these are a fragment, not a fact.
