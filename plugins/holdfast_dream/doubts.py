@@ -182,6 +182,8 @@ def _is_part_hedged(text: str, low: set[str], tokens: Sequence[Token]) -> bool:
         said = Reader().tokens(part)
         if not _is_hedged(part, _lower(said)):
             sure.update(t.root for t in said)
+        elif sum(map(is_content, said)) < 2:  # "Perhaps, ..."
+            return True
     return 2 * len(mine & sure) <= len(mine)
 
 

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from holdfast_dream import counting
 from holdfast_dream.doubts import NOT_SURE, doubts
-from holdfast_dream.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
+from holdfast_dream.evidence import Evidence, Match, Unit, is_abbreviation, normal, strip_marks, supporting
 from holdfast_dream.lexicon import (
     GENERIC,
     GIVEN_NAMES,
@@ -234,7 +234,9 @@ class _Line:
             return False
         if low in GIVEN_NAMES or low in TOOL_NAMES:
             return True
-        if self._is_abbreviation(low) or (token.opens and self.body[token.at + len(token.text) :].startswith(":")):
+        if is_abbreviation(low, self.matches) or (
+            token.opens and self.body[token.at + len(token.text) :].startswith(":")
+        ):
             return False
         if self.german or canonical(low) in GENERIC:
             return False
@@ -260,13 +262,6 @@ class _Line:
         """``Domenica``, where the sources know a Domenic."""
         evidence = self.evidence
         return low not in evidence.words and any(evidence.is_name(low[:size]) for size in range(5, len(low)))
-
-    def _is_abbreviation(self, low: str) -> bool:
-        """``Bft`` where a supporting line says Beaufort."""
-        if not 2 < len(low) < 6 or any(c in "aeiou" for c in low[1:]):
-            return False
-        near = (t.text.lower() for match in self.matches[:_SUPPORTS] for t in match.unit.tokens)
-        return any(word[0] == low[0] and len(word) > len(low) and _in_order(low, word) for word in near if word)
 
     def _misquoted(self) -> Iterable[Invention]:
         for pattern, kind in ((_QUOTED, "quote"), (_CODE, "identifier")):
@@ -463,11 +458,6 @@ class _Line:
                     near |= unit.roots | unit.keys
         if not words & near:
             yield Invention("rationale", self.body[found.start() :].strip(" ."))
-
-
-def _in_order(letters: str, word: str) -> bool:
-    rest = iter(word)
-    return all(letter in rest for letter in letters)
 
 
 def _feature(token: Token) -> tuple[str, tuple[str, ...]]:

@@ -174,8 +174,10 @@ def _against(
 _BETWEEN: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b"
-        r"|(?<!from)(?<!up)\bto (?:the )?(?=\w+(?: \w+)?(?:\.|,|;|\Z))",
+        (
+            r"\b(?:rather than|instead of|and not|over)\b|,\s+not\b"
+            r"|(?<!from)(?<!up)\bto (?:the )?(?=\w+(?: \w+)?(?:\.|,|;|\Z))"
+        ),
         r"\bthan\b",
         r"\bbefore\b",
         r"\bafter\b",

@@ -181,11 +181,7 @@ class Statements:
             return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-            if _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text):
-                return
-        if cue.kind is Kind.FACT and ":" not in text and _POINTS_AT.match(text):
-            return
-        if cue.kind is Kind.DECISION and (text.startswith("#") or len(text.split()) < 2):
+        if _states_nothing(cue, text):
             return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
@@ -213,6 +209,16 @@ class Statements:
         self.facts[key] = before if before and before.confidence > fact.confidence else fact
         if len(self.facts) > MAX_ITEMS:
             del self.facts[next(iter(self.facts))]
+
+
+def _states_nothing(cue: Cue, text: str) -> bool:
+    """Whether a text after a cue only points at something, or speaks of the work or the talk itself."""
+    if cue.kind is Kind.FACT:
+        return ":" not in text and bool(_POINTS_AT.match(text))
+    if cue.kind is not Kind.DECISION:
+        return False
+    points = _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text)
+    return text.startswith("#") or len(text.split()) < 2 or bool(cue.whole and points)
 
 
 def _is_document(text: str) -> bool:
