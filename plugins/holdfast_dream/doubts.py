@@ -182,7 +182,7 @@ def _is_part_hedged(text: str, low: set[str], tokens: Sequence[Token]) -> bool:
         said = Reader().tokens(part)
         if not _is_hedged(part, _lower(said)):
             sure.update(t.root for t in said)
-        elif sum(map(is_content, said)) < 2:  # "Perhaps, ..."
+        elif sum(map(is_content, said)) < 3:  # "Perhaps, ..."
             return True
     return 2 * len(mine & sure) <= len(mine)
 
