@@ -61,12 +61,12 @@ def is_rest(token: Token, body: str, matches: Sequence[Match]) -> bool:
 
 
 def miscounted(body: str, matches: Sequence[Match]) -> Iterator[str]:
-    """``four of the five`` where the best source line says three of five."""
+    """``four of the five`` where the best source lines say three of five."""
     for words, part, whole in _shares(body):
-        for match in matches[:1]:
-            theirs = [part for _, part, other in _shares(match.unit.text) if other == whole]
-            if theirs and part not in (*theirs, *(whole - other for other in theirs)):
-                yield words
+        near = [share for match in matches[:_SUPPORTS] for share in _shares(match.unit.text)]
+        theirs = [other for _, other, of in near if of == whole]
+        if theirs and part not in (*theirs, *(whole - other for other in theirs)):
+            yield words
 
 
 def _shares(text: str) -> Iterator[tuple[str, float, float]]:
