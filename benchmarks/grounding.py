@@ -3,9 +3,10 @@
 The lines and their labels are in tests/data/grounding, a file for each project. ``half`` there says how a file was
 used: ``development`` (the rules were written against it), ``seen`` (run once before it was looked at, then learnt from)
 or ``held-out`` (never looked at after it was written). With ``-v`` the lines that went wrong are printed, those of the
-held-out half excepted. tests/data/grounding_rounds holds projects in the same form: ``development``, and two rounds that
-were run once before they were looked at. tests/data/grounding_pairs holds single notes with one line each: ``development``, and
-``sealed``, of which only the counts are printed. The time is that of 500 lines against a million characters of notes.
+held-out half excepted. tests/data/grounding_rounds holds projects in the same form: ``development``, and two rounds
+that were run once before they were looked at. tests/data/grounding_pairs holds single notes with one line each:
+``development``, and ``sealed``, of which only the counts are printed. The time is that of 500 lines against a million
+characters of notes.
 """
 
 from __future__ import annotations
