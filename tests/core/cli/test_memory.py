@@ -158,10 +158,10 @@ def test_facts_import__some_bad_rows__good_ones_in_bad_ones_listed_and_exit_1(ru
 @pytest.mark.req("R062", "R067")
 def test_prompt__budget__block_within_it(stored):
     assert stored("prompt").out == (
-        "Facts:\n- [preference | 0.90] Prefers tabs\n- [context | 0.90] Works on the parser\n"
+        "Facts:\n- [context | 0.90] Works on the parser\n- [preference | 0.90] Prefers tabs\n"
     )
     told = stored("prompt", "--max-tokens", "12", "--json").json
-    assert told["text"] == "Facts:\n- [preference | 0.90] Prefers tabs"
+    assert told["text"] == "Facts:\n- [context | 0.90] Works on the parser"
     assert told["tokens"] <= told["max_tokens"] == 12
     assert stored("prompt", "--fenced").out.startswith("<recalled-memory>\n")
     assert stored("prompt", "--max-tokens", "0").code == 2
