@@ -103,9 +103,7 @@ class _Acts(Stage):
         self._forge.down()
         self.capture(messages)
         self.compact(self._next(payload))
-        self.step(
-            "The change is in the operator's daily summary, and the comment waits in the outbox. Another process sees it:"
-        )
+        self.step("The operator's daily summary has the change, and the comment waits in the outbox. Another process:")
         self.quote(self.another_process("status"))
         return self._pending == 1 and not self.session.unsafe
 
