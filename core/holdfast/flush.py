@@ -296,9 +296,8 @@ class _Flush:
         if names and strict and marker.blocked < self.services.config.flush.strict_blocks:
             raise contract.refusal(names)
         extractions, summary = self._extract()
-        payload = contract.complete(
-            self.given, said, extractions, branch=session.branch, previous=self.documents.previous_work(names)
-        )
+        previous, last = self.documents.previous_work(names), session.last_flush
+        payload = contract.complete(self.given, said, extractions, branch=session.branch, previous=previous, last=last)
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
