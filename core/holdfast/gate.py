@@ -11,8 +11,8 @@ from holdfast.subject import PORTION_CHARS, Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.dispatch import Dispatch
     from holdfast.models import Finding
+    from holdfast.plugin.manager import Dispatch
 
 _ROUNDS = 4
 #: Removing a line may bring up another error, as a limit on the number of items does.
@@ -28,7 +28,7 @@ _BORDER = f"\n{_BORDER_CHAR}\n"
 #: written as UTF-8 at all.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
 _CONTROL_BYTES = bytes(_CONTROLS)
-#: What :mod:`holdfast.invisible` may change begins so in UTF-8. Looking for it is far quicker than an expression.
+#: What :mod:`holdfast.text.invisible` may change begins so in UTF-8. Looking for it is far quicker than an expression.
 _SUSPECT = (b"\xf3\xa0", b"\xef\xb8", *(chr(code).encode() for code in (
     *range(0x80, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
     0xFEFF, *range(0xFFF9, 0xFFFC),
@@ -37,7 +37,7 @@ _SUSPECT = (b"\xf3\xa0", b"\xef\xb8", *(chr(code).encode() for code in (
 
 def clean(text: str) -> str:
     """``text`` as it can be stored: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``, and
-    what hides or reorders text is taken out or made visible, see :mod:`holdfast.invisible`."""
+    what hides or reorders text is taken out or made visible, see :mod:`holdfast.text.invisible`."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
@@ -46,7 +46,7 @@ def clean(text: str) -> str:
         text = text.translate(_CONTROLS).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         data = text.encode("utf-8")
     if not text.isascii() and any(start in data for start in _SUSPECT):
-        from holdfast import invisible
+        from holdfast.text import invisible
 
         text = invisible.without(text)
         data = text.encode("utf-8")

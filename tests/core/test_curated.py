@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import PluginConfig
-from holdfast.curated import bullets
+from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
+from holdfast.flush.curated import bullets
 from holdfast.models import CuratedDecision, CuratedEntry
 
 WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config import DreamConfig
-from holdfast.dreamlog import Status
+from holdfast.config.values import DreamConfig
+from holdfast.flush.dreamlog import Status
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, Extraction, Payload, Profile
 from holdfast_dream import review
@@ -160,7 +160,7 @@ def test_dream__a_note_holds_a_line_of_a_tool__no_dreamer_brings_it_into_memory(
 
 
 def test_dream__offline__copies_no_such_line(project: Path, clock):
-    from holdfast.config import Config
+    from holdfast.config.values import Config
 
     with Holdfast.open(project, config=Config(zone="UTC"), clock=clock) as memory:
         session = read_page(memory, HOSTILE[0])
@@ -328,7 +328,7 @@ def test_flush__again_with_the_same_hostile_payload__writes_no_second_block(open
     ],
 )
 def test_instructs__letters_disguised__is_seen(text: str) -> None:
-    from holdfast import hostile
+    from holdfast.text import hostile
 
     assert hostile.instructs(text)
 
@@ -342,6 +342,6 @@ def test_instructs__letters_disguised__is_seen(text: str) -> None:
     ],
 )
 def test_instructs__ordinary_text_of_any_script__is_not(text: str) -> None:
-    from holdfast import hostile
+    from holdfast.text import hostile
 
     assert not hostile.instructs(text)

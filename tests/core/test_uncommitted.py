@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, uncommitted
+from holdfast import Holdfast
+from holdfast.flush import uncommitted
 
 
 def git(folder: Path, *words: str) -> None:
