@@ -42,7 +42,7 @@ class Ended(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What a failed program says of its trouble: on stderr, else as plain text on stdout."""
+        """A failed program's own words: from stderr, otherwise plain text from stdout."""
         return self.stderr.strip() or (self.stdout[:_SAID_CHARS] if self.code else "")
 
 

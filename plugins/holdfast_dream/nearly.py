@@ -17,7 +17,7 @@ from holdfast_dream.lexicon import NEGATORS, STOP, words
 from holdfast_dream.restating import Statement, read
 from holdfast_dream.tokens import Token
 
-#: Words that two statements must have in common, and the share of the words of the one that says less.
+#: Words that two statements must have in common, and their share of the shorter statement.
 _SHARED: Final = 5
 _SHARE: Final = 0.8
 #: Statements with an identifier in common that are compared.

@@ -1,7 +1,7 @@
-"""Statements of the agent that repeat what a tool returned: a page, a file, a log. Nobody stated them in the session.
+"""Statements of the agent that repeat what a tool returned: a page, a file, a log. They were not stated in the session.
 
-Who said a text first decides. What the agent wrote or said before a tool returned it is the agent's own, and what the
-user says is always the user's.
+The first speaker counts. Text that the agent wrote or said before a tool returned it is the agent's own. The user's
+words are always the user's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LEAST_CHARS: Final = 12
 
 
 def read_by_tools(texts: Iterable[str], said: Sequence[Message]) -> frozenset[str]:
-    """Those of ``texts`` that a tool's result in ``said``, oldest first, holds before anybody says them."""
+    """Those of ``texts`` that a tool's result in ``said``, oldest first, holds before the agent or the user says them."""
     keys = {key: text for text in texts if len(key := _plain(text)[:_KEY_CHARS]) >= _LEAST_CHARS}
     waiting, found = set(keys), set[str]()
     for message in said[-_MESSAGES:] if keys else ():

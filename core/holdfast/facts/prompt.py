@@ -163,7 +163,7 @@ class _Block:
         return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
 
     def _counted(self) -> str:
-        """The block with as many lines as fit beside the count of the other facts. Empty when there are no others, and
+        """The block with as many lines as fit next to the count of the other facts. Empty when there are no others, and
         when the count would take the place of the last fact or stand alone."""
         least = 1 if self.lines or not self.head else 0
 

@@ -101,8 +101,8 @@ def complete(
     Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
     (as ``none``) only when no payload was given at all: one that was given must decide (R169).
 
-    ``previous`` is this session's open handoff: what it states is not overwritten by what is derived. ``last`` is what
-    the journal keeps of this session's last flush: its objective stays while nothing is asked.
+    ``previous`` is this session's open handoff: derived fields do not overwrite its stated ones. ``last`` is the
+    journal's record of this session's last flush: its objective stays while nothing is asked.
     """
     payload = given or Payload()
     if not messages:

@@ -256,7 +256,7 @@ def reopened(work: Work, because: str = "") -> Work:
 
 
 def same(one: Work, other: Work) -> bool:
-    """Whether two entries say the same of the same flush, whoever continues it. What holdfast itself adds (times,
-    sources) does not count: an earlier release may have written the entry."""
+    """Whether two entries say the same of the same flush, regardless of the agent that continues it. Fields
+    that holdfast adds (times, sources) do not count, because an earlier release may have written the entry."""
     blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": "", "sources": ()}
     return evolve(one, **blank) == evolve(other, **blank)

@@ -1,4 +1,4 @@
-"""The files with uncommitted changes, for the note of a flush: what a commit list cannot say."""
+"""The files with uncommitted changes, for the note of a flush."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ _HINTS: Final = (
     "llm ", "system", "inst", "ignor",
 )  # fmt: skip
 _TARGETED: Final = 4_000
-#: Colours of a terminal, and what the gate leaves of control characters and of those that reorder text.
+#: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
 _CONTROLS: Final = re.compile(
     r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])"
 )

@@ -1,4 +1,4 @@
-"""What the agent repeats from a page, a file or a log is quoted, and stated by nobody."""
+"""Text that the agent repeats from a page, a file or a log is quoted and does not count as stated."""
 
 from __future__ import annotations
 
