@@ -19,7 +19,7 @@ _LEAST_CHARS: Final = 12
 
 
 def read_by_tools(texts: Iterable[str], said: Sequence[Message]) -> frozenset[str]:
-    """Those of ``texts`` that a tool's result in ``said``, oldest first, holds before the agent or the user says them."""
+    """The ``texts`` that a tool result in ``said``, oldest first, holds before the agent or the user says them."""
     keys = {key: text for text in texts if len(key := _plain(text)[:_KEY_CHARS]) >= _LEAST_CHARS}
     waiting, found = set(keys), set[str]()
     for message in said[-_MESSAGES:] if keys else ():
