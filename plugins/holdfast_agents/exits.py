@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from holdfast.config.serde import stamp
-from holdfast.fs import safeopen
-from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal
 from holdfast.text.rows.reading import mapping
 from holdfast_agents import events, turns
@@ -22,7 +20,6 @@ from holdfast_transcripts.rows import is_document, lines
 #: Bytes of a transcript's end that are read.
 _TAIL_BYTES = 4 * 1024 * 1024
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_CALL = b',"call":'
 
 
 def learn(state: str, event: Event) -> None:
@@ -34,7 +31,7 @@ def learn(state: str, event: Event) -> None:
     if not found:
         return
     journal = Journal(state, event.session)
-    waiting = _waiting(journal.path)
+    waiting = _waiting(journal)
     at = stamp(datetime.now().astimezone())
     rows = [{"kind": "exit", "call": c, "exit": s, "at": at} for c, s in found.items() if c in waiting]
     if rows:
@@ -70,15 +67,7 @@ def _parsed(output: object) -> object:
         return None
 
 
-def _waiting(path: str) -> set[str]:
+def _waiting(journal: Journal) -> set[str]:
     """The journalled calls without an exit status."""
-    calls: set[str] = set()
-    known: set[str] = set()
-    try:
-        with safeopen.reader(path) as file:
-            for line in file:
-                if _CALL in line and (row := decode(line.rstrip(b"\n"))):
-                    (known if "exit" in row else calls).add(str(row.get("call")))
-    except FileNotFoundError:
-        pass
-    return calls - known
+    rows = [entry.record for entry in journal.entries() if "call" in entry.record]
+    return {str(row["call"]) for row in rows} - {str(row["call"]) for row in rows if "exit" in row}

@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
+from holdfast_dream.blocks import normal, strip_marks
 from holdfast_dream.doubts import doubts
-from holdfast_dream.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
+from holdfast_dream.evidence import Evidence, Match, supporting
 from holdfast_dream.lexicon import (
     GENERIC,
     GIVEN_NAMES,
@@ -31,6 +32,7 @@ from holdfast_dream.lexicon import (
     is_ordinary,
 )
 from holdfast_dream.tokens import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
+from holdfast_dream.units import Unit
 
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
@@ -114,9 +116,9 @@ class _Line:
 
     def judge(self) -> Grounded:
         """The judgement."""
-        places = self.evidence.places(normal(self.text))
+        places = self.evidence.places(normal(self.text), _SUPPORTS)
         if places or not self.tokens:
-            supports = tuple(Support(name, line, 1.0) for name, line in places[:_SUPPORTS])
+            supports = tuple(Support(name, line, 1.0) for name, line in places)
             return Grounded(number=self.number, text=self.text, supports=supports)
         if len(self.body) > MAX_CHARS:  # what was not read to its end is not known to be grounded
             return Grounded(number=self.number, text=self.text, inventions=(Invention("length", self.body[:40]),))
