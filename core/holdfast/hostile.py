@@ -168,7 +168,8 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
 
 def instructs_anywhere(text: str) -> bool:
     """:func:`instructs` for text of any length, in time in proportion."""
-    if not any(hint in (plain := _plain(text)) for hint in _HINTS):
+    plain = _plain(text)
+    if not any(hint in plain for hint in _HINTS):
         return False
     return any(_ANY.search(plain[at : at + _TARGETED]) for at in range(0, len(plain), _TARGETED // 2))
 

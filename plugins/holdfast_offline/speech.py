@@ -10,7 +10,8 @@ from holdfast import asked
 
 _LINE: Final = re.compile(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
 _FENCE: Final = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
-_SENTENCE_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?][\"')\]]*\s+")
+#: The sign comes first, so that the expression skips to it, and the abbreviations that it may end are looked up there.
+_SENTENCE_END: Final = re.compile(r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)[\"')\]]*\s+")
 BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
