@@ -97,7 +97,8 @@ def conversation(folder: Path, size: int) -> Iterator[tuple[list[dict[str, objec
 def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = False) -> dict[str, bytes]:
     """A project whose client said so much; the payloads of the events to time."""
     from holdfast import Holdfast
-    from holdfast_agents import claude_code, gated, turns
+    from holdfast_agents import gated, turns
+    from holdfast_agents.dialects import claude_code
 
     project, transcript = folder / "project", folder / "transcript.jsonl"
     project.mkdir(parents=True)

@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast import Holdfast, discovery, tokens
-from holdfast.config import Config, FactsConfig, PluginConfig, StorageConfig
+from holdfast import Holdfast
+from holdfast.config.values import Config, FactsConfig, PluginConfig, StorageConfig
+from holdfast.plugin import discovery
 from holdfast.storage import FactOrder
+from holdfast.text import tokens
 
 WORDS = [
     "the user",

@@ -604,7 +604,7 @@ TLS 1.3 and x25519
 utf-8 everywhere
 class TokenBudget(BaseModel):
 from secrets import token_urlsafe
-import holdfast.secrets
+import holdfast_keys.secrets
 test_token__expired__is_refused passed
 PASSWORD_MIN_LENGTH = 12
 TOKEN_TTL_S = 3600

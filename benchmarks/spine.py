@@ -81,8 +81,9 @@ PAYLOAD = {
 
 def flush_in_process(folder: Path, runs: int) -> tuple[float, float, int]:
     """Median seconds of a flush, of as many raw write+fsync+rename as it makes durable changes, and that number."""
-    from holdfast import Holdfast, durable
-    from holdfast.serde import payload_from
+    from holdfast import Holdfast
+    from holdfast.config.serde import payload_from
+    from holdfast.fs import durable
 
     count = 0
 
@@ -133,7 +134,7 @@ def flush_in_process(folder: Path, runs: int) -> tuple[float, float, int]:
 def memory_of_a_long_session(folder: Path, lengths: tuple[int, ...]) -> list[tuple[int, float]]:
     """Peak MiB that opening a session and flushing one new message takes, by messages already flushed and dropped."""
     from holdfast import Holdfast
-    from holdfast.capture import message_record
+    from holdfast.journal.capture import message_record
 
     figures = []
     for length in lengths:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
-    from holdfast.config import StorageConfig
+    from holdfast.config.values import StorageConfig
     from holdfast.storage import StorageBackend
 
 #: The store reads nothing from ``[storage]`` but what core does.

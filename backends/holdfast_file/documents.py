@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast import durable
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
+from holdfast.fs import durable
 from holdfast.storage import ABSENT, Document, block_marker, sha256
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent

@@ -20,12 +20,12 @@ from zlib import crc32
 
 import attrs
 
-from holdfast import durable, safeopen
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable, safeopen
+from holdfast.fs.torn import may_be_torn
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
-from holdfast.torn import may_be_torn
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.index import FactIndex

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from holdfast.errors import Conflict
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Fact
 from holdfast_file.lines import Operation
 

@@ -12,7 +12,8 @@ import json
 import os
 from typing import NamedTuple
 
-from holdfast import durable, safeopen, untrusted
+from holdfast.fs import durable, safeopen
+from holdfast.text import untrusted
 from holdfast_file.place import read_bytes
 
 

@@ -20,10 +20,10 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from holdfast import untrusted
 from holdfast.errors import Refused
-from holdfast.factrules import CATEGORIES
+from holdfast.facts.factrules import CATEGORIES
 from holdfast.models import Fact
+from holdfast.text import untrusted
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?')
 _END = b', "crc": "%08x"}'

@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 from zlib import crc32
 
-from holdfast import durable, safeopen
+from holdfast.fs import durable, safeopen
 from holdfast_file.place import Place, read_at
 
 FILE = "facts.mark"

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt, Refused, Unavailable
+from holdfast.fs import durable, private, safeopen
 from holdfast.storage import check_name
 
 _MOVE = "Move it away or restore the file from a copy, then try again."

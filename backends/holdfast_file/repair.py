@@ -6,8 +6,9 @@ import os
 
 import attrs
 
-from holdfast import conflicts, durable
+from holdfast.fs import durable
 from holdfast.storage import Damage
+from holdfast.text import conflicts
 from holdfast_file import mark as marks
 from holdfast_file.lines import Operation, decode, encode
 from holdfast_file.place import Place, read_bytes

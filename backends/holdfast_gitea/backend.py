@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
+from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError
-from holdfast.keyless import check_table
 from holdfast.models import AddResult, Fact
 from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
 from holdfast_gitea.client import Gitea

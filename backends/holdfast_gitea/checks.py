@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from holdfast.doctor import Check, Outcome
 from holdfast.errors import HoldfastError
+from holdfast.plugin.checks import Check, Outcome
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT

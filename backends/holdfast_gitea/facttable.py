@@ -11,11 +11,12 @@ from typing import Any, Final, TypeAlias
 import attrs
 from attrs import define, field, frozen
 
-from holdfast import serde, untrusted
+from holdfast.config import serde
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, StorageError
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
+from holdfast.text import untrusted
 
 #: The fields of a fact that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")

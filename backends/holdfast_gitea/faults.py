@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from holdfast import origins
 from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.http import seconds
+from holdfast.plugin.http import seconds
+from holdfast_keys import origins
 
 #: Answers that another try may turn into a good one. What was sent may have been done all the same.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})

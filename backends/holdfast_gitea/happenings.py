@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from holdfast.forge import Activity
-from holdfast.plain import one_line
+from holdfast.flush.publish.forge import Activity
+from holdfast.text.plain import one_line
 from holdfast_gitea import marker
 from holdfast_gitea.client import Repo
 from holdfast_gitea.models import Comment, Issue

@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast import durable, safeopen, untrusted
 from holdfast.errors import Unavailable, Unsupported
+from holdfast.fs import durable, safeopen
+from holdfast.text import untrusted
 from holdfast_gitea import marker
 from holdfast_gitea.client import MARGIN, Repo
 from holdfast_gitea.folding import number

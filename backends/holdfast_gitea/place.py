@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast import durable, private
 from holdfast.errors import Refused, Unavailable
+from holdfast.fs import durable, private
 
 _LOCK: Final = "gitea.lock"
 _INDEX: Final = "gitea-index.json"

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast import origins, secrets
 from holdfast.errors import ConfigError
+from holdfast_keys import origins, secrets
 
 #: The name under which tokens are kept.
 NAME: Final = "gitea"

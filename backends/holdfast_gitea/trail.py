@@ -17,17 +17,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError, StorageError
-from holdfast.forge import Activity, Forge, Post, Practice
+from holdfast.flush.publish.forge import Activity, Forge, Post, Practice
 from holdfast.hooks import hookimpl
-from holdfast.keyless import check_table
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.discovery import PluginContext
+    from holdfast.flush.publish.outbox import Item
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
-    from holdfast.outbox import Item
+    from holdfast.plugin.discovery import PluginContext
     from holdfast_gitea.client import Gitea
     from holdfast_gitea.references import Target
 
@@ -92,9 +92,9 @@ class GiteaTrail(Forge):
         ]
 
     def send(self, item: Item) -> Evidence:
-        """Add the comment unless it is there, and read it back. See :meth:`holdfast.forge.Forge.send`."""
+        """Add the comment unless it is there, and read it back. See :meth:`holdfast.flush.publish.forge.Forge.send`."""
+        from holdfast.flush.publish.outbox import TryLater
         from holdfast.models import Evidence
-        from holdfast.outbox import TryLater
         from holdfast_gitea.faults import Absent, Closed, Passing
 
         target = self._target(item.target)
@@ -138,7 +138,7 @@ class GiteaTrail(Forge):
     @classmethod
     def practice(cls) -> AbstractContextManager[Practice]:
         """A stand-in server on loopback with one repository and one issue."""
-        from holdfast_gitea.practice import stand_in
+        from holdfast_gitea.standin.practice import stand_in
 
         return stand_in()
 
@@ -149,8 +149,8 @@ class GiteaTrail(Forge):
 
     def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
         """For people, but for the last line."""
-        from holdfast.layout import Surface
-        from holdfast.plain import one_line
+        from holdfast.config.layout import Surface
+        from holdfast.text.plain import one_line
         from holdfast_gitea import marker
         from holdfast_gitea.references import code, quiet
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from attrs import frozen
 
-from holdfast import origins, untrusted
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
+from holdfast.text import untrusted
 from holdfast_gitea import faults
+from holdfast_keys import origins
 
 if TYPE_CHECKING:
     import httpx2

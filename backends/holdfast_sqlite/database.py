@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from attrs import define
 
-from holdfast import durable
 from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Unavailable
+from holdfast.fs import durable
 from holdfast_sqlite import faults, mark, opening, schema
 from holdfast_sqlite.place import Identity, Place
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
-from holdfast.factrules import CATEGORIES, duplicate_key
+from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_sqlite import faults, schema

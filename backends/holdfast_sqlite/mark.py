@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 from zlib import crc32
 
-from holdfast import safeopen
+from holdfast.fs import safeopen
 
 
 def path_of(root: str, folder: str, file: str) -> str:

@@ -8,9 +8,9 @@ import sqlite3
 import sys
 from typing import Final
 
-from holdfast import durable, safeopen
 from holdfast.errors import Unavailable
-from holdfast.safeopen import Folder
+from holdfast.fs import durable, safeopen
+from holdfast.fs.safeopen import Folder
 from holdfast_sqlite import faults, schema
 from holdfast_sqlite.place import Place
 

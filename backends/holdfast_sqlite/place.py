@@ -12,9 +12,9 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from holdfast import durable
 from holdfast.errors import Corrupt, Refused, Unavailable
-from holdfast.safeopen import Folder
+from holdfast.fs import durable
+from holdfast.fs.safeopen import Folder
 from holdfast.storage import check_name
 
 #: What SQLite adds to the database's name for the files next to it.

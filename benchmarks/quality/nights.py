@@ -17,7 +17,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast import Holdfast, Payload, dreamtext
+from holdfast import Holdfast, Payload
+from holdfast.session import dreamtext
 
 NIGHTS = 60
 FIRST = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)

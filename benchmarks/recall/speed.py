@@ -19,8 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from holdfast import Holdfast
-from holdfast.config import Config, PluginConfig
-from holdfast.journal import Journal
+from holdfast.config.values import Config, PluginConfig
+from holdfast.journal.journal import Journal
 from holdfast_recall import words
 
 _WORDS = 30_000

@@ -10,28 +10,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast import discovery, inforce, journal, options, private, safety, settings, tracked
-from holdfast.config import Config
-from holdfast.dispatch import Dispatch, PluginSettings
+from holdfast.config import inforce, settings
+from holdfast.config.provenance import Provenance
+from holdfast.config.values import Config
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.features import Features
+from holdfast.fs import private, tracked
 from holdfast.gate import Gate, clean
-from holdfast.provenance import Provenance
-from holdfast.services import Services
-from holdfast.session import Session
+from holdfast.journal import journal, safety
+from holdfast.plugin import discovery, options
+from holdfast.plugin.features import Features
+from holdfast.plugin.manager import Dispatch, PluginSettings
+from holdfast.session.services import Services
+from holdfast.session.session import Session
+from holdfast.session.store import Store
 from holdfast.storage import Capability
-from holdfast.store import Store
 
 if TYPE_CHECKING:
-    from holdfast.bootstrap import Brief
-    from holdfast.delivery import Deliveries
-    from holdfast.extract import ExtractResult, Said
-    from holdfast.facts import Facts
+    from holdfast.facts.extract import ExtractResult, Said
+    from holdfast.facts.lifecycle import Facts
+    from holdfast.flush.publish.delivery import Deliveries
+    from holdfast.flush.validation import Validation
+    from holdfast.journal.safety import Marker
     from holdfast.models import Profile
-    from holdfast.safety import Marker
-    from holdfast.transcripts.reading import Transcript
-    from holdfast.validation import Validation
-    from holdfast.work import WorkList
+    from holdfast.session.bootstrap import Brief
+    from holdfast.session.work import WorkList
+    from holdfast.text.rows.reading import Transcript
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -125,28 +128,28 @@ class Holdfast(Features):
     @property
     def facts(self) -> Facts:
         """The facts: create, get, update, delete, list, import and export."""
-        from holdfast.facts import Facts
+        from holdfast.facts.lifecycle import Facts
 
         return Facts(self.services)
 
     @property
     def outbox(self) -> Deliveries:
         """What waits to be published on a forge: list it, send it, drop it with a reason."""
-        from holdfast.delivery import Deliveries
+        from holdfast.flush.publish.delivery import Deliveries
 
         return Deliveries(self.services)
 
     @property
     def work(self) -> WorkList:
         """The work of all sessions: list it, close it, reopen it."""
-        from holdfast.work import WorkList
+        from holdfast.session.work import WorkList
 
         return WorkList(self.services)
 
     @property
     def profile(self) -> Profile:
         """Who the user is and what went on, as stored. Raises: Corrupt, Unavailable."""
-        from holdfast.profile import load
+        from holdfast.facts.profile import load
 
         return load(self.services)
 
@@ -155,7 +158,7 @@ class Holdfast(Features):
 
         Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
         """
-        from holdfast.profile import update
+        from holdfast.facts.profile import update
 
         return update(self.services, sections)
 
@@ -168,8 +171,8 @@ class Holdfast(Features):
         as recalled data, so that it is never extracted again. Empty when nothing is stored or nothing fits.
         Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
         """
-        from holdfast.counters import counter as named
-        from holdfast.prompt import prompt
+        from holdfast.facts.prompt import prompt
+        from holdfast.plugin.counters import counter as named
 
         settled = self.config.prompt
         budget = settled.max_tokens if max_tokens is None else max_tokens
@@ -186,13 +189,13 @@ class Holdfast(Features):
         Raises: BadValue for anything else, and for a source that is no text; Refused, PluginError; Corrupt,
         Unavailable.
         """
-        from holdfast.backlog import extract_now
+        from holdfast.flush.backlog import extract_now
 
         return extract_now(self.services, messages, source=source)
 
     def extract_queued(self) -> ExtractResult:
         """Try everything that waits, due or not, once; turn by turn that includes the turns that have just ended."""
-        from holdfast.turnwise import everything
+        from holdfast.session.turnwise import everything
 
         return everything(self.services)
 
@@ -240,7 +243,7 @@ class Holdfast(Features):
 
         A session that cannot be ended is left UNSAFE and logged. No further one is tried after ``limit_s`` seconds.
         """
-        from holdfast.idle import end_idle
+        from holdfast.session.idle import end_idle
 
         return end_idle(self.services, but={but, *self._sessions}, limit_s=limit_s)
 
@@ -298,7 +301,7 @@ class Holdfast(Features):
         list, else what ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
-        from holdfast.guarding import Guard
+        from holdfast.session.guard import Guard
 
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
         return wrap if compact is None else wrap(compact)
@@ -311,7 +314,7 @@ class Holdfast(Features):
         ``max_chars`` bounds ``str(brief)``. ``session`` is the session that reads it: its own work comes first, marked.
         Raises: Corrupt when a document cannot be read: never taken as empty.
         """
-        from holdfast.bootstrap import load
+        from holdfast.session.bootstrap import load
 
         return load(self.services, max_chars=max_chars, session=session)
 
@@ -320,7 +323,7 @@ class Holdfast(Features):
 
         What cannot be read is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
         """
-        from holdfast.validation import validate
+        from holdfast.flush.validation import validate
 
         return validate(self.services, names)
 

@@ -11,8 +11,8 @@ from holdfast.subject import PORTION_CHARS, Subject
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from holdfast.dispatch import Dispatch
     from holdfast.models import Finding
+    from holdfast.plugin.manager import Dispatch
 
 _ROUNDS = 4
 #: Removing a line may bring up another error, as a limit on the number of items does.
@@ -28,7 +28,7 @@ _BORDER = f"\n{_BORDER_CHAR}\n"
 #: written as UTF-8 at all.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
 _CONTROL_BYTES = bytes(_CONTROLS)
-#: Every character that :mod:`holdfast.invisible` may change is one of these or in the plane of tags, from U+E0000.
+#: Every character that :mod:`holdfast.text.invisible` may change is one of these or in the plane of tags, from U+E0000.
 _SUSPECT = frozenset(map(chr, (
     *range(0x80, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
     *range(0xFE00, 0xFE10), 0xFEFF, *range(0xFFF9, 0xFFFC),
@@ -38,7 +38,7 @@ _TAGS = "\U000e0000"
 
 def clean(text: str) -> str:
     """``text`` as it can be stored: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``, and
-    what hides or reorders text is taken out or made visible, see :mod:`holdfast.invisible`."""
+    what hides or reorders text is taken out or made visible, see :mod:`holdfast.text.invisible`."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
@@ -49,7 +49,7 @@ def clean(text: str) -> str:
     if not text.isascii():
         characters = set(text)
         if not _SUSPECT.isdisjoint(characters) or max(characters) >= _TAGS:
-            from holdfast import invisible
+            from holdfast.text import invisible
 
             text = invisible.without(text)
             data = text.encode("utf-8")

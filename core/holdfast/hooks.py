@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from holdfast.config import StorageConfig
+    from holdfast.config.values import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
     from holdfast.subject import Portions, Subject

@@ -310,7 +310,7 @@ class Payload:
     """What must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
     ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
-    for each of those and the messages that they quote (:mod:`holdfast.sources`). ``needs_operator`` lists what
+    for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists what
     only the operator can do or decide; the contract does not ask for it.
     Raises: BadValue naming the field, here and not in the middle of a flush.
     """

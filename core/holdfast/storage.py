@@ -175,9 +175,9 @@ class StorageBackend(ABC):
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """Store a fact; dedup, eviction and insert are one atomic step across processes.
 
-        A fact with the same :func:`holdfast.factrules.duplicate_key` makes the outcome DUPLICATE and changes nothing.
-        Otherwise the weakest existing facts leave until ``limit - 1`` are left (lowest confidence; of equals the
-        oldest by ``created_at``, then by insertion), then the fact enters. A fact whose id is taken by another
+        A fact with the same :func:`holdfast.facts.factrules.duplicate_key` makes the outcome DUPLICATE and changes
+        nothing. Otherwise the weakest existing facts leave until ``limit - 1`` are left (lowest confidence; of equals
+        the oldest by ``created_at``, then by insertion), then the fact enters. A fact whose id is taken by another
         raises Conflict: the caller draws a new id.
         """
 

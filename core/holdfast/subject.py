@@ -22,8 +22,8 @@ PORTION_CHARS = 200_000
 class Subject(NamedTuple):
     """One text on its way to storage, or already stored and being checked.
 
-    ``surface`` is one of :data:`holdfast.layout.SURFACES`; ``name`` the document it belongs to (``""`` when it has
-    none); ``text`` the text itself; ``sources`` the texts it was made from, as ``(name, text)`` pairs, for checks
+    ``surface`` is one of :data:`holdfast.config.layout.SURFACES`; ``name`` the document it belongs to (``""`` when it
+    has none); ``text`` the text itself; ``sources`` the texts it was made from, as ``(name, text)`` pairs, for checks
     that compare (grounding); ``stored`` is true when the text already lies in the store (``holdfast validate``);
     ``entailed`` are lines of the text that a judge found in the sources where words cannot prove them.
     """

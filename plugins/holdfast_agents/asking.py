@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import stat
 
-from holdfast import private, safeopen, untrusted
-from holdfast.journal import file_stem
+from holdfast.fs import private, safeopen
+from holdfast.journal.journal import file_stem
+from holdfast.text import untrusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def forget(state: str, session: str) -> None:
 
 
 def _settings(root: str) -> tuple[float, int]:
-    from holdfast import inforce
+    from holdfast.config import inforce
 
     table = inforce.hot(root).get("session")
     table = table if isinstance(table, dict) else {}

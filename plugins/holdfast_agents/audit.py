@@ -15,13 +15,14 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from holdfast import durable, private, safeopen, untrusted
-from holdfast.journal import file_stem
+from holdfast.fs import durable, private, safeopen
+from holdfast.journal.journal import file_stem
+from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from holdfast.handoff import Work
+    from holdfast.flush.handoff import Work
 
 #: The parts of a handoff that a summary must not lose, as they are told.
 LABELS: Mapping[str, str] = {

@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.cli.words import ago
-from holdfast.doctor import Check, Outcome
-from holdfast_agents import claude_code_files, codex_files, heartbeat, installed, opencode_files, recorded
-from holdfast_agents.clients import CLIENTS, SCOPES, Where, where
+from holdfast.plugin.checks import Check, Outcome
+from holdfast_agents.records import heartbeat, recorded
+from holdfast_agents.setup import claude_code as claude_code_files
+from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup import installed
+from holdfast_agents.setup import opencode as opencode_files
+from holdfast_agents.setup.clients import CLIENTS, SCOPES, Where, where
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast import Holdfast
-    from holdfast_agents.heartbeat import Beat
+    from holdfast_agents.records.heartbeat import Beat
 
 #: A client may write for so long after the last hook: one answer, long in coming.
 _SILENCE = timedelta(minutes=10)

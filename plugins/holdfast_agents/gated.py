@@ -6,23 +6,25 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast import durable, handoff, notes, paths, safety
+from holdfast.config.layout import Surface
+from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused
-from holdfast.layout import Surface
+from holdfast.flush import handoff, notes
+from holdfast.fs import durable, paths
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker
 from holdfast.models import CuratedDecision, Payload
-from holdfast.safety import Marker
-from holdfast.serde import stamp
-from holdfast.session import Session
+from holdfast.session.session import Session
 from holdfast.storage import block_marker
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
-from holdfast_agents.follow import Followed, follow
-from holdfast_agents.summaries import last_summary
+from holdfast_agents.records.follow import Followed, follow
+from holdfast_agents.records.summaries import last_summary
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.handoff import Work
-    from holdfast.services import Services
+    from holdfast.flush.handoff import Work
+    from holdfast.session.services import Services
 
 #: What Claude Code's model thought before it wrote the summary.
 _ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)

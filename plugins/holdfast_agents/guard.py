@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast import untrusted
+from holdfast.text import untrusted
 from holdfast_agents.events import SILENCE, Event, Reply
 
 _PROJECT = (".claude/settings.json", ".claude/settings.local.json")

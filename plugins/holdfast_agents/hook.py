@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast import nested, untrusted
 from holdfast.errors import HoldfastError
+from holdfast.plugin import nested
+from holdfast.text import untrusted
 from holdfast_agents import events
 from holdfast_agents.events import SILENCE, Event, Reply
 
@@ -100,14 +101,14 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -
 
 def _dialect(client: str) -> Dialect:
     if client == "claude-code":
-        from holdfast_agents import claude_code
+        from holdfast_agents.dialects import claude_code
 
         return claude_code
     if client == "codex":
-        from holdfast_agents import codex
+        from holdfast_agents.dialects import codex
 
         return codex
-    from holdfast_agents import opencode
+    from holdfast_agents.dialects import opencode
 
     return opencode
 
@@ -190,7 +191,8 @@ class _Call:
         """Mark the session whose event is not in the journal: its next compaction needs the transcript."""
         if not self.session or self.kind not in _JOURNALLED:
             return
-        from holdfast import durable, private, settings
+        from holdfast.config import settings
+        from holdfast.fs import durable, private
         from holdfast_agents import turns
 
         try:
@@ -213,7 +215,7 @@ class _Call:
         from holdfast.gate import is_plain
 
         if not is_plain(event.session):
-            from holdfast.capture import stored_id
+            from holdfast.journal.capture import stored_id
 
             event = event._replace(session=stored_id(root, event.session))
         # Without its text only the transcript tells what was said.
@@ -231,7 +233,7 @@ class _Call:
         if broken is not None:
             return self._told(broken)
         if event.kind == events.STOP:
-            from holdfast import background
+            from holdfast.journal import background
 
             background.after_turn(root)
         notice = self._held_back(event)
@@ -258,7 +260,7 @@ class _Call:
 
         gc.disable()  # this process is over before collecting could pay
         from holdfast import Holdfast
-        from holdfast_agents import subagents
+        from holdfast_agents.records import subagents
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             event = subagents.owner(event)
@@ -281,7 +283,7 @@ class _Call:
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
-                from holdfast import background
+                from holdfast.journal import background
 
                 gated.told(memory, event)
                 background.after_turn(root)
@@ -306,8 +308,10 @@ class _Call:
         return "".join(f"holdfast: {sentence}" for sentence in told)
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast import inforce, private, settings
-        from holdfast_agents import guard, memo
+        from holdfast.config import inforce, settings
+        from holdfast.fs import private
+        from holdfast_agents import guard
+        from holdfast_agents.records import memo
 
         self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
         private.check(self.state)
@@ -318,7 +322,7 @@ class _Call:
 
         if not turns.is_unsafe(self.state, event.session):
             return ""
-        from holdfast import safety
+        from holdfast.journal import safety
         from holdfast_agents.events import refusal
 
         marker = safety.read(self.state, event.session)
@@ -346,7 +350,7 @@ class _Call:
         return SILENCE
 
     def _beat(self, event: Event) -> None:
-        from holdfast_agents import heartbeat
+        from holdfast_agents.records import heartbeat
 
         try:
             heartbeat.beat(self.state, event.client, event.name, event.session)
@@ -355,7 +359,7 @@ class _Call:
 
     def _log(self, line: str) -> None:
         if self.state:
-            from holdfast_agents.hooklog import log
+            from holdfast_agents.records.hooklog import log
 
             log(self.state, self.dialect.CLIENT, self.kind, line)
 
@@ -371,7 +375,7 @@ def _place(error: BaseException) -> str:
 
 def _root(event: Event, named: str | None) -> str:
     """The project: the one that was named, else found from where the client says that it works."""
-    from holdfast import settings
+    from holdfast.config import settings
 
     if named is None:
         for folder in (os.environ.get("CLAUDE_PROJECT_DIR") if event.client == "claude-code" else None, event.cwd):

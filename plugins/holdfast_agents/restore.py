@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import recall, safety
 from holdfast.errors import HoldfastError
-from holdfast.plain import in_one_line
-from holdfast.session import Session
-from holdfast_agents import audit, guard, heartbeat, memo
+from holdfast.journal import safety
+from holdfast.session.session import Session
+from holdfast.text import recall
+from holdfast.text.plain import in_one_line
+from holdfast_agents import audit, guard
 from holdfast_agents.events import COMPACTING, Event, Reply
-from holdfast_agents.hooklog import log
+from holdfast_agents.records import heartbeat, memo
+from holdfast_agents.records.hooklog import log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast import Holdfast
-    from holdfast.services import Services
-    from holdfast_agents.memo import Memo
+    from holdfast.session.services import Services
+    from holdfast_agents.records.memo import Memo
 
 #: What the clients take whole: Claude Code 10,000 characters, Codex about 10,000 bytes.
 MAX_CHARS = 9_000
@@ -100,8 +102,8 @@ def reconcile(memory: Holdfast, event: Event) -> None:
                 agent=left.agent,
             )
             if _is_longer(left):
-                from holdfast_agents import recorded
-                from holdfast_agents.follow import follow
+                from holdfast_agents.records import recorded
+                from holdfast_agents.records.follow import follow
 
                 if recorded.is_of(left.client, left.transcript, services.root):
                     follow(services, session, told, patience_s=0)

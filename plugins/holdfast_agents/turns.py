@@ -1,8 +1,8 @@
 """Journals a turn as it happens, the shortest way: no store is opened, nothing heavy is imported.
 
 A message gets an id that the same delivery of the same event gets again (users may have installed the hooks twice), and
-a tool's call and result remember which call they are of, so that :mod:`holdfast_agents.follow` recognises them in the
-transcript.
+a tool's call and result remember which call they are of, so that :mod:`holdfast_agents.records.follow` recognises them
+in the transcript.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from holdfast import safeopen
-from holdfast.capture import hot_dispatch, message_record
 from holdfast.errors import ConfigError, Refused
-from holdfast.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
+from holdfast.fs import safeopen
 from holdfast.gate import Gate
-from holdfast.journal import Journal, file_stem
-from holdfast.leaves import call_text, result_text
+from holdfast.journal.capture import hot_dispatch, message_record
+from holdfast.journal.journal import Journal, file_stem
+from holdfast.text.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
+from holdfast.text.leaves import call_text, result_text
 from holdfast_agents import events
-from holdfast_agents.digests import digest
+from holdfast_agents.records.digests import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
 
 
 def _relies_on_settings(root: str) -> bool:
-    from holdfast import trust
+    from holdfast.config import trust
 
     found = trust.record_of(root)
     return found is not None and bool(found.settings)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast import safeopen, untrusted
 from holdfast.cli.words import ago, count
-from holdfast.doctor import Check, Outcome
 from holdfast.errors import ConfigError, ModelFailed
+from holdfast.fs import safeopen
+from holdfast.plugin.checks import Check, Outcome
+from holdfast.text import untrusted
 from holdfast_cli_models import finding
 from holdfast_models.retry import USAGE_FILE
 

@@ -108,7 +108,7 @@ class CodexCli(CliModel):
 
 def _servers(env: Mapping[str, str]) -> list[str]:
     """The names of the MCP servers in the user's settings; none when those cannot be read, as codex then fails too."""
-    from holdfast import untrusted
+    from holdfast.text import untrusted
 
     home = env.get("CODEX_HOME") or os.path.join(os.path.expanduser("~"), ".codex")
     try:

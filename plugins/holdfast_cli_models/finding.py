@@ -39,7 +39,7 @@ def safe_path(path: str, root: str) -> str:
 def users_program(plugin: str, env: Mapping[str, str]) -> str:
     """The setting ``program`` in the user's own file or environment, empty when it is not set. A project's file is not
     read: not even a trusted project may name a program. Raises: ConfigError."""
-    from holdfast import settings
+    from holdfast.config import settings
 
     named = env.get(f"HOLDFAST_PLUGINS__{plugin.upper()}__PROGRAM")
     if named is not None:

@@ -1,7 +1,7 @@
 """The base of the four plugins: a model that is a program of the user's, run in an empty folder of its own.
 
 The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
-nothing (:mod:`holdfast.nested`). The conversation goes to its stdin, never onto its command line.
+nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import time
 from abc import abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast import nested
 from holdfast.errors import ConfigError
+from holdfast.plugin import nested
 from holdfast_models.base import ModelPlugin, read_settings
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ class CliModel(ModelPlugin):
 
         Raises: ModelFailed when both are inside the project; Unavailable.
         """
-        from holdfast import durable, userdir
         from holdfast.errors import ModelFailed
+        from holdfast.fs import durable, userdir
         from holdfast_cli_models import finding
 
         own = userdir.path("models")
@@ -178,7 +178,7 @@ def _remove_stale(folder: str) -> None:
 
 def rows(text: str) -> list[dict[str, object]]:
     """The JSON objects in ``text``, one on each line; other lines are skipped."""
-    from holdfast import untrusted
+    from holdfast.text import untrusted
 
     found = []
     for line in text.splitlines():

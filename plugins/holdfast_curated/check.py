@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Finding, Severity
 from holdfast_curated import rules
 from holdfast_curated.document import Kind, Line, read

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import examples, file_name
 from holdfast.cli.term import Term
-from holdfast.dreamlog import Status
+from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, FlushRefused
-from holdfast.layout import Surface
+from holdfast.flush.dreamlog import Status
 from holdfast_demo.stage import KEEP, Stage
 from holdfast_dream.commands import shown
 
@@ -47,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Play all acts; 0 when the promise held in each."""
     from holdfast import Holdfast
-    from holdfast.serde import payload_from_json
+    from holdfast.config.serde import payload_from_json
     from holdfast_transcripts import read
 
     out = Term()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.cli.term import Term
     from holdfast.engine import Holdfast
     from holdfast.models import Message, Payload
-    from holdfast.session import Session
+    from holdfast.session.session import Session
 
 #: So many messages stay after each compaction.
 KEEP = 4

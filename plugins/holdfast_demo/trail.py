@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import discovery, inforce, trust
+from holdfast.config import inforce, trust
+from holdfast.config.layout import Surface
 from holdfast.errors import PluginLoadFailed
-from holdfast.forge import Forge
-from holdfast.layout import Surface
+from holdfast.flush.publish.forge import Forge
 from holdfast.models import CuratedDecision, MutationKind, StateMutation
+from holdfast.plugin import discovery
 from holdfast_demo.stage import Stage
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     from holdfast.cli.term import Term
     from holdfast.engine import Holdfast
-    from holdfast.forge import Practice
+    from holdfast.flush.publish.forge import Practice
     from holdfast.models import Message, Payload
-    from holdfast.session import Session
+    from holdfast.session.session import Session
 
 PLUGIN = "gitea_trail"
 

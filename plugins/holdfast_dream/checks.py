@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from holdfast.doctor import Check, Outcome
-from holdfast.dreamlog import Status
+from holdfast.flush.dreamlog import Status
+from holdfast.plugin.checks import Check, Outcome
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

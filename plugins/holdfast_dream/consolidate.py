@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast import confirmed, notes
-from holdfast.confirmed import Confirmation
-from holdfast.dreamtext import Item
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import confirmed, notes
+from holdfast.flush.confirmed import Confirmation
+from holdfast.session.dreamtext import Item
 from holdfast_dream.restating import Known, Relation, read
 
 if TYPE_CHECKING:

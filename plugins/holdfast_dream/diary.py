@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from datetime import UTC, date
 from typing import TYPE_CHECKING
 
-from holdfast.notes import comment
-from holdfast.plain import one_line
-from holdfast.serde import stamp
+from holdfast.config.serde import stamp
+from holdfast.flush.notes import comment
 from holdfast.storage import block_marker
+from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast.dreamlog import DreamResult, Gone
+    from holdfast.flush.dreamlog import DreamResult, Gone
 
 
 def header(day: date) -> str:

@@ -16,16 +16,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast import hostile
-from holdfast.answers import AnswerUnusable, last_object
+from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.layout import Surface
+from holdfast.text import hostile
+from holdfast.text.answers import AnswerUnusable, last_object
 from holdfast_dream.evidence import normal
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.tokens import words_of
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 

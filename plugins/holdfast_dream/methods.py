@@ -1,4 +1,4 @@
-"""The methods that this package adds to an opened project; :class:`holdfast.features.Features` declares them."""
+"""The methods that this package adds to an opened project; :class:`holdfast.plugin.features.Features` declares them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from holdfast import Holdfast
-    from holdfast.dreamlog import DreamResult
+    from holdfast.flush.dreamlog import DreamResult
 
 
 def deep_dream(
@@ -37,6 +37,6 @@ def dream_due(memory: Holdfast) -> bool:
 
 
 def dreams(memory: Holdfast) -> list[DreamResult]:
-    from holdfast import dreamlog
+    from holdfast.flush import dreamlog
 
     return dreamlog.entries(memory.services.state)

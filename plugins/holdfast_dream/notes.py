@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.layout import Surface
+from holdfast.config.layout import Surface
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 
 class Note(NamedTuple):

@@ -5,7 +5,7 @@
 
 A process that dies on the way leaves the old MEMORY.md or the new one, whole; the mark comes last, so the next run
 does again what was not finished. Daily notes are read and never written. Every run leaves a record
-(:mod:`holdfast.dreamlog`), the skipped and the failed ones too.
+(:mod:`holdfast.flush.dreamlog`), the skipped and the failed ones too.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field
 
-from holdfast import confirmed, dreamlog, dreamtext, hostile, paths, provenance, witness
-from holdfast.confirmed import Confirmation
-from holdfast.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.factrules import duplicate_key
-from holdfast.layout import Surface
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import confirmed, dreamlog
+from holdfast.flush.confirmed import Confirmation
+from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
+from holdfast.fs import paths
+from holdfast.journal import witness
 from holdfast.models import DreamSources
+from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
+from holdfast.text import hostile
 from holdfast_dream import consolidate
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.restating import Relation
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from holdfast.models import Finding
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 

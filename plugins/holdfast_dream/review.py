@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import dreamlog, dreamtext, witness
-from holdfast.dreamlog import DreamResult, Mark, Proposal, Status, Supported
+from holdfast.config.layout import Surface
 from holdfast.errors import Refused
-from holdfast.factrules import duplicate_key
-from holdfast.layout import Surface
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import dreamlog
+from holdfast.flush.dreamlog import DreamResult, Mark, Proposal, Status, Supported
+from holdfast.journal import witness
+from holdfast.session import dreamtext
 from holdfast_dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 
 def waiting(services: Services) -> Proposal:

@@ -20,8 +20,8 @@ from xml.sax.saxutils import escape
 
 from attrs import field, frozen
 
-from holdfast import durable
 from holdfast.errors import Refused, Unavailable
+from holdfast.fs import durable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

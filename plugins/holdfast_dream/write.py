@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast import dreamlog, dreamtext, durable, paths, private
-from holdfast.dreamlog import Backup, DreamResult, Mark, Proposal, Status
+from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
-from holdfast.layout import ARCHIVE, Surface
+from holdfast.flush import dreamlog
+from holdfast.flush.dreamlog import Backup, DreamResult, Mark, Proposal, Status
+from holdfast.fs import durable, paths, private
+from holdfast.session import dreamtext
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast_dream import diary
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +94,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record by which statements the items of the new memory were confirmed."""
-    from holdfast import confirmed
+    from holdfast.flush import confirmed
     from holdfast_dream.consolidate import replaced, updated
     from holdfast_dream.restating import Relation
 

@@ -34,7 +34,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve until the client closes stdin. Raises: PluginLoadFailed when the SDK is missing or too old."""
-    from holdfast import nested, settings
+    from holdfast.config import settings
+    from holdfast.plugin import nested
 
     if nested.inside():
         return 0  # a model that holdfast runs gets no tools

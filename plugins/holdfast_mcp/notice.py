@@ -1,7 +1,7 @@
 """Whether something guards this client's compaction, and what to say when nothing does.
 
 MCP has no event for compaction, so a server cannot hold it back. A client's hooks can, and they leave a sign whenever
-they run (:mod:`holdfast_agents.heartbeat`); their silence is told with every reply.
+they run (:mod:`holdfast_agents.records.heartbeat`); their silence is told with every reply.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from holdfast_agents.heartbeat import Beat, beats
+from holdfast_agents.records.heartbeat import Beat, beats
 
 #: A client starts this server when a session begins. Its hooks may have begun to run somewhat before.
 _BEFORE: Final = timedelta(hours=1)

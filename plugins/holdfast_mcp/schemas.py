@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.errors import BadValue
-from holdfast.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.models import MutationKind
 
 Schema = Mapping[str, Any]

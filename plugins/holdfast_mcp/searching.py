@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast import recall
 from holdfast.errors import BadValue, NotFound
+from holdfast.text import recall
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -93,7 +93,7 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, session: str, place: str, around: int) -> list[str]:
-    from holdfast.cli.sessions import messages
+    from holdfast.cli.commands.sessions import messages
 
     found = messages(memory, session, around=place, span=around)
     return [f"{one['role']} {one['at']} {one['id']}: {one['text']}" for one in found]

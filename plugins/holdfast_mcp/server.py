@@ -21,8 +21,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from holdfast import inforce, settings
 from holdfast.cli.usage import version
+from holdfast.config import inforce, settings
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.gate import clean
 from holdfast_mcp import documents, notice, tools

@@ -6,14 +6,14 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from holdfast.cli.known import has_begun
+from holdfast.cli.session_lookup import has_begun
 from holdfast.errors import BadValue
 from holdfast.gate import clean
-from holdfast.recall import defuse
+from holdfast.text.recall import defuse
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_agents.heartbeat import Beat
+    from holdfast_agents.records.heartbeat import Beat
 
 #: A session in which nothing was said for so long is not the one that calls.
 _ACTIVE: Final = timedelta(hours=12)
@@ -57,7 +57,7 @@ def _known(memory: Holdfast) -> str:
 
 
 def _active(memory: Holdfast) -> set[str]:
-    from holdfast.status import status
+    from holdfast.session.status import status
 
     now = status(memory.services)
     return {

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
-from holdfast import provenance, recall
+from holdfast.config import provenance
 from holdfast.errors import BadValue
+from holdfast.text import recall
 from holdfast_mcp import notice, schemas, sessions
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import AddResult, Fact, Receipt
-    from holdfast_agents.heartbeat import Beat
+    from holdfast_agents.records.heartbeat import Beat
 
 Arguments = Mapping[str, Any]
 
@@ -67,10 +68,10 @@ def call(root: str, name: str, arguments: Arguments, caller: Caller) -> str:
 
 
 def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    from holdfast import contract
-    from holdfast.cli.known import has_begun
+    from holdfast.cli.session_lookup import has_begun
+    from holdfast.config.serde import payload_from
+    from holdfast.flush import contract
     from holdfast.models import Payload
-    from holdfast.serde import payload_from
 
     fields = {k: v for k, v in arguments.items() if k not in ("session", "reason")}
     payload = payload_from(fields, "The flush") if fields else None
@@ -143,8 +144,8 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
+    from holdfast.journal.witness import REASON, Witness
     from holdfast.models import AddOutcome
-    from holdfast.witness import REASON, Witness
 
     if Witness(memory.services).is_hostile(arguments.get("content", "")):
         return f"Not stored: {REASON}."
@@ -205,7 +206,7 @@ def _open(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    from holdfast.status import status
+    from holdfast.session.status import status
 
     now = status(memory.services)
     lines = [f"Layout {now.layout}, backend {now.backend}."]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast import durable, private
+from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, Corrupt, HoldfastError, NotFound, Refused
-from holdfast.layout import Surface
+from holdfast.fs import durable, private
 from holdfast.storage import ABSENT, check_name
 from holdfast_memorytool import filetext
 

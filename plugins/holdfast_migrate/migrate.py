@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast import durable, safeopen
+from holdfast.config.provenance import FACTS
 from holdfast.errors import ConfigError, Conflict, Unavailable
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable, safeopen
 from holdfast.models import AddOutcome, Fact
-from holdfast.provenance import FACTS
 from holdfast.storage import ABSENT, Capability, StorageBackend, sha256
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 #: Facts that become durable together, where the target can do that.
 BATCH: Final = 1000
@@ -55,8 +55,9 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     The configuration still names the old one afterwards. ``progress`` is told how many documents and facts of how many
     are copied. Raises: ConfigError when ``to`` is in use already; PluginNotFound; what :func:`migrate` raises.
     """
-    from holdfast import discovery, private
-    from holdfast.dispatch import Dispatch
+    from holdfast.fs import private
+    from holdfast.plugin import discovery
+    from holdfast.plugin.manager import Dispatch
 
     storage = services.config.storage
     if to == storage.backend:
@@ -306,7 +307,7 @@ def _distinct(facts: Iterable[Fact], skipped: list[str]) -> Iterator[Fact]:
 
 
 def _line(fact: Fact) -> bytes:
-    from holdfast.serde import fact_out
+    from holdfast.config.serde import fact_out
 
     return json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n"
 

@@ -26,7 +26,7 @@ class AnthropicModel(ModelPlugin):
         """One message, not streamed. Raises: ModelFailed."""
         import json
 
-        from holdfast.answers import text_of
+        from holdfast.text.answers import text_of
         from holdfast_models import retry
 
         try:

@@ -107,7 +107,7 @@ def stored(known: Sequence[Fact]) -> str:
     """The facts that a model is shown before a conversation, fenced as data; empty when there are none."""
     if not known:
         return ""
-    from holdfast import recall
+    from holdfast.text import recall
 
     rows = [f"{fact.id}: {_shortened(' '.join(fact.content.split()))}" for fact in known]
     return "Stored facts on the same subjects, with their ids:\n" + recall.fence("\n".join(rows)) + "\n\n"
@@ -153,7 +153,7 @@ def read_settings(name: str, table: Mapping[str, object], provider: str = "") ->
 
     ``provider`` is the name of its key, by default the plugin's.
     """
-    from holdfast.keyless import check_table
+    from holdfast.config.keyless import check_table
 
     check_table(f"plugins.{name}", table, provider or name)
     for key, value in table.items():
@@ -211,7 +211,7 @@ class ModelPlugin(ABC):
     @property
     def origin(self) -> str:
         """The origin of :meth:`url`, empty for the provider's own. Raises: ModelFailed for an unusable address."""
-        from holdfast import origins
+        from holdfast_keys import origins
 
         url = self.url()
         try:
@@ -225,7 +225,7 @@ class ModelPlugin(ABC):
 
         Raises: ModelFailed with what to do when there is none, or when only the project names the address.
         """
-        from holdfast import secrets
+        from holdfast_keys import secrets
 
         origin = self.origin
         try:
@@ -324,7 +324,7 @@ class ModelPlugin(ABC):
             from holdfast.models import Extraction as Empty
 
             return Empty()
-        from holdfast import answers
+        from holdfast.text import answers
 
         start = time.monotonic()
         answer = self.ask(SYSTEM, stored(known) + text)
@@ -337,7 +337,8 @@ class ModelPlugin(ABC):
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:
         """One question with all the sources. Raises: ModelFailed; AnswerUnusable: then nothing changes."""
-        from holdfast import answers, dreamtext
+        from holdfast.session import dreamtext
+        from holdfast.text import answers
 
         start = time.monotonic()
         answer = self.ask(dreamtext.SYSTEM, dreamtext.question(sources), dream=True)
@@ -356,7 +357,7 @@ class ModelPlugin(ABC):
         start = time.monotonic()
         answer = self.ask(system, question)
         if answer.stop in CUT_OFF:
-            from holdfast.answers import AnswerUnusable
+            from holdfast.text.answers import AnswerUnusable
 
             error = AnswerUnusable(
                 "The judge's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] max_tokens`."

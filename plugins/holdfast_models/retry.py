@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from attrs import field, frozen, validators
 
-from holdfast import durable, private
 from holdfast.errors import ConfigError, HoldfastError, ModelFailed
-from holdfast.http import seconds
+from holdfast.fs import durable, private
+from holdfast.plugin.http import seconds
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def refused(provider: str, status: int, retry_after: str | None = None, *, origi
 
     ``origin`` is that of the address which answered, empty for the provider's own.
     """
-    from holdfast.secrets import command
+    from holdfast_keys.secrets import command
 
     if 300 <= status < 400:
         return ModelFailed(
@@ -90,7 +90,7 @@ def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = F
     ``sdk_client`` is the SDK's ``DefaultHttpxClient``. Credentials that the SDK takes from the environment by itself
     and headers named in ``drop`` are not sent. Raises: ModelFailed for an address that no key may go to.
     """
-    from holdfast import origins
+    from holdfast_keys import origins
 
     try:
         origin = origins.safe(url, "`base_url`", insecure_http=insecure_http)

@@ -9,8 +9,8 @@ from typing import Final
 
 from attrs import define, field
 
+from holdfast.fs.paths import is_absolute
 from holdfast.models import Message
-from holdfast.paths import is_absolute
 from holdfast_offline.speech import clip
 
 EDITORS: Final = frozenset({

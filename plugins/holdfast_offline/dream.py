@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from holdfast import dreamtext, notes
-from holdfast.dreamtext import Item, Memory
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
+from holdfast.session import dreamtext
+from holdfast.session.dreamtext import Item, Memory
 from holdfast_dream.restating import Known, Relation, read
 
 #: Label of a note's lines -> the heading that new items come under.

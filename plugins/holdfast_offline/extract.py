@@ -12,10 +12,10 @@ from typing import Final
 
 from attrs import evolve
 
-from holdfast import asked, tasks
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
-from holdfast.transcripts.reading import SUMMARY
+from holdfast.text import asked, tasks
+from holdfast.text.rows.reading import SUMMARY
 from holdfast_offline import quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast import asked
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
+from holdfast.text import asked
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 
 MAX_LINE_CHARS: Final = 320

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast import asked
+from holdfast.text import asked
 
 _LINE: Final = re.compile(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
 _FENCE: Final = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")

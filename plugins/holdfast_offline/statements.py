@@ -10,9 +10,9 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from holdfast import asked
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
+from holdfast.text import asked
 from holdfast_offline import cues, replies
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from holdfast import durable, journal, private, safeopen, untrusted
+from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.serde import stamp
+from holdfast.fs import durable, private, safeopen
+from holdfast.journal import journal
+from holdfast.text import untrusted
 from holdfast_privacy.selectors import Before, BySession, BySubject, Everything
 from holdfast_privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, carry_out
 from holdfast_privacy.text_search import fold
 from holdfast_privacy.transforms import Changed, Edit, Left, counted
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 

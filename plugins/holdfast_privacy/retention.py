@@ -14,21 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
-from holdfast import durable, handoff, journal, private
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.journal import Journal, file_stem
-from holdfast.layout import Surface
-from holdfast.losses import note_forgotten
-from holdfast.safety import State
-from holdfast.serde import moment
-from holdfast.session import Session
+from holdfast.flush import handoff
+from holdfast.flush.losses import note_forgotten
+from holdfast.fs import durable, private
+from holdfast.journal import journal
+from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.safety import State
+from holdfast.session.session import Session
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 

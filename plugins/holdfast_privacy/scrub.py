@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private
+from holdfast.config.layout import Surface
+from holdfast.fs import durable, private
 from holdfast.gate import mask
-from holdfast.layout import Surface
 from holdfast.subject import Subject
 from holdfast_privacy.purge import bury
 from holdfast_privacy.sweep import Walk, carry_out
@@ -24,7 +24,7 @@ from holdfast_privacy.transforms import Changed, Edit, Left, counted, edit_bytes
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Finding
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 

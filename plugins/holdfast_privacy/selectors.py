@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, fields
 
-from holdfast import handoff, notes
+from holdfast.config.layout import Layout, Surface
+from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
-from holdfast.journal import Journal
-from holdfast.layout import Layout, Surface
-from holdfast.serde import moment
+from holdfast.flush import handoff, notes
+from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_privacy.text_search import Needle, fold
 from holdfast_privacy.transforms import Edit, edit_bytes, is_temporary, map_texts
 
 if TYPE_CHECKING:
+    from holdfast.flush.notes import Block
     from holdfast.models import Fact
-    from holdfast.notes import Block
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 #: What stands in the place of a text that had to go while its record stays.
 PURGED: Final = "[purged]"

@@ -17,29 +17,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast import (
-    durable,
-    journal,
-    private,
-    records,
-    safeopen,
-    safety,
-    settings,
-    statemark,
-    untrusted,
-)
+from holdfast.config import settings
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
-from holdfast.journal import Journal, file_stem
-from holdfast.layout import Surface
-from holdfast.losses import FORGOTTEN, note_forgotten, rewrite
-from holdfast.serde import moment
+from holdfast.flush.losses import FORGOTTEN, note_forgotten, rewrite
+from holdfast.fs import durable, private, records, safeopen, statemark
+from holdfast.journal import journal, safety
+from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import Capability
+from holdfast.text import untrusted
 from holdfast_privacy import text_search
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from holdfast import durable, safeopen
+from holdfast.fs import durable, safeopen
 
 _CHUNK: Final = 1 << 20  # bytes looked at in one piece
 _OVERLAP: Final = 1 << 16

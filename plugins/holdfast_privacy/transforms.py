@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from holdfast import durable
-from holdfast.layout import Surface
+from holdfast.config.layout import Surface
+from holdfast.fs import durable
 from holdfast_privacy.text_search import Needle
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 
 class Edit:

@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.cli.bar import Bar
+    from holdfast.cli.progress import Bar
     from holdfast_recall import methods
 
     out, errors = Term(), _stderr()

@@ -13,8 +13,8 @@ from contextlib import closing, contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast import durable, private, safeopen
 from holdfast.errors import Corrupt, Unavailable
+from holdfast.fs import durable, private, safeopen
 from holdfast_recall import dates, texts, words
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
-from holdfast import journal
 from holdfast.errors import BadValue
+from holdfast.journal import journal
 from holdfast_recall import dates, index, rank, texts, words
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Found:
 
 
 def search(memory: Holdfast, question: str, **options: Any) -> list[SearchHit]:
-    """The hits of :func:`find`, with the same options; :meth:`holdfast.features.Features.search` declares them."""
+    """The hits of :func:`find`, with the options that :class:`holdfast.plugin.features.Features` declares."""
     return find(memory, question, **options).hits
 
 

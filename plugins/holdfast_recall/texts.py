@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast import journal, provenance
-from holdfast.journal import Journal
-from holdfast.layout import Surface
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
+from holdfast.journal import journal
+from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 
 if TYPE_CHECKING:

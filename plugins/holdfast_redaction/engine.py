@@ -5,18 +5,18 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import islice
 
-from holdfast_redaction import context, pem, pii, presence, values
 from holdfast_redaction.budget import SECONDS, Budget
-from holdfast_redaction.exact import ASIDE, Formats
+from holdfast_redaction.layers import context, pem, pii, presence, values
+from holdfast_redaction.layers.exact import ASIDE, Formats
 from holdfast_redaction.patterns import KINDS, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from holdfast_redaction.loader import UserRules
-    from holdfast_redaction.presence import Keywords
-    from holdfast_redaction.sieve import Sieve
+    from holdfast_redaction.layers.presence import Keywords
+    from holdfast_redaction.layers.sieve import Sieve
+    from holdfast_redaction.rules.loader import UserRules
 
 #: How often a text is searched again after masking, at most. The second search finds nothing in all but odd texts.
 ROUNDS = 4
@@ -94,7 +94,7 @@ class Scanner:
         if self._searched is not None:
             self._searched += len(text)
             if self._searched > WORTH_IMPORTING:
-                from holdfast_redaction.sieve import load
+                from holdfast_redaction.layers.sieve import load
 
                 self._sieve, self._searched = load(), None
         hits: list[Hit] = []

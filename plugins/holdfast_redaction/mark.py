@@ -44,7 +44,7 @@ def _shared_key(folder: str) -> bytes:
     key = _read_key(path)
     if key:
         return key
-    from holdfast import durable, private  # a text without secrets never needs them
+    from holdfast.fs import durable, private  # a text without secrets never needs them
 
     private.make(folder)  # before the key: git must not take it in
     with durable.lock(f"{path}.lock"):
@@ -54,7 +54,7 @@ def _shared_key(folder: str) -> bytes:
 
 
 def _read_key(path: str) -> bytes:
-    from holdfast import safeopen
+    from holdfast.fs import safeopen
 
     try:
         with safeopen.reader(path) as file:

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from holdfast.discovery import PluginContext
     from holdfast.models import Finding
+    from holdfast.plugin.discovery import PluginContext
     from holdfast.subject import Portions, Subject
 
 MASK, REFUSE, ALLOW = "mask", "refuse", "allow"
@@ -59,7 +59,7 @@ class Redaction:
         files = _texts(settings, "rules")
         extra = None
         if files:
-            from holdfast_redaction.loader import load
+            from holdfast_redaction.rules.loader import load
 
             extra = load(_inside(os.fspath(context.root), name) for name in files)
         allowed = frozenset(_texts(settings, "allow"))

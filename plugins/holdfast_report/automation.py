@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from holdfast import untrusted
-from holdfast.plain import one_line
+from holdfast.text import untrusted
+from holdfast.text.plain import one_line
 
 MAX_CHARS: Final = 300
 _STATUS: Final = ("status", "state", "level", "severity", "result", "outcome", "health", "ok", "healthy", "success")

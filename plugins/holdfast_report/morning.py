@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.derived import Derived
+from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
-from holdfast.forge import Forge
-from holdfast.layout import Surface
+from holdfast.flush.derived import Derived
+from holdfast.flush.publish.forge import Forge
 from holdfast.models import Severity
 from holdfast_report.report import SECTIONS, Line, Report, report
 
 if TYPE_CHECKING:
-    from holdfast.forge import Activity
-    from holdfast.services import Services
+    from holdfast.flush.publish.forge import Activity
+    from holdfast.session.services import Services
 
 FORGE: Final = "On the forge"
 FINDINGS: Final = "What does not fit together"

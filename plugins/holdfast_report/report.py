@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast import handoff, notes, safety
-from holdfast.layout import Surface
-from holdfast.outbox import Outbox
+from holdfast.config.layout import Surface
+from holdfast.flush import handoff, notes
+from holdfast.flush.publish.outbox import Outbox
+from holdfast.journal import safety
 from holdfast_report import automation
 
 if TYPE_CHECKING:
     from holdfast.models import Written
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 #: The questions, in the doctrine's order. Source: R110-R114.
 SECTIONS = ("What happened", "What changed", "What is blocked", "What is needed from you", "Where the proof lives")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast.transcripts.blocks import take_content, text_of
-from holdfast.transcripts.reading import Reading, mapping, row_key
+from holdfast.text.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast.text.rows.blocks import take_content, text_of
+from holdfast.text.rows.reading import Reading, mapping, row_key
 
 NAME: Final = "claude-code"
 APPENDED: Final = True

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.excerpts import clean
-from holdfast.leaves import STRUCTURE, readable
-from holdfast.transcripts.blocks import take_content, text_of
-from holdfast.transcripts.reading import Reading, mapping, row_key
-from holdfast.transcripts.responses import take as take_item
+from holdfast.text.excerpts import clean
+from holdfast.text.leaves import STRUCTURE, readable
+from holdfast.text.rows.blocks import take_content, text_of
+from holdfast.text.rows.reading import Reading, mapping, row_key
+from holdfast.text.rows.responses import take as take_item
 
 NAME: Final = "codex"
 APPENDED: Final = True

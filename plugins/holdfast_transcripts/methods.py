@@ -1,4 +1,4 @@
-"""The method that this package adds to an opened project; :class:`holdfast.features.Features` declares it."""
+"""The method that this package adds to an opened project; :class:`holdfast.plugin.features.Features` declares it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import os
 
     from holdfast import Holdfast
-    from holdfast.transcripts.reading import Transcript
+    from holdfast.text.rows.reading import Transcript
 
 
 def read_transcript(memory: Holdfast, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:

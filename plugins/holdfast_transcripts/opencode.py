@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast.excerpts import clean, without_injected
-from holdfast.leaves import block_text, readable
-from holdfast.transcripts.blocks import text_of
-from holdfast.transcripts.reading import Reading, mapping, row_key
+from holdfast.text.excerpts import clean, without_injected
+from holdfast.text.leaves import block_text, readable
+from holdfast.text.rows.blocks import text_of
+from holdfast.text.rows.reading import Reading, mapping, row_key
 
 NAME: Final = "opencode"
 APPENDED: Final = False  # a dump is written anew each time

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.factrules import duplicate_key
-from holdfast.layout import Surface
-from holdfast.markdown import Heading, Outline, outline
+from holdfast.config.layout import Surface
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast_workflow.markdown import Heading, Outline, outline
 from holdfast_workflow.sections import heading_of
 from holdfast_workflow.three import ANCHORS
 

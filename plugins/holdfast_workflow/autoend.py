@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast import asked, ending, proof
+from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError
+from holdfast.flush import proof
 from holdfast.models import Payload
-from holdfast.openwork import is_none
-from holdfast.serde import moment
-from holdfast.session import Session
+from holdfast.session.session import Session
+from holdfast.text import asked, ending
+from holdfast.text.openwork import is_none
 from holdfast_workflow import observed, update
 from holdfast_workflow.observed import Observed
 from holdfast_workflow.sections import Limits, line_of
@@ -27,10 +28,10 @@ from holdfast_workflow.workflow import Record, Workflow, observed_conditions, re
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 _MAX_TASK: Final = 200
-#: Why a conversation is open although its last request may be answered, see :class:`holdfast.ending.Ending`.
+#: Why a conversation is open although its last request may be answered, see :class:`holdfast.text.ending.Ending`.
 _OPEN: Final = frozenset({"announced", "question to the user", "task list"})
 
 

@@ -1,4 +1,4 @@
-"""The methods that this package adds to an opened project; :class:`holdfast.features.Features` declares them."""
+"""The methods that this package adds to an opened project; :class:`holdfast.plugin.features.Features` declares them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from holdfast import Holdfast
-    from holdfast.validation import Repair
+    from holdfast.flush.validation import Repair
     from holdfast_workflow.observations import Captured
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated

@@ -21,17 +21,18 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, field, frozen
 
-from holdfast import durable, private, safeopen, untrusted
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
-from holdfast.factrules import duplicate_key
-from holdfast.layout import Surface
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable, private, safeopen
 from holdfast.models import CuratedEntry
-from holdfast.serde import moment, stamp, structure, unstructure
+from holdfast.text import untrusted
 from holdfast_workflow import sections, update
 from holdfast_workflow.three import FILES, WORKFLOWS
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 #: Source: FR-4b names the triggers; the window and its bounds are ours.
 REPEATED: Final = 3

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
-from holdfast import durable, journal, safeopen
-from holdfast.records import decode
-from holdfast.serde import moment
+from holdfast.config.serde import moment
+from holdfast.fs import durable, safeopen
+from holdfast.fs.records import decode
+from holdfast.journal import journal
 from holdfast_workflow import checkruns
 from holdfast_workflow.checkruns import Part
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 _RESULT: Final = b'"role":"tool"'
 _EXIT: Final = b',"exit":'
@@ -172,7 +173,7 @@ def _run(row: dict[str, Any], call: dict[str, Any], at: datetime, session: str, 
 
 
 def command_of(call: str) -> str:
-    """The command in a journalled call (:func:`holdfast.leaves.call_text`), with its line breaks."""
+    """The command in a journalled call (:func:`holdfast.text.leaves.call_text`), with its line breaks."""
     first, _, rest = call.partition("\n")
     for name in _ARGUMENTS:
         if rest.startswith(f"{name}:"):

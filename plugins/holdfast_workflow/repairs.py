@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.validation import Repair, three_files
+from holdfast.flush.validation import Repair, three_files
 from holdfast_workflow import update
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 
 def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:

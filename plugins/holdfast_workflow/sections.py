@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.factrules import duplicate_key
-from holdfast.markdown import Heading, Outline, outline
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import CuratedEntry
-from holdfast.plain import BOM
 from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.text.plain import BOM
+from holdfast_workflow.markdown import Heading, Outline, outline
 
 #: What a new section holds, so that it is not empty; the first entry takes its place.
 PLACEHOLDER: Final = "- None yet"

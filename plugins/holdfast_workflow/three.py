@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import field, fields, frozen
 
+from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import ConfigError
-from holdfast.layout import THREE_FILES, Surface
 from holdfast.models import CuratedEntry
 
 FILES: Final = THREE_FILES
@@ -159,7 +159,7 @@ def update_from(data: object, source: str = "The update") -> MemoryUpdate:
 
     Raises: ConfigError naming each bad key.
     """
-    from holdfast.serde import structure
+    from holdfast.config.serde import structure
 
     if not isinstance(data, Mapping):
         raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"decisions": ["..."]}.')

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import paths, witness
+from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.layout import Surface
+from holdfast.fs import paths
+from holdfast.journal import witness
 from holdfast.models import CuratedEntry, Finding, Written
 from holdfast_workflow import sections
 from holdfast_workflow.sections import Limits
 from holdfast_workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 #: The line that records an explicit "no change" (reading A55). There is one, replaced each time: it must not add up.
 _NO_CHANGE = "No change:"

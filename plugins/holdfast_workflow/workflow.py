@@ -22,18 +22,20 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from holdfast import durable, private, provenance, recall, safeopen, untrusted
+from holdfast.config import provenance
+from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
+from holdfast.fs import durable, private, safeopen
 from holdfast.models import CuratedEntry
-from holdfast.plain import BOM
-from holdfast.serde import moment, stamp, structure, unstructure
+from holdfast.text import recall, untrusted
+from holdfast.text.plain import BOM
 from holdfast_workflow import observations, observed, update
 from holdfast_workflow.observed import Observed
 from holdfast_workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast_workflow.update import Loaded, Updated
 
 if TYPE_CHECKING:
-    from holdfast.services import Services
+    from holdfast.session.services import Services
 
 _FOLDER = "workflows"
 #: Conditions that say that a test passed.

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Payload, discovery
-from holdfast.config import Config, PluginConfig
+from holdfast import Holdfast, Payload
+from holdfast.config.values import Config, PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction
+from holdfast.plugin import discovery
 
 #: Core by itself: what these tests show must not depend on a plugin.
 NO_PLUGINS = {name: PluginConfig(enabled=False) for name in discovery.defaults()}

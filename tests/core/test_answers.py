@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.answers import AnswerUnusable, extraction, text_of, without_thoughts
+from holdfast.text.answers import AnswerUnusable, extraction, text_of, without_thoughts
 
 FACTS = [{"content": 'a } ] " \\ <think> ```', "category": "goal", "confidence": 0.9}]
 

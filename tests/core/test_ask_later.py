@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import durable
 from holdfast.errors import DuplicateFact, FlushRefused
+from holdfast.facts.queue import Queue
+from holdfast.fs import durable
 from holdfast.hooks import hookimpl
+from holdfast.journal.safety import State
 from holdfast.models import Extraction, FactCandidate, Payload
-from holdfast.queue import Queue
-from holdfast.safety import State
 
 
 class Model:
@@ -130,7 +130,7 @@ def test_flush__model_fails__flush_stands_warns_and_the_turns_wait(opened, clock
 
 
 def test_flush__extractor_that_should_be_quick_hangs__flush_goes_on_without_it(opened, monkeypatch, note):
-    monkeypatch.setattr("holdfast.dispatch.AT_ONCE_S", 0.05)
+    monkeypatch.setattr("holdfast.plugin.manager.AT_ONCE_S", 0.05)
 
     class Hangs:
         EXTRACTS_AT_ONCE = True
@@ -160,7 +160,7 @@ def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
 
 
 def test_update__superseding_and_refused_as_a_duplicate__is_not_logged_as_an_update(opened, config):
-    from holdfast.config import FactsConfig
+    from holdfast.config.values import FactsConfig
 
     memory = opened(facts=FactsConfig(supersede=True))
     first = memory.facts.create(content="One").fact

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, handoff
+from holdfast import Holdfast
 from holdfast.errors import Corrupt, FlushRefused
-from holdfast.fitting import fitted
-from holdfast.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
+from holdfast.flush import handoff
+from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
+from holdfast.session.fitting import fitted
 from holdfast_report.report import SECTIONS
 
 
@@ -55,7 +56,7 @@ def test_load__other_process_other_zone_no_transcript_no_plugins__gives_the_same
         path.unlink()
     code = (
         "import sys\nfrom datetime import datetime, timezone\nfrom holdfast import Holdfast\n"
-        "from holdfast.config import Config, PluginConfig\n"
+        "from holdfast.config.values import Config, PluginConfig\n"
         "off = {n: PluginConfig(enabled=False) for n in ('curated', 'offline')}\n"
         "clock = lambda: datetime(2026, 11, 21, 20, tzinfo=timezone.utc)\n"
         "print(Holdfast.open(sys.argv[1], config=Config(zone='UTC', plugins=off), clock=clock).load(), end='')"

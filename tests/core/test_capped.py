@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast import Holdfast, capped, confirmed
-from holdfast.confirmed import Confirmation
-from holdfast.curated import bullets
+from holdfast import Holdfast
+from holdfast.flush import capped, confirmed
+from holdfast.flush.confirmed import Confirmation
+from holdfast.flush.curated import bullets
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -17,7 +18,7 @@ DAY = datetime(2026, 11, 1, tzinfo=UTC)
 @pytest.fixture
 def full(project, payload):
     """``full(n)``: a project with the default plugins and n lines in MEMORY.md; line 7 was confirmed last."""
-    from holdfast.config import Config
+    from holdfast.config.values import Config
 
     def make(count: int, surface: str = "MEMORY.md") -> Holdfast:
         folder = project / ".holdfast"
@@ -90,11 +91,11 @@ def test_flush__user_document_full__archives_from_its_top(full, payload, project
 def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(full, payload, monkeypatch, project):
     memory = full(200)
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.curated.apply", _dies_on_the_second_call())
+        patched.setattr("holdfast.flush.curated.apply", _dies_on_the_second_call())
         with pytest.raises(KeyboardInterrupt):
             memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))
     memory.close()
-    from holdfast.config import Config
+    from holdfast.config.values import Config
 
     again = Holdfast.open(project, config=Config(zone="UTC"))
     again.session("s").flush()
@@ -105,7 +106,7 @@ def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(ful
 
 
 def _dies_on_the_second_call():
-    from holdfast import curated
+    from holdfast.flush import curated
 
     apply, calls = curated.apply, []
 
@@ -120,7 +121,7 @@ def _dies_on_the_second_call():
 
 @pytest.mark.parametrize(("count", "warned"), [(170, False), (180, True)])
 def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, payload, count, warned):
-    from holdfast.doctor import _curated
+    from holdfast_doctor.examine import _curated
 
     memory = full(count)
     receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))

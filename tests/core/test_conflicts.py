@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import conflicts, doctor
-from holdfast.doctor import Outcome
 from holdfast.errors import Corrupt
+from holdfast.plugin.checks import Outcome
+from holdfast.text import conflicts
+from holdfast_doctor import examine as doctor
 
 
 def merged(ours: str, theirs: str, base: str | None = None) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.safety import State
-from holdfast.serde import payload_from
+from holdfast.config.serde import payload_from
+from holdfast.journal.safety import State
 
 HERE = Path(__file__).parents[2]
 
@@ -46,7 +46,7 @@ CHILD = (
     """
 import json, os, signal, sys
 from holdfast import Holdfast, Payload
-from holdfast.serde import payload_from
+from holdfast.config.serde import payload_from
 from tests.support.dying import arm
 
 def say(line, fd=os.dup(1), write=os.write):
@@ -74,7 +74,8 @@ FORKS = (
     CHILD
     + """
 import shutil
-from holdfast import bootstrap, flush
+from holdfast.flush import pipeline as flush
+from holdfast.session import bootstrap
 base, first, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for n in range(first, 500, step):
     root = os.path.join(base, str(n))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
 from holdfast.models import CuratedDecision, CuratedEntry
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, notes
+from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
+from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from holdfast.deadline import Deadlines
+from holdfast.plugin.deadline import Deadlines
 
 
 def test_call__one_after_the_other__are_run_by_the_same_thread():

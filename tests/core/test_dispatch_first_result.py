@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import StorageConfig
-from holdfast.discovery import BACKENDS, Found
-from holdfast.dispatch import Dispatch
+from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources
+from holdfast.plugin.discovery import BACKENDS, Found
+from holdfast.plugin.manager import Dispatch
 from holdfast_file.backend import FileBackend
 
 ENTRY = Found(BACKENDS, "mine", "mine", "mine-dist", "1.0")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import dreamtext
-from holdfast.answers import AnswerUnusable
 from holdfast.models import DreamSources
+from holdfast.session import dreamtext
+from holdfast.text.answers import AnswerUnusable
 
 MEMORY, STORY = "- Postgres 16 holds the queue", "Merged two lines."
 GOOD = (MEMORY, STORY)

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from tests.support.crowd import most_inside
 
-from holdfast import durable
 from holdfast.errors import Unavailable
+from holdfast.fs import durable
 
 
 def test_import__hot_path__nothing_heavy() -> None:
     """What an agent event pays for: neither attrs nor contextlib, tempfile or pathlib come with it."""
-    code = "import sys; before = set(sys.modules); import holdfast.durable; print(*set(sys.modules) - before)"
+    code = "import sys; before = set(sys.modules); import holdfast.fs.durable; print(*set(sys.modules) - before)"
     paths = os.pathsep.join(p for p in sys.path if p)
     ran = subprocess.run(
         [sys.executable, "-S", "-c", code],
@@ -53,7 +53,7 @@ def test_lock__held_elsewhere__waits_no_longer_than_told(tmp_path: Path) -> None
 
 def test_lock__holder_killed__free_again(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from holdfast import durable; l = durable.lock(sys.argv[1]); l.__enter__();"
+        "import sys, time; from holdfast.fs import durable; l = durable.lock(sys.argv[1]); l.__enter__();"
         "print('held', flush=True); time.sleep(60)"
     )
     paths = os.pathsep.join(p for p in sys.path if p)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast import asked, ending, tasks
-from holdfast.asked import Kind
 from holdfast.models import Message
+from holdfast.text import asked, ending, tasks
+from holdfast.text.asked import Kind
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, userdir
-from holdfast.config import Config, FactsConfig, StorageConfig
+from holdfast import Holdfast
+from holdfast.config.values import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
-from holdfast.facts import Facts
-from holdfast.facttrail import Departure
+from holdfast.facts.facttrail import Departure
+from holdfast.facts.lifecycle import Facts
+from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact
 
 HERE = Path(__file__).parents[2]

@@ -18,15 +18,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, discovery
-from holdfast.config import Config, FactsConfig, PluginConfig, StorageConfig
+from holdfast import Holdfast
+from holdfast.config.values import Config, FactsConfig, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, PluginError, Refused
-from holdfast.factfile import BadRow, read_rows
-from holdfast.factrules import CATEGORIES, draw_id, duplicate_key, is_id
-from holdfast.facts import Facts
+from holdfast.facts.factfile import BadRow, read_rows
+from holdfast.facts.factrules import CATEGORIES, draw_id, duplicate_key, is_id
+from holdfast.facts.lifecycle import Facts
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, FactCandidate, Finding
+from holdfast.plugin import discovery
 from holdfast.testing import strategies
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
@@ -276,7 +277,7 @@ def test_store__other_process__sees_creation_update_and_deletion(project: Path, 
     script = f"""
 import json, sys
 from holdfast import Holdfast
-from holdfast.config import Config, StorageConfig
+from holdfast.config.values import Config, StorageConfig
 memory = Holdfast.open(sys.argv[1], config=Config(storage=StorageConfig(backend={backend!r})))
 exec(sys.argv[2])
 print(json.dumps([[f.content, f.confidence] for f in memory.facts.list()]))
@@ -693,7 +694,7 @@ def test_create__two_processes_the_same_facts_at_once__each_once(project: Path, 
     script = f"""
 import sys
 from holdfast import Holdfast
-from holdfast.config import Config, StorageConfig
+from holdfast.config.values import Config, StorageConfig
 memory = Holdfast.open(sys.argv[1], config=Config(storage=StorageConfig(backend={backend!r})))
 sys.stdin.readline()
 print(sum(memory.facts.create(f"fact {{n}}").outcome == "added" for n in range(20)))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, discovery
-from holdfast.cli import commands
+from holdfast import Holdfast
+from holdfast.cli import table
 from holdfast.errors import PluginLoadFailed, PluginNotFound
+from holdfast.plugin import discovery
 
 Install = Callable[..., None]
 
@@ -57,14 +58,14 @@ def test_method__of_holdfast_itself__is_not_replaced_by_another_distribution(
 
 def test_command__of_holdfast_itself__is_not_replaced_by_another_distribution(install: Install) -> None:
     install("greedy", "holdfast.commands", "purge = greedy_module\nflush = greedy_module", "SUMMARY = 'mine'")
-    assert commands.summary("purge") != "mine"
-    assert commands.summary("flush") != "mine"
-    assert not any("mine" in group.values() for group in commands.described().values())
+    assert table.summary("purge") != "mine"
+    assert table.summary("flush") != "mine"
+    assert not any("mine" in group.values() for group in table.described().values())
 
 
 def test_command__whose_package_is_broken__is_in_the_help_with_its_distribution(install: Install) -> None:
     install("shattered", "holdfast.commands", "shatter = shattered_module", "raise RuntimeError('no')")
-    assert commands.described()[commands.OTHERS] == {"shatter": "from shattered 1.0"}
+    assert table.described()[table.OTHERS] == {"shatter": "from shattered 1.0"}
 
 
 def test_method__that_no_distribution_brings__is_no_attribute(opened: Callable[..., Holdfast]) -> None:

@@ -16,9 +16,9 @@ HERE = Path(__file__).parents[2]
 ADDS = """
 import os, sys
 root, log, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
-from holdfast import safeopen
-from holdfast.capture import capture
-import holdfast.private
+from holdfast.fs import safeopen
+from holdfast.journal.capture import capture
+import holdfast.fs.private
 from tests.support.dying import arm
 
 noted, write = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), os.write

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from holdfast import Payload
-from holdfast.config import FlushConfig
-from holdfast.contract import REQUIRED, digest, missing
+from holdfast.config.values import FlushConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
+from holdfast.flush.contract import REQUIRED, digest, missing
 from holdfast.hooks import hookimpl
+from holdfast.journal.safety import State
 from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields, Message
-from holdfast.safety import State
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
 
@@ -406,7 +406,7 @@ def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened,
     ],
 )
 def test_is_open__any_sign_of_work__counts_unless_declared_closed(payload, changes, is_open):
-    from holdfast.openwork import is_open as ask
+    from holdfast.text.openwork import is_open as ask
 
     nothing = {"next_step": "none", "blockers": [], "follow_ups": [], "needs_operator": [], "handoff": None}
     assert ask(payload(**{**nothing, **changes})) is is_open
@@ -704,7 +704,7 @@ class Fails:
 @pytest.mark.parametrize("how", ["raises", "hangs", "wrong type"])
 @pytest.mark.parametrize("hook", ["on_validate", "on_flush"])
 def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, payload, monkeypatch, hook, how):
-    monkeypatch.setattr("holdfast.dispatch.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
+    monkeypatch.setattr("holdfast.plugin.manager.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
     fails = Fails("")
 
     class Validates:
@@ -902,7 +902,7 @@ def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened,
     import sys
 
     code = (
-        "import sys, holdfast.flush, holdfast.session, holdfast.bootstrap\n"
+        "import sys, holdfast.flush, holdfast.session, holdfast.session.bootstrap\n"
         "print([m for m in ('openai', 'anthropic', 'httpx', 'httpx2', 'requests', 'http.client') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, discovery
-from holdfast.config import Config, PluginConfig
-from holdfast.discovery import Found
-from holdfast.dispatch import Dispatch, PluginSettings
+from holdfast import Holdfast
+from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, PluginNotFound, Refused
 from holdfast.gate import Gate, clean, mask
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding, Turn
+from holdfast.plugin import discovery
+from holdfast.plugin.discovery import Found
+from holdfast.plugin.manager import Dispatch, PluginSettings
 from holdfast.storage import Document
 from holdfast.subject import Subject
 

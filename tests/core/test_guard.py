@@ -12,8 +12,8 @@ import pytest
 
 from holdfast import FlushRefused
 from holdfast.hooks import hookimpl
+from holdfast.journal.safety import State
 from holdfast.models import Extraction, Finding
-from holdfast.safety import State
 
 Row = dict[str, Any]
 
@@ -491,7 +491,7 @@ def test_mirror__what_was_redacted__is_known_again(opened) -> None:
 def test_mirror__result_that_cannot_be_read__still_reaches_the_caller(opened, caplog: pytest.LogCaptureFixture) -> None:
     memory = opened()
     compact = memory.guard(lambda rows: [object()], session="s", messages=lambda rows: rows)
-    with caplog.at_level(logging.WARNING, logger="holdfast.guarding"):
+    with caplog.at_level(logging.WARNING, logger="holdfast.session.guard"):
         assert len(compact(says("a", "b"))) == 1
     assert "what the compaction kept cannot be told" in caplog.text
     assert len(memory.session("s").messages) == 2

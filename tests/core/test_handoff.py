@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, discovery
-from holdfast.config import Config, PluginConfig
+from holdfast import Holdfast
+from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
+from holdfast.flush.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
 from holdfast.gate import clean
-from holdfast.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
+from holdfast.plugin import discovery
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")

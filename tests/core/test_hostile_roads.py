@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config import DreamConfig
-from holdfast.dreamlog import Status
+from holdfast.config.values import DreamConfig
+from holdfast.flush.dreamlog import Status
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, Extraction, Payload, Profile
 from holdfast_dream import review
@@ -160,7 +160,7 @@ def test_dream__a_note_holds_a_line_of_a_tool__no_dreamer_brings_it_into_memory(
 
 
 def test_dream__offline__copies_no_such_line(project: Path, clock):
-    from holdfast.config import Config
+    from holdfast.config.values import Config
 
     with Holdfast.open(project, config=Config(zone="UTC"), clock=clock) as memory:
         session = read_page(memory, HOSTILE[0])

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast import private
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.journal import Journal, decode, encode, file_stem, session_files, session_id_of
+from holdfast.fs import private
+from holdfast.journal.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
 
 
@@ -208,7 +208,7 @@ def test_file_stem__hostile_id__stays_in_its_folder_and_is_nobody_elses(session_
 
 WRITER = """
 import sys
-from holdfast.journal import Journal
+from holdfast.journal.journal import Journal
 journal = Journal(sys.argv[1], "s")
 for n in range(25):
     journal.append({"kind": "message", "id": f"{sys.argv[2]}{n}", "text": f"{sys.argv[2]}{n}"})

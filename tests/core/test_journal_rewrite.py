@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Conflict
-from holdfast.journal import Journal, encode
+from holdfast.journal.journal import Journal, encode
 
 
 def stored(journal):

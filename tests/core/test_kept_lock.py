@@ -1,4 +1,4 @@
-"""The lock whose file stays open: it has to keep out whom :func:`holdfast.durable.lock` keeps out, and no more."""
+"""The lock whose file stays open: it has to keep out whom :func:`holdfast.fs.durable.lock` keeps out, and no more."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.support.crowd import most_inside
 
-from holdfast import durable
 from holdfast.errors import Unavailable
+from holdfast.fs import durable
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -38,7 +38,7 @@ def is_free(path: Path) -> bool:
 def running(code: str, path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that runs ``code`` with a lock ``kept`` on the path, until the block ends."""
     head = (
-        "import os, sys, threading, time; from holdfast import durable, errors; "
+        "import os, sys, threading, time; from holdfast import errors; from holdfast.fs import durable; "
         f"kept = durable.KeptLock({str(path)!r}, 0.05)\n"
     )
     command = [sys.executable, "-c", head + code]

@@ -9,10 +9,10 @@ import pytest
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
+from holdfast.config.layout import CURATED, Layout, Surface
 from holdfast.errors import ConfigError, FlushRefused
-from holdfast.layout import CURATED, Layout, Surface
 from holdfast.models import Category
-from holdfast.routing import Horizon, promotion_target, route
+from holdfast_curated.routing import Horizon, promotion_target, route
 
 NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"
 DAY = date(2026, 11, 21)

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.core.test_outbox import Board
 
-from holdfast import dreamlog, losses, mending, private, tally
-from holdfast.config import FactsConfig, RetentionConfig
-from holdfast.dreamlog import DreamResult, Status
-from holdfast.outbox import Item, Outbox
+from holdfast.config.values import FactsConfig, RetentionConfig
+from holdfast.flush import dreamlog, losses
+from holdfast.flush.dreamlog import DreamResult, Status
+from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.fs import private, tally
+from holdfast_doctor import mending
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

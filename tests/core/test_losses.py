@@ -7,12 +7,14 @@ from datetime import date
 
 import pytest
 
-from holdfast import doctor, losses, mending
-from holdfast.doctor import Outcome
+from holdfast.config.layout import Layout
 from holdfast.errors import Corrupt
-from holdfast.layout import Layout
+from holdfast.flush import losses
 from holdfast.models import CuratedDecision
-from holdfast.status import status
+from holdfast.plugin.checks import Outcome
+from holdfast.session.status import status
+from holdfast_doctor import examine as doctor
+from holdfast_doctor import mending
 
 
 @pytest.fixture

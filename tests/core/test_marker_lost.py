@@ -7,11 +7,11 @@ import shutil
 
 import pytest
 
-from holdfast import reserve, safety
 from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
-from holdfast.journal import file_stem
-from holdfast.safety import State
-from holdfast.status import status
+from holdfast.journal import reserve, safety
+from holdfast.journal.journal import file_stem
+from holdfast.journal.safety import State
+from holdfast.session.status import status
 
 
 @pytest.fixture

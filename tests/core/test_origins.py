@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import origins
 from holdfast.errors import ConfigError
+from holdfast_keys import origins
 
 
 @pytest.mark.parametrize(

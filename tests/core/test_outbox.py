@@ -19,14 +19,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, forge
+from holdfast import Holdfast
 from holdfast.cli import main
-from holdfast.discovery import PluginContext
 from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageError, Unavailable
-from holdfast.forge import Activity, Forge, Post
+from holdfast.flush.publish import forge
+from holdfast.flush.publish.forge import Activity, Forge, Post
+from holdfast.flush.publish.outbox import Item, Outbox, TryLater
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
-from holdfast.outbox import Item, Outbox, TryLater
+from holdfast.plugin.discovery import PluginContext
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 DOWN = Unavailable("The board is down.", next_step="Wait for it.")
@@ -171,8 +172,8 @@ def test_flush__outbox_unreadable_and_nothing_mutated__is_not_blocked(opened, bo
 
 
 def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
-    monkeypatch.setattr("holdfast.forge.FLUSH_LIMIT_S", 0.3)
-    monkeypatch.setattr("holdfast.delivery.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.flush.publish.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.flush.publish.delivery.FLUSH_LIMIT_S", 0.3)
     go = threading.Event()
     board.trouble = lambda one: go.wait(20)
     memory = opened(board)
@@ -301,7 +302,7 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
 
 
 def test_session__begun_while_the_forge_hangs__begins_all_the_same(opened, board, mutating, clock, monkeypatch):
-    monkeypatch.setattr("holdfast.delivery.START_LIMIT_S", 0.1)
+    monkeypatch.setattr("holdfast.flush.publish.delivery.START_LIMIT_S", 0.1)
     board.trouble = board.is_down
     said(opened(board)).flush(mutating("in review"))
     clock.tick(minutes=1)
@@ -321,7 +322,7 @@ def test_process__killed_while_it_sends__the_next_one_completes_it_once(project,
     script = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
         "from tests.core.conftest import NO_PLUGINS, WHOLE; from tests.core.test_outbox import Board\n"
-        "from holdfast import Holdfast, Payload; from holdfast.config import Config\n"
+        "from holdfast import Holdfast, Payload; from holdfast.config.values import Config\n"
         "board = Board(Path(sys.argv[2])); kill = lambda item: os.kill(os.getpid(), signal.SIGKILL)\n"
         "setattr(board, sys.argv[3], kill)\n"
         "config = Config(zone='UTC', plugins=NO_PLUGINS)\n"

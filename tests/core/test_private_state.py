@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, adoption, private, safety, statemark, userdir
-from holdfast.capture import capture
-from holdfast.config import Config, StorageConfig
+from holdfast import Holdfast
+from holdfast.config.values import Config, StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, Unavailable
-from holdfast.journal import Journal
+from holdfast.fs import private, statemark, userdir
+from holdfast.journal import adoption, safety
+from holdfast.journal.capture import capture
+from holdfast.journal.journal import Journal
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")
@@ -182,9 +184,10 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
     """Neither can read the other's; nothing of either is lost."""
     code = """if 1:
         import os, sys
-        from holdfast import discovery, private
-        from holdfast.capture import capture
-        from holdfast.journal import Journal
+        from holdfast.fs import private
+        from holdfast.plugin import discovery
+        from holdfast.journal.capture import capture
+        from holdfast.journal.journal import Journal
         root, home, uid, text, warm = sys.argv[1:]
         # The other account may not be allowed to read this interpreter's files: import and find everything before.
         discovery._changed = lambda folder: 0
@@ -230,7 +233,7 @@ def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(
     os.chown(state, 12345, 12345)
     code = """if 1:
         import os, sys
-        from holdfast import private
+        from holdfast.fs import private
         from holdfast.errors import Unavailable
         os.setgid(23456); os.setuid(23456)
         os.environ["HOME"] = "/nonexistent"
@@ -249,7 +252,7 @@ def test_add__folder_around_it_is_another_users__unavailable_with_the_next_step(
 
 def test_make__many_processes_find_the_same_foreign_state__one_puts_it_aside(project: Path, state: Path) -> None:
     forge(state)
-    code = "import sys; from holdfast.capture import capture; capture(sys.argv[1], 's', 'user', sys.argv[2])"
+    code = "import sys; from holdfast.journal.capture import capture; capture(sys.argv[1], 's', 'user', sys.argv[2])"
     running = [subprocess.Popen([sys.executable, "-c", code, str(project), f"{n}"]) for n in range(6)]
     assert [one.wait(60) for one in running] == [0] * 6
     assert sorted(journalled(state)) == [f"{n}" for n in range(6)]

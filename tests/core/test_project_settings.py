@@ -13,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, discovery, harmless, inforce, settings, trust, userdir
-from holdfast.capture import hot_dispatch
-from holdfast.config import Config
+from holdfast import Holdfast
+from holdfast.config import harmless, inforce, settings, trust
+from holdfast.config.serde import config_from
+from holdfast.config.values import Config
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
-from holdfast.serde import config_from
+from holdfast.fs import userdir
+from holdfast.journal.capture import hot_dispatch
+from holdfast.plugin import discovery
 
 #: Settings of hostile clones, each with the key that must not be in force.
 HOSTILE = {

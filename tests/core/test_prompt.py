@@ -15,14 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, discovery, prompt, recall, tokens
-from holdfast.config import Config, FactsConfig, PromptConfig, StorageConfig
-from holdfast.counters import counter
+from holdfast import Holdfast
+from holdfast.config.values import Config, FactsConfig, PromptConfig, StorageConfig
 from holdfast.errors import ConfigError
+from holdfast.facts import prompt
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Fact, Finding, Message, Profile, Turn
+from holdfast.plugin import discovery
+from holdfast.plugin.counters import counter
 from holdfast.testing import strategies
+from holdfast.text import recall, tokens
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 SECTIONS = ("work", "personal", "top_of_mind", "recent", "earlier", "background")
@@ -485,7 +488,7 @@ def test_profile__any_text__comes_back_as_its_lines(changes: dict[str, str]) -> 
 
 
 def test_learn__new_items__known_ones_stay_recent_moves_on(memory: Holdfast) -> None:
-    from holdfast.profile import learn
+    from holdfast.facts.profile import learn
 
     memory.update_profile(work="Builds compilers", top_of_mind="The lexer")
     for number in range(7):

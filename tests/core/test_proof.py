@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
-from holdfast.safety import State
+from holdfast.journal.safety import State
 
 NOTE, TRAIL, HANDOFF, MEMORY = (
     "memory/2026-11-21.md",
@@ -245,7 +245,7 @@ def test_flush__fifty_processes_at_once__none_is_refused(project: Path, backend:
 
 @pytest.mark.req("R004")
 def test_journal__many_flushes_of_one_session__grows_in_proportion(opened, payload):
-    from holdfast.journal import Journal
+    from holdfast.journal.journal import Journal
 
     sizes = {}
     for flushes in (100, 200, 400):

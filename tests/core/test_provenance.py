@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Payload, provenance, trust
+from holdfast import Holdfast, Payload
+from holdfast.config import provenance, trust
 from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft

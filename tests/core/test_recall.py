@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast import recall
+from holdfast.text import recall
 
 #: Everything that may be taken for a bracket, and a name with anything but letters in and around it.
 _BRACKETS = "<＜﹤‹〈⟨«"

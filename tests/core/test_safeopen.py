@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import durable, safeopen
 from holdfast.errors import Unavailable
+from holdfast.fs import durable, safeopen
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 
@@ -123,7 +123,7 @@ def test_read__more_than_allowed__refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277, 0o777])
 def test_make__any_umask__closed_to_others_and_open_to_the_user(tmp_path: Path, umask: int) -> None:
     code = (
-        "import os, sys; os.umask(int(sys.argv[2])); from holdfast import durable;"
+        "import os, sys; os.umask(int(sys.argv[2])); from holdfast.fs import durable;"
         "durable.make_private_dir(sys.argv[1] + '/a/b'); durable.append(sys.argv[1] + '/a/b/c', b'1');"
         "durable.replace(sys.argv[1] + '/a/b/d', b'1')"
     )

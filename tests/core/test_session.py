@@ -12,11 +12,11 @@ import pytest
 
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
+from holdfast.journal.safety import State
 from holdfast.models import CuratedDecision
-from holdfast.safety import State
-from holdfast.session import Session
-from holdfast.status import status
-from holdfast.tokens import estimate
+from holdfast.session.session import Session
+from holdfast.session.status import status
+from holdfast.text.tokens import estimate
 
 
 def files(project: Path) -> set[str]:
@@ -442,7 +442,9 @@ def test_status__sessions_that_ended__only_their_last_record_is_read(opened, mon
     memory.session("three").add("user", "not flushed")
     full = status(memory.services)
     read = []
-    monkeypatch.setattr("holdfast.status.Session", lambda services, name: read.append(name) or Session(services, name))
+    monkeypatch.setattr(
+        "holdfast.session.status.Session", lambda services, name: read.append(name) or Session(services, name)
+    )
     assert status(opened().services).sessions == full.sessions
     assert read == ["three"]
     for hint in project.rglob("*.hint"):

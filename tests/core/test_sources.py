@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast import sources
-from holdfast.config import Config
+from holdfast.config.values import Config
 from holdfast.engine import Holdfast
 from holdfast.models import Message, Payload
+from holdfast.text import sources
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -57,7 +57,7 @@ def test_flush__killed_and_completed_by_another_process__writes_the_same_block(m
     session = memory.session("s")
     say(session, ROWS)
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.documents.Documents.write_handoff", _dies)
+        patched.setattr("holdfast.flush.documents.Documents.write_handoff", _dies)
         with pytest.raises(KeyboardInterrupt):
             session.flush()
     today = f"{memory.services.now():%Y-%m-%d}"

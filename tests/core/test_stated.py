@@ -19,11 +19,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from holdfast import Holdfast, Payload, durable
-from holdfast.config import Config, PluginConfig
+from holdfast import Holdfast, Payload
+from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.fs import durable
 from holdfast.hooks import hookimpl
-from holdfast.safety import State
+from holdfast.journal.safety import State
 
 OFF = {"curated": PluginConfig(enabled=False), "offline": PluginConfig(enabled=False)}
 GHOST = {**OFF, "ghost": PluginConfig()}

@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast import factsubject, hostile
 from holdfast.errors import FlushRefused
+from holdfast.facts import factsubject
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Message, Payload, Turn, turns_of
+from holdfast.text import hostile
 
 
 def contents(memory) -> list[str]:

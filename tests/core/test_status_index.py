@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, records, safety, statusindex
-from holdfast.safety import Marker, State
-from holdfast.status import SessionStatus, status
-from holdfast.statusindex import StatusIndex
+from holdfast import Holdfast
+from holdfast.fs import records
+from holdfast.journal import safety, statusindex
+from holdfast.journal.safety import Marker, State
+from holdfast.journal.statusindex import StatusIndex
+from holdfast.session.status import SessionStatus, status
 
 #: The few are more than a look reads of the newest journals, whatever their number.
 FEW, MANY = 40, 1_000

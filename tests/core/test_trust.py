@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import inforce, trust, userdir
+from holdfast.config import inforce, trust
 from holdfast.errors import Corrupt
+from holdfast.fs import userdir
 
 HOSTILE = '[plugins.openai]\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n[facts]\nmax_facts = 1\n'
 

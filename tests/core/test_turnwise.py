@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, background, turnwise
-from holdfast.config import ExtractConfig
+from holdfast import Holdfast
+from holdfast.config.values import ExtractConfig
+from holdfast.facts.queue import Queue
 from holdfast.hooks import hookimpl
+from holdfast.journal import background
 from holdfast.models import Extraction, FactCandidate, Message
-from holdfast.queue import Queue
+from holdfast.session import turnwise
 
 TURN = ExtractConfig(when="turn")
 Open = Callable[..., Holdfast]
@@ -147,7 +149,7 @@ def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_agai
     memory = opened(model, extract=TURN)
     say(memory, "one")
     with monkeypatch.context() as dying:
-        dying.setattr("holdfast.backlog._note", die)
+        dying.setattr("holdfast.flush.backlog._note", die)
         with pytest.raises(Killed):
             turnwise.run(memory.services)
     again = opened(model, extract=TURN)

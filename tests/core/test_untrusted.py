@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, untrusted
+from holdfast import Holdfast
 from holdfast.cli import main
+from holdfast.text import untrusted
 
 
 @pytest.mark.parametrize("key", ["a", "'a'", '"a b"', "ключ"])

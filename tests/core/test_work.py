@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import Holdfast, closings
+from holdfast import Holdfast
 from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
-from holdfast.handoff import MAX_ENTRIES
-from holdfast.journal import Journal
-from holdfast.safety import State
+from holdfast.flush import closings
+from holdfast.flush.handoff import MAX_ENTRIES
+from holdfast.journal.journal import Journal
+from holdfast.journal.safety import State
 
 Opened = Callable[..., Holdfast]
 
@@ -168,8 +169,8 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
 
 
 def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many, project):
-    from holdfast.losses import every
-    from holdfast.mending import mend
+    from holdfast.flush.losses import every
+    from holdfast_doctor.mending import mend
 
     memory = many(3)()
     memory.work.close("session-01")
@@ -193,7 +194,7 @@ def test_close__twice__changes_nothing_more(many, note):
 
 def test_close__killed_before_the_note__is_completed_by_the_next_call(many, note, monkeypatch):
     memory = many(1)()
-    monkeypatch.setattr("holdfast.work.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("holdfast.session.work.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         memory.work.close("session-00", "done")
     monkeypatch.undo()
@@ -250,7 +251,7 @@ def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many,
         memory.session("session-00").flush(payload(next_step="newer", state_mutations=[]))
         return found
 
-    monkeypatch.setattr("holdfast.work.WorkList.get", late)
+    monkeypatch.setattr("holdfast.session.work.WorkList.get", late)
     with pytest.raises(Conflict, match="meanwhile"):
         memory.work.close("session-00")
     monkeypatch.undo()

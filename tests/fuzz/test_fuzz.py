@@ -23,8 +23,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.mutations import deep, mutated
 
-from holdfast import journal, records
 from holdfast.cli import main
+from holdfast.fs import records
+from holdfast.journal import journal
 from holdfast_agents import hook
 from holdfast_agents.watchdog import Watchdog
 

@@ -18,7 +18,7 @@ import pytest
 from tests.repo.documents import Block, blocks, execute
 
 from holdfast import hooks
-from holdfast.config import Config, PluginConfig
+from holdfast.config.values import Config, PluginConfig
 from holdfast_curated import Limits
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_tutorial__from_top_to_bottom__runs(
 
 @pytest.mark.parametrize("page", ["configuration.md", "hooks.md", "flush-contract.md", "gitea.md"])
 def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
-    from holdfast import inforce
+    from holdfast.config import inforce
 
     for block in blocks((root / "docs" / page).read_text(encoding="utf-8")):
         if block.language == "toml":
@@ -233,7 +233,7 @@ def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) 
 
 
 def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -> None:
-    from holdfast import harmless
+    from holdfast.config import harmless
 
     page = (root / "docs" / "trust.md").read_text(encoding="utf-8")
     table = page.split("## What a project may set", 1)[1].split("| plugin |", 1)[0]

@@ -15,28 +15,28 @@ import pytest
 from tests.support.trusting import trusted
 
 import holdfast
-from holdfast import discovery
+from holdfast.plugin import discovery
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment
 
 #: What the path that agents start at every event consists of.
 HOT = (
-    "capture",
-    "discovery",
-    "dispatch",
-    "durable",
+    "config.harmless",
+    "config.inforce",
+    "config.settings",
+    "config.trust",
     "errors",
+    "fs.durable",
+    "fs.paths",
+    "fs.userdir",
     "gate",
-    "harmless",
     "hooks",
-    "inforce",
-    "journal",
-    "paths",
-    "settings",
+    "journal.capture",
+    "journal.journal",
+    "plugin.discovery",
+    "plugin.manager",
     "subject",
-    "trust",
-    "userdir",
 )
 
 
@@ -166,4 +166,4 @@ def test_import__module_of_the_hot_path__brings_no_attrs_and_no_cattrs(module: s
 def test_hooks__called__only_by_dispatch(root: Path) -> None:
     sources = [p for folder in ("core", "plugins", "backends") for p in (root / folder).rglob("*.py")]
     callers = {p.relative_to(root).as_posix() for p in sources if ".hook." in p.read_text(encoding="utf-8")}
-    assert callers == {"core/holdfast/dispatch.py"}
+    assert callers == {"core/holdfast/plugin/manager.py"}

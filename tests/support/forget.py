@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from holdfast.config import StorageConfig
+from holdfast.config.values import StorageConfig
+from holdfast.journal.safety import Marker, begin
 from holdfast.models import Fact
-from holdfast.safety import Marker, begin
 
 #: In the forms in which people and programs write it.
 SUBJECT = "Zoë Müller-Ångström"
@@ -107,8 +107,9 @@ def fact(number: int, content: str, created: datetime | None = None, source: str
 #: A purge in a process that kills itself at the Nth call that changes something; told root, backend, N and subject.
 KILLED = """
 import os, signal, sys
-from holdfast import Holdfast, durable
-from holdfast.config import Config, PluginConfig, StorageConfig
+from holdfast import Holdfast
+from holdfast.fs import durable
+from holdfast.config.values import Config, PluginConfig, StorageConfig
 root, backend, left, subject = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 off = {n: PluginConfig(enabled=False) for n in ("curated", "offline", "anchors", "redaction")}
 def counted(function):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast import inforce, trust
+from holdfast.config import inforce, trust
 
 
 def trusted(project: Path) -> Path:

@@ -14,8 +14,9 @@ import pytest
 from tests.trust.clones import ELSEWHERE, SESSION, Recorder, Victim
 from tests.trust.test_known_attacks import another_projects_transcript, fact, settings, state
 
-from holdfast import journal
-from holdfast_agents import events, memo
+from holdfast.journal import journal
+from holdfast_agents import events
+from holdfast_agents.records import memo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links, pipes and owners of POSIX systems")
 

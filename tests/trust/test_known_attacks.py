@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from tests.trust.clones import COMMAND, ELSEWHERE, KEYS, SESSION, Recorder, Victim
 
-from holdfast import journal
-from holdfast.outbox import Item
-from holdfast.serde import unstructure
-from holdfast_agents import events, memo
+from holdfast.config.serde import unstructure
+from holdfast.flush.publish.outbox import Item
+from holdfast.journal import journal
+from holdfast_agents import events
+from holdfast_agents.records import memo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and owners of POSIX systems")
 

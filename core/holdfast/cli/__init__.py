@@ -94,7 +94,7 @@ def _dispatch(words: list[str]) -> int:
     if rest and debug and not rest[0].startswith("-") and rest[0] != "help":
         rest = [rest[0], "--debug", *rest[1:]]
     if rest and rest[0] in _HOT:
-        from holdfast.cli.commands import load
+        from holdfast.cli.table import load
 
         code = load(rest[0]).quick(rest[1:], root)
         if code is not None:

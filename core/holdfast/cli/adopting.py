@@ -11,7 +11,7 @@ from holdfast.cli.term import Term
 from holdfast.cli.words import count
 
 if TYPE_CHECKING:
-    from holdfast.adoption import Adopted, Held
+    from holdfast.journal.adoption import Adopted, Held
 
 _NEXT = "Look at it, then run `holdfast trust --adopt-state --yes`."
 _SHOWN = 5
@@ -19,7 +19,9 @@ _SHOWN = 5
 
 def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     """Exit code 0 when nothing is left aside, else 1."""
-    from holdfast import adoption, inforce, private, settings
+    from holdfast.config import inforce, settings
+    from holdfast.fs import private
+    from holdfast.journal import adoption
 
     state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
     private.check(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from holdfast.cli.problem import UsageError
-from holdfast.plain import printable
+from holdfast.text.plain import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
 from holdfast.cli.args import file_name
-from holdfast.cli.bar import Bar
 from holdfast.cli.problem import UsageError, as_table, tell
+from holdfast.cli.progress import Bar
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.factfile import ImportReport
+    from holdfast.facts.factfile import ImportReport
 
 #: Bad rows that a person is shown; ``--json`` lists all.
 _SHOWN: Final = 20
@@ -64,7 +64,7 @@ def _ids(memory: Holdfast) -> set[str]:
 
 def _stored(memory: Holdfast, text: str, name: str, bar: Bar | None) -> tuple[ImportReport, int]:
     """What became of the rows, and how many they were."""
-    from holdfast.factfile import read_rows
+    from holdfast.facts.factfile import read_rows
 
     rows = list(read_rows(text, name))
     try:

@@ -10,7 +10,7 @@ from holdfast.cli.term import Term, home_short
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
-    from holdfast.bootstrap import Brief
+    from holdfast.session.bootstrap import Brief
 
 _FIRST = (
     ("holdfast demo", "see the promise kept, in a few seconds"),
@@ -26,8 +26,9 @@ _DAILY = (
 
 def overview(root: str | None) -> int:
     """Print it. Returns 1 when a session is UNSAFE or nothing could be stored."""
-    from holdfast import Holdfast, settings
-    from holdfast.status import status
+    from holdfast import Holdfast
+    from holdfast.config import settings
+    from holdfast.session.status import status
 
     out = Term()
     folder = settings.find_root(root)

@@ -9,7 +9,7 @@ import os
 import sys
 
 from holdfast.errors import HoldfastError
-from holdfast.plain import printable
+from holdfast.text.plain import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ DIGEST_CHARS = 12
 
 def as_table(receipt: Receipt) -> dict[str, Any]:
     """The receipt with ``ok`` first: true when everything is written and read back."""
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     return {"ok": not receipt.overridden, **unstructure(receipt)}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.words import ago, count
-from holdfast.safety import State
+from holdfast.journal.safety import State
 
 if TYPE_CHECKING:
     from holdfast.cli.term import Cell, Term
-    from holdfast.status import SessionStatus, Status
+    from holdfast.session.status import SessionStatus, Status
 
 _SHOWN = {
     State.SAFE: ("ok", "safe", "green"),
@@ -20,7 +20,7 @@ _SHOWN = {
 
 def session_table(one: SessionStatus) -> dict[str, Any]:
     """One session for programs."""
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     table: dict[str, Any] = unstructure(one)
     return table

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from holdfast.cli import commands
 from holdfast.cli.problem import UsageError
+from holdfast.cli.table import described, known, load, summary
 from holdfast.cli.term import Term
 from holdfast.cli.words import nearest
 
@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: str) -> None:
         super().__init__(
             prog=f"holdfast {command}",
-            description=_sentence(commands.summary(command)) + ".",
+            description=_sentence(summary(command)) + ".",
             formatter_class=_Formatter,
             allow_abbrev=False,
         )
@@ -67,7 +67,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser:
     """The parser of a command, with the options that all of them have."""
     parser = Parser(command)
-    commands.load(command).configure(parser)
+    load(command).configure(parser)
     common = parser.add_argument_group("everywhere")
     common.add_argument("--root", metavar="DIR", default=root, help="the project folder (default: found from here)")
     common.add_argument("--debug", action="store_true", help="show tracebacks and the log")
@@ -76,14 +76,14 @@ def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser
 
 def run_command(command: str, arguments: list[str], root: str | None) -> int:
     """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
-    if command not in commands.known():
+    if command not in known():
         raise _unknown(command)
     try:
         args = _parsed(parser_for(command, root), arguments)
     except SystemExit as done:  # --help has printed
         return int(done.code or 0)
     _set_up_logging(args.debug)
-    return commands.load(command).run(args)
+    return load(command).run(args)
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
@@ -105,7 +105,7 @@ def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.N
 
 def command_help(command: str) -> int:
     """``holdfast help COMMAND``. Raises: UsageError."""
-    if command not in commands.known():
+    if command not in known():
         raise _unknown(command)
     parser_for(command).print_help()
     return 0
@@ -117,7 +117,7 @@ def overall_help() -> int:
     out.say("holdfast keeps what an agent must not forget: nothing is dropped until it is durable.")
     out.say()
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
-    table = commands.described()
+    table = described()
     widest = max(len(name) for group in table.values() for name in group)
     for title, group in table.items():
         out.say(f"\n{out.bold(title)}")
@@ -153,7 +153,7 @@ def version() -> str:
 def _unknown(command: str) -> UsageError:
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
-    near = _PART_OF.get(command) or nearest(command, commands.known())
+    near = _PART_OF.get(command) or nearest(command, known())
     step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
     return UsageError(f"There is no command {command!r}.", next_step=step)
 

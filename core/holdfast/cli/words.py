@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.plain import in_one_line
+from holdfast.text.plain import in_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from holdfast.cli.term import Term
 from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:
-    from holdfast.dreamlog import Proposal
     from holdfast.engine import Holdfast
+    from holdfast.flush.dreamlog import Proposal
 
 #: The heading of the help under which the command is listed, and its line there.
 HEADING = "Consolidate"
@@ -60,7 +60,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.backlog import work_off
+    from holdfast.flush.backlog import work_off
 
     out = Term()
     if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):

@@ -30,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast import inforce, settings
+    from holdfast.config import inforce, settings
     from holdfast_dream import schedule
 
     root = settings.find_root(args.root)

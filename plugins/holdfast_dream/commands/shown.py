@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.words import ago, count
-from holdfast.dreamlog import Status
+from holdfast.flush.dreamlog import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from holdfast.cli.term import Term
-    from holdfast.dreamlog import DreamResult
+    from holdfast.flush.dreamlog import DreamResult
 
 _MARKS = {
     Status.DONE: "ok",
@@ -26,7 +26,7 @@ _MARKS = {
 
 def as_table(result: DreamResult) -> dict[str, Any]:
     """A run for programs."""
-    from holdfast.serde import unstructure
+    from holdfast.config.serde import unstructure
 
     return {"ok": result.ok, **unstructure(result)}
 

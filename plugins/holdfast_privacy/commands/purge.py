@@ -76,7 +76,7 @@ def _subject(args: Namespace) -> str | None:
 def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
     code = 0 if report.dry_run or report.clean else 1
     if as_json:
-        from holdfast.serde import unstructure
+        from holdfast.config.serde import unstructure
 
         out.json({"ok": code == 0, "clean": report.clean, "counts": report.counts, **unstructure(report)})
         return code

@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
         report = memory.retention(dry_run=args.dry_run)
     code = 1 if report.failed else 0
     if args.json:
-        from holdfast.serde import unstructure
+        from holdfast.config.serde import unstructure
 
         out.json({"ok": code == 0, **unstructure(report)})
         return code

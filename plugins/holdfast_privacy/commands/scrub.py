@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
 def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:
     code = 0 if report.clean or report.dry_run else 1
     if as_json:
-        from holdfast.serde import unstructure
+        from holdfast.config.serde import unstructure
 
         out.json({"ok": code == 0, "clean": report.clean, "counts": report.counts, **unstructure(report)})
         return code

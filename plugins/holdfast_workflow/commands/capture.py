@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         done = memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
     if args.json:
-        from holdfast.serde import unstructure
+        from holdfast.config.serde import unstructure
 
         out.json({"ok": True, **unstructure(done)})
         return 0

@@ -57,7 +57,7 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
     """The update, and after it what the session's messages say outright; they are redacted already."""
     from attrs import evolve
 
-    from holdfast.cli.known import require_session
+    from holdfast.cli.session_lookup import require_session
     from holdfast.models import CuratedEntry, turns_of
     from holdfast_workflow.sections import Limits, line_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Action
 from typing import TYPE_CHECKING, Any
 
-from holdfast import untrusted
 from holdfast.cli.args import file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.stdin import decode, read_text
+from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -123,7 +123,7 @@ def _json(source: str) -> Any:
 def show(out: Term, done: Updated, what: str, *, as_json: bool) -> None:
     """Report per file."""
     if as_json:
-        from holdfast.serde import unstructure
+        from holdfast.config.serde import unstructure
 
         out.json({"ok": True, **unstructure(done)})
         return

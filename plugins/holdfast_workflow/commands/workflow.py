@@ -90,7 +90,7 @@ def _or_prepared(memory: Holdfast, name: str, given: MemoryUpdate) -> MemoryUpda
 
 def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
     from holdfast.cli.words import ago, count
-    from holdfast.serde import moment, unstructure
+    from holdfast.config.serde import moment, unstructure
     from holdfast_workflow import autoend, observations
     from holdfast_workflow.workflow import records
 

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast import durable, safeopen
 from holdfast.errors import Conflict, NotFound
+from holdfast.fs import durable, safeopen
 from holdfast.storage import ABSENT, StorageBackend, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import documents, facts, intent, mark

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast_file
-from holdfast.config import StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.testing.base import make_block, make_fact

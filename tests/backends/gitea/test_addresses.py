@@ -11,14 +11,15 @@ from tests.support import file_keyring
 from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, secrets
+from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast.forge import Forge
+from holdfast.flush.publish.forge import Forge
 from holdfast_gitea.backend import from_options
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.faults import Closed, Passing
 from holdfast_gitea.standin import StandIn
+from holdfast_keys import secrets
 
 REPO = "agent/memory"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
@@ -103,7 +104,7 @@ def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_tr
 def test_trail__server_that_only_the_project_names__nothing_reaches_it(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from holdfast.config import Config, PluginConfig
+    from holdfast.config.values import Config, PluginConfig
 
     monkeypatch.setenv("GITEA_TOKEN", "t0ken")
     with Recorder(body=b'{"version": "1.26.3"}') as server:

@@ -14,7 +14,7 @@ from tests.support.gitea.faults import FAULTS, FaultProxy
 from tests.support.gitea.standin import StandIn
 
 from holdfast import Holdfast, Payload
-from holdfast.config import Config, StorageConfig
+from holdfast.config.values import Config, StorageConfig
 from holdfast.errors import FlushRefused, StorageError, Unavailable
 from holdfast.storage import StorageBackend
 from holdfast.testing.base import make_block, make_fact

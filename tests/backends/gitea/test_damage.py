@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config import Config, StorageConfig
-from holdfast.doctor import Outcome
+from holdfast.config.values import Config, StorageConfig
 from holdfast.errors import Corrupt, Refused, Unsupported
+from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import folding, marker

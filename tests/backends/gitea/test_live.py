@@ -22,10 +22,11 @@ import pytest
 from attrs import frozen
 from tests.support.gitea.standin import Reply, StandIn, call
 
-from holdfast import Holdfast, Payload, discovery
-from holdfast.config import Config, PluginConfig
-from holdfast.forge import Forge
-from holdfast.plain import one_line
+from holdfast import Holdfast, Payload
+from holdfast.config.values import Config, PluginConfig
+from holdfast.flush.publish.forge import Forge
+from holdfast.plugin import discovery
+from holdfast.text.plain import one_line
 from holdfast_gitea import marker
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.references import quiet

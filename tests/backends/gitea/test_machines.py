@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
-from holdfast.doctor import Outcome
 from holdfast.errors import Conflict, Unavailable
 from holdfast.models import AddOutcome
+from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast_gitea
-from holdfast.config import StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
 from holdfast_gitea import token
 from holdfast_gitea.backend import GiteaBackend, from_options
@@ -47,7 +47,7 @@ def test_from_options__not_usable__config_error_names_the_key(
 
 
 def test_token__several_places__the_own_variable_first_and_none_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.secrets.has_keyring", lambda: False)
+    monkeypatch.setattr("holdfast_keys.secrets.has_keyring", lambda: False)
 
     def find(env: dict[str, str]) -> str:
         return token.find(env, server="https://git.example.org/", setting="storage.server")

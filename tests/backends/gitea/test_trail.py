@@ -20,13 +20,15 @@ from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
 from tests.support.gitea.standin import StandIn
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, Payload, discovery, notes
+from holdfast import Holdfast, Payload
 from holdfast.cli import main
-from holdfast.config import Config, PluginConfig
+from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import HoldfastError, PluginError
-from holdfast.forge import Forge
+from holdfast.flush import notes
+from holdfast.flush.publish.forge import Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
+from holdfast.plugin import discovery
 from holdfast_gitea import marker, trail
 from holdfast_gitea.references import quiet, target_of
 
@@ -332,8 +334,8 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
 
 
 def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
-    monkeypatch.setattr("holdfast.forge.FLUSH_LIMIT_S", 0.3)
-    monkeypatch.setattr("holdfast.delivery.FLUSH_LIMIT_S", 0.1)
+    monkeypatch.setattr("holdfast.flush.publish.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.flush.publish.delivery.FLUSH_LIMIT_S", 0.1)
     with gitea.world.lock:  # the stand-in accepts and does not answer
         began = datetime.now(UTC)
         receipt = flushed(opened(), changed((WORK, "in review")))

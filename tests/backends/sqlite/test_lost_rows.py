@@ -7,8 +7,10 @@ import sqlite3
 import attrs
 import pytest
 
-from holdfast import Holdfast, doctor, losses
-from holdfast.doctor import Outcome
+from holdfast import Holdfast
+from holdfast.flush import losses
+from holdfast.plugin.checks import Outcome
+from holdfast_doctor import examine as doctor
 from holdfast_migrate.migrate import migrate_project
 
 

@@ -79,7 +79,7 @@ def flushed(talked: Run) -> Run:
 def unwritable(talked: Run, project: Path) -> Run:
     """As ``talked``, and today's note cannot be written: a folder is in its place."""
     from holdfast import Holdfast
-    from holdfast.layout import Surface
+    from holdfast.config.layout import Surface
 
     with Holdfast.open(project) as memory:
         today = memory.services.now().date()

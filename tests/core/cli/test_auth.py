@@ -18,8 +18,10 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 from tests.support import file_keyring
 from tests.support.trusting import trusted
 
-from holdfast import inforce, secrets, trust, userdir
+from holdfast.config import inforce, trust
 from holdfast.errors import BadValue, NotFound
+from holdfast.fs import userdir
+from holdfast_keys import secrets
 
 
 class Kept(KeyringBackend):
@@ -82,7 +84,7 @@ def test_auth_set__at_a_terminal__asked_unseen_with_the_address_that_gets_it(run
 
     asked = []
     monkeypatch.setattr(getpass, "getpass", lambda prompt: asked.append(prompt) or "typed")
-    monkeypatch.setattr("holdfast.cli.auth.sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr("holdfast_keys.command.sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
     from holdfast.cli import main
 
     assert main(["auth", "set", "anthropic"]) == 0

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import cli, discovery
-from holdfast.cli import commands
+from holdfast import cli
+from holdfast.cli import table
+from holdfast.plugin import discovery
 
 #: Every command of this distribution and what it does, as the help says.
-COMMANDS = {name: text for group in commands.described().values() for name, text in group.items()}
+COMMANDS = {name: text for group in table.described().values() for name, text in group.items()}
 #: A plain call of each command that prints data.
 CALLS = {
     "init": ["init"],
@@ -160,7 +161,7 @@ def test_backend__not_installed__exit_3_names_what_there_is(run, project):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast.cli import layers
+    from holdfast.cli.commands import layers
 
     def broken(args):
         raise RuntimeError("boom")
@@ -175,7 +176,7 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
 
 
 def test_interrupt__exit_130(run, monkeypatch):
-    from holdfast.cli import layers
+    from holdfast.cli.commands import layers
 
     def interrupted(args):
         raise KeyboardInterrupt
@@ -185,7 +186,7 @@ def test_interrupt__exit_130(run, monkeypatch):
 
 
 def test_every_command__has_a_module__of_core_or_of_one_package():
-    folder = Path(cli.__file__).parent
+    folder = Path(cli.__file__).parent / "commands"
     provided = [f.name for f in discovery.scan() if (f.group, f.distribution) == (discovery.COMMANDS, discovery.OWN)]
     own = [command for command in COMMANDS if (folder / f"{command}.py").is_file()]
     assert sorted(own + provided) == sorted(COMMANDS)

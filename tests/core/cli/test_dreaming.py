@@ -16,7 +16,7 @@ import pytest
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.serde import payload_from
+from holdfast.config.serde import payload_from
 
 PAYLOAD = {
     "objective": "Move the queue",

@@ -9,7 +9,8 @@ import tomllib
 
 import pytest
 
-from holdfast import effective, private
+from holdfast.config import effective
+from holdfast.fs import private
 
 
 def test_init__new_project__small_settings_and_a_private_folder(run, project):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.layout import PRESETS
+from holdfast.config.layout import PRESETS
 from holdfast_workflow.three import ANCHORS, FILES
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def test_root__link_out_of_the_project__is_refused(three: Run, project: Path, tm
 
 AUDITED = """
 import os, sys
-from holdfast import durable
+from holdfast.fs import durable
 from holdfast.cli import main
 root = os.path.realpath(os.getcwd())
 inside = os.path.join(root, ".opencode") + os.sep

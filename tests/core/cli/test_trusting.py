@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import inforce, trust, userdir
+from holdfast.config import inforce, trust
+from holdfast.fs import userdir
 
 GITEA = '[plugins.gitea_trail]\nserver = "https://git.example.org"\nrepository = "team/work"\n'
 

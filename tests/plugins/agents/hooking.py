@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.journal import Journal
+from holdfast.journal.journal import Journal
 from holdfast_agents import events
 
 DATA = Path(__file__).parents[2] / "data" / "clients"

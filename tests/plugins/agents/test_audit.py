@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.handoff import Work
+from holdfast.flush.handoff import Work
 from holdfast_agents import audit
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast_agents import heartbeat
-from holdfast_agents.clients import CLIENTS
+from holdfast_agents.records import heartbeat
+from holdfast_agents.setup.clients import CLIENTS
 
 Command = Callable[..., Said]
 HOUR_S = 3600.0

@@ -13,10 +13,11 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, SESSION, Answered, Client, row
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, durable
-from holdfast.journal import Journal
-from holdfast.safety import read
-from holdfast_agents import hooklog
+from holdfast import Holdfast
+from holdfast.fs import durable
+from holdfast.journal.journal import Journal
+from holdfast.journal.safety import read
+from holdfast_agents.records import hooklog
 
 CLIENTS = ("claude-code", "codex", "opencode")
 

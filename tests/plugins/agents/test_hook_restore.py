@@ -10,7 +10,7 @@ from tests.plugins.agents.hooking import NOTHING, Client, row
 
 from holdfast import Holdfast, Payload
 from holdfast.models import CuratedDecision, HandoffFields
-from holdfast_agents.heartbeat import beats
+from holdfast_agents.records.heartbeat import beats
 
 STATED = Payload(
     objective="Move the billing service to PostgreSQL 17",

@@ -8,7 +8,7 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, Client
 from tests.support.trusting import trusted
 
-from holdfast.journal import Journal
+from holdfast.journal.journal import Journal
 
 CLIENTS = ("claude-code", "codex", "opencode")
 MOVED = '[storage]\npath = "elsewhere"\n'

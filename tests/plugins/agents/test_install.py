@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast_agents import codex_files, program
-from holdfast_agents.clients import CLIENTS
+from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup import program
+from holdfast_agents.setup.clients import CLIENTS
 
 Command = Callable[..., Said]
 
@@ -502,7 +503,7 @@ DYING = """
 import sys
 from tests.support import dying
 from holdfast.cli import main
-from holdfast_agents import placing
+from holdfast_agents.setup import placing
 dying.arm({n})
 sys.exit(main(sys.argv[1:]))
 """
@@ -620,7 +621,8 @@ def test_program__virtual_environment_that_is_only_activated__is_named_for_the_u
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 @pytest.mark.parametrize("folder", ["with space", "o'brien", 'say "hi"', "$HOME `x`", "ümlaut;&|"])
 def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
-    from holdfast_agents import claude_code_files, codex_files
+    from holdfast_agents.setup import claude_code as claude_code_files
+    from holdfast_agents.setup import codex as codex_files
 
     tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@"\n')
     tool.chmod(0o755)
@@ -847,7 +849,7 @@ def test_install__plugin_dir_with_changes_of_the_user__they_stay_and_a_conflict_
 def test_install__plugin_dir_where_the_server_cannot_start__is_made_without_it(
     command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_agents.install._can_serve", lambda: False)
+    monkeypatch.setattr("holdfast_agents.setup.install._can_serve", lambda: False)
     said = command("install", "claude-code", "--plugin-dir", "made")
     assert said.code == 0
     assert "The MCP server was left out" in " ".join(said.out.split())

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast.cli import commands
+from holdfast.cli import table
 from holdfast.cli.usage import parser_for
-from holdfast_agents import texts
-from holdfast_agents.clients import CLIENTS, Where, needed
-from holdfast_agents.parts import MARK, Whole
+from holdfast_agents.setup import texts
+from holdfast_agents.setup.clients import CLIENTS, Where, needed
+from holdfast_agents.setup.parts import MARK, Whole
 
 Command = Callable[..., Said]
 MEMORY_UPDATE = {
@@ -36,7 +36,7 @@ def every_text() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", every_text())
 def test_texts__commands_and_options_that_they_name__exist(name: str) -> None:
-    known = commands.known()
+    known = table.known()
     named = re.findall(r"holdfast ([a-z][a-z-]+)(?=[ `|])([^`\n]*)", every_text()[name])
     in_code = [(c, rest) for c, rest in named if c in known or f"`holdfast {c}" in every_text()[name]]
     assert in_code

@@ -11,7 +11,7 @@ from hypothesis import settings as law
 from hypothesis import strategies as st
 
 from holdfast.errors import ConfigError
-from holdfast_agents import jsontext
+from holdfast_agents.setup import jsontext
 
 KEYS = st.text(max_size=6)
 VALUES = st.recursive(

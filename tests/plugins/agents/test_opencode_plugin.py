@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast_agents import opencode_files, program
+from holdfast_agents.setup import opencode as opencode_files
+from holdfast_agents.setup import program
 
 NODE = shutil.which("node")
 pytestmark = [

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.plugins.agents.hooking import Client, environment
 
-from holdfast_agents import opencode_files
+from holdfast_agents.setup import opencode as opencode_files
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="needs node, to run the plugin as opencode does")

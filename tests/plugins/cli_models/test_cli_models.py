@@ -17,17 +17,20 @@ from tests.plugins.agents.hooking import NOTHING, Client
 from tests.plugins.cli_models import standin
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, nested, userdir
-from holdfast.answers import AnswerUnusable
-from holdfast.config import Config, PluginConfig
-from holdfast.doctor import Outcome, examine
+from holdfast import Holdfast
+from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import ConfigError, ModelFailed
+from holdfast.fs import userdir
 from holdfast.models import DreamSources, Message, Turn
+from holdfast.plugin import nested
+from holdfast.plugin.checks import Outcome
+from holdfast.text.answers import AnswerUnusable
 from holdfast_cli_models.claude import ClaudeCli
 from holdfast_cli_models.codex import CodexCli
 from holdfast_cli_models.gemini import GeminiCli
 from holdfast_cli_models.model import CliModel
 from holdfast_cli_models.opencode import OpencodeCli
+from holdfast_doctor.examine import examine
 from holdfast_models.base import ModelPlugin
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are scripts with a first line")

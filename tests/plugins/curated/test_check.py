@@ -11,8 +11,8 @@ import pytest
 from attrs import field, frozen
 from tests.support.growth import grows_less_than
 
+from holdfast.config.layout import SURFACES
 from holdfast.errors import ConfigError
-from holdfast.layout import SURFACES
 from holdfast.models import Finding
 from holdfast.subject import Subject
 from holdfast_curated import CuratedMemory

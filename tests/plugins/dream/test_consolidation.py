@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, Payload, confirmed, dreamtext
-from holdfast.dreamlog import Status
+from holdfast import Holdfast, Payload
+from holdfast.flush import confirmed
+from holdfast.flush.dreamlog import Status
+from holdfast.session import dreamtext
 from holdfast_dream.restating import Relation, read, relation
 
 Open = Callable[[], Holdfast]

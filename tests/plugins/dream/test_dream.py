@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, discovery
-from holdfast.config import Config, DreamConfig, PluginConfig
-from holdfast.dreamlog import Status
+from holdfast import Holdfast
+from holdfast.config.values import Config, DreamConfig, PluginConfig
 from holdfast.errors import Refused
+from holdfast.flush.dreamlog import Status
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
+from holdfast.plugin import discovery
 
 Open = Callable[..., Holdfast]
 

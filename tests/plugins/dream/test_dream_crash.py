@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.dreamlog import INTERRUPTED, Status
+from holdfast.flush.dreamlog import INTERRUPTED, Status
 
 HERE = Path(__file__).parents[3]
 
@@ -37,7 +37,8 @@ pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for 
 #: A child for each moment to die at; ``arm(n)`` makes it die just before the n-th call that changes the disk.
 FORKS = """
 import os, shutil, signal, sys
-from holdfast import Holdfast, dreamlog, gate, markdown
+from holdfast import Holdfast, gate, markdown
+from holdfast.flush import dreamlog
 from holdfast_dream import grounding, methods, pipeline, write
 import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.findings
 from tests.support.dying import arm

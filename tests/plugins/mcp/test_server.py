@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Holdfast, durable
-from holdfast_agents import heartbeat
+from holdfast import Holdfast
+from holdfast.fs import durable
+from holdfast_agents.records import heartbeat
 
 pytest.importorskip("mcp_types", reason="holdfast[mcp] is not installed")
 

@@ -14,10 +14,10 @@ from tests.plugins.mcp.conftest import WHOLE
 from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Payload
-from holdfast.config import FactsConfig
-from holdfast.contract import HANDOFF_FIELDS, REQUIRED
+from holdfast.config.values import FactsConfig
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
-from holdfast_agents import heartbeat
+from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
+from holdfast_agents.records import heartbeat
 from holdfast_mcp import documents, notice, schemas, sessions, tools
 
 Call = Callable[..., str]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Fact
 from holdfast.storage import StorageBackend, check_name
 from holdfast.testing import strategies

@@ -15,8 +15,9 @@ from tests.support.model_server import ModelServer, Reply
 from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
-from holdfast import Holdfast, Message, Turn, origins, secrets
-from holdfast.config import Config, PluginConfig
+from holdfast import Holdfast, Message, Turn
+from holdfast.config.values import Config, PluginConfig
+from holdfast_keys import origins, secrets
 
 PROVIDERS = ("openai", "anthropic")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

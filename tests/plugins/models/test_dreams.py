@@ -23,8 +23,8 @@ from tests.support.model_server import ModelServer, Reply
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config import Config, PluginConfig
-from holdfast.dreamlog import DreamResult, Status
+from holdfast.config.values import Config, PluginConfig
+from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.subject import Subject
 from holdfast_dream.grounding import ground
 

@@ -15,8 +15,8 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
-from holdfast.config import Config, DreamConfig, PluginConfig
-from holdfast.dreamlog import DreamResult, Status
+from holdfast.config.values import Config, DreamConfig, PluginConfig
+from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 

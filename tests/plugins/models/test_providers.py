@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from tests.support.model_server import ModelServer, Reply
 
-from holdfast import Holdfast, Message, Turn, secrets
-from holdfast.config import Config, ExtractConfig, PluginConfig
+from holdfast import Holdfast, Message, Turn
+from holdfast.config.values import Config, ExtractConfig, PluginConfig
 from holdfast.errors import BadValue, PluginLoadFailed
-from holdfast.extract import ExtractResult
+from holdfast.facts.extract import ExtractResult
+from holdfast.facts.queue import Queue
 from holdfast.models import AddOutcome
-from holdfast.queue import Queue
+from holdfast_keys import secrets
 
 PROVIDERS = ("openai", "anthropic")
 GOOD = json.dumps(
@@ -344,7 +345,7 @@ def test_extract__retry_after_beyond_the_budget__given_up_at_once(memory: Any, s
 
 
 def test_extract__retry_after_as_a_date__understood() -> None:
-    from holdfast.http import seconds
+    from holdfast.plugin.http import seconds
 
     at = datetime.now(UTC) + timedelta(seconds=30)
     wait = seconds(format_datetime(at, usegmt=True))
@@ -573,7 +574,7 @@ def test_flush__process_died_after_it_had_begun__turn_is_extracted_by_whoever_co
 ) -> None:
     from holdfast import FlushRefused
     from holdfast.errors import Unavailable
-    from holdfast.store import Store
+    from holdfast.session.store import Store
 
     server.answers(GOOD)
     opened = memory()

@@ -11,7 +11,7 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
-from holdfast.config import Config, PluginConfig
+from holdfast.config.values import Config, PluginConfig
 
 
 @pytest.fixture(params=("openai", "anthropic"))

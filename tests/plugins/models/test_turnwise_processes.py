@@ -45,7 +45,7 @@ def until(what: Callable[[], object]) -> None:
 
 def is_idle(project: Path) -> bool:
     """Whether nothing waits and no process is at it."""
-    from holdfast import private
+    from holdfast.fs import private
 
     state = project / ".holdfast" / "state"
     with private.lock(str(state / "extract-work"), timeout_s=60.0):

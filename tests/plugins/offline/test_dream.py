@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import Holdfast, Payload, dreamtext, notes
-from holdfast.dreamlog import Status
-from holdfast.factrules import duplicate_key
+from holdfast import Holdfast, Payload
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import notes
+from holdfast.flush.dreamlog import Status
 from holdfast.models import DreamSources
+from holdfast.session import dreamtext
 from holdfast_offline.dream import dream
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast import ending
-from holdfast.contract import complete
+from holdfast.flush.contract import complete
 from holdfast.models import turns_of
+from holdfast.text import ending
 from holdfast_offline.extract import extract
 from holdfast_transcripts import read
 

@@ -11,11 +11,11 @@ from datetime import date, timedelta
 import pytest
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
 
-from holdfast import durable, private
 from holdfast.errors import BadValue
+from holdfast.fs import durable, private
 from holdfast.hooks import hookimpl
+from holdfast.journal.safety import State
 from holdfast.models import Evidence
-from holdfast.safety import State
 
 WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
 
@@ -131,7 +131,7 @@ def test_purge__killed_at_each_step__the_same_call_again_completes_it(opened, pa
 @pytest.mark.req("R245")
 def test_purge__place_that_cannot_be_written__told_as_left_and_completed_later(full, project, monkeypatch):
     blocked = project / ".holdfast/state/status.json"
-    from holdfast import durable
+    from holdfast.fs import durable
 
     real = durable.replace
 
@@ -240,8 +240,8 @@ def test_purge__everything__nothing_is_left_and_the_store_can_be_used(full, open
 
 @pytest.mark.req("R245")
 def test_purge__folder_shared_with_others__their_files_are_told_of_and_not_touched(opened, payload, project):
-    from holdfast.config import StorageConfig
-    from holdfast.layout import Layout
+    from holdfast.config.layout import Layout
+    from holdfast.config.values import StorageConfig
 
     config = {"layout": Layout(preset="timmy"), "storage": StorageConfig(path=".", facts="timmy-config/facts.jsonl")}
     memory = opened(**config)
@@ -320,8 +320,8 @@ def test_purge__empty_project__finds_nothing(opened):
 
 
 def test_purge__at_the_time_of_another__refused(opened, project):
-    from holdfast import durable
     from holdfast.errors import Unavailable
+    from holdfast.fs import durable
 
     memory = opened()
     memory.session("s").add("user", "x")
@@ -332,7 +332,7 @@ def test_purge__at_the_time_of_another__refused(opened, project):
 APPENDER = """
 import sys
 from datetime import UTC, datetime
-from holdfast.facttrail import FactTrail
+from holdfast.facts.facttrail import FactTrail
 from holdfast.models import Fact
 from holdfast_models.retry import Completion, record_usage
 state, count = sys.argv[1], int(sys.argv[2])

@@ -8,9 +8,9 @@ import os
 import pytest
 from tests.support.forget import BACKENDS, snapshot, storage
 
-from holdfast import private
-from holdfast.config import RetentionConfig
+from holdfast.config.values import RetentionConfig
 from holdfast.errors import ConfigError
+from holdfast.fs import private
 from holdfast.models import CuratedDecision
 
 CLOSED = {"work_open": False, "handoff": None, "blockers": [], "follow_ups": [], "next_step": "none"}
@@ -68,7 +68,7 @@ def test_retention__journals__only_of_sessions_that_ended_and_are_flushed(opened
     memory.session("ended").end(payload())
     memory.session("flushed").flush(payload())
     memory.session("unsafe").end(payload())
-    from holdfast.safety import Marker, begin
+    from holdfast.journal.safety import Marker, begin
 
     begin(memory.services.state, Marker(session="unsafe", at="2026-11-21T14:30:00Z", reason="end"))
     clock.tick(days=29)
@@ -155,7 +155,7 @@ def test_retention__zero__keeps_for_ever(opened, clock, payload):
 
 
 def test_retention__negative_days__configuration_error(project):
-    from holdfast import inforce
+    from holdfast.config import inforce
 
     (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
     with pytest.raises(ConfigError, match="retention: 'daily'"):

@@ -8,12 +8,12 @@ import re
 import pytest
 from tests.support.forget import BACKENDS, fact, holding, snapshot, storage
 
-from holdfast import discovery
-from holdfast.config import PluginConfig
+from holdfast.config.values import PluginConfig
 from holdfast.errors import HookFailed
 from holdfast.hooks import hookimpl
+from holdfast.journal.safety import Marker, State, begin
 from holdfast.models import Finding
-from holdfast.safety import Marker, State, begin
+from holdfast.plugin import discovery
 
 #: No rules but the test's own.
 OFF = {name: PluginConfig(enabled=False) for name in discovery.defaults()}

@@ -11,7 +11,7 @@ import pytest
 from tests.support.leaks import SECRETS, Fails, Tells, leaks, secret_text, whole_payload, write_everything
 
 from holdfast import FlushRefused, Holdfast, HoldfastError, Payload
-from holdfast.config import Config, StorageConfig
+from holdfast.config.values import Config, StorageConfig
 
 
 @pytest.fixture(params=["file", "sqlite"])

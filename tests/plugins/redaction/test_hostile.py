@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.support.growth import grows_less_than
 
-from holdfast_redaction import _table, build
 from holdfast_redaction.budget import Budget
-from holdfast_redaction.exact import Formats
-from holdfast_redaction.presence import Keywords
+from holdfast_redaction.layers.exact import Formats
+from holdfast_redaction.layers.presence import Keywords
+from holdfast_redaction.rules import _table, build
 
 RULES = build.read()
 IDS = [rule["id"] for rule in RULES]

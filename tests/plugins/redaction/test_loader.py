@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.discovery import PluginContext
 from holdfast.errors import ConfigError
+from holdfast.plugin.discovery import PluginContext
 from holdfast_redaction import Redaction
-from holdfast_redaction.loader import load, to_python
+from holdfast_redaction.rules.loader import load, to_python
 
 RULES = r"""
 title = "ours"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.discovery import PluginContext
-from holdfast.dispatch import Dispatch
 from holdfast.errors import ConfigError, HookFailed, Refused
 from holdfast.gate import Gate
+from holdfast.plugin.discovery import PluginContext
+from holdfast.plugin.manager import Dispatch
 from holdfast.subject import Subject
 from holdfast_redaction import Redaction
 from holdfast_redaction.failure import RedactionFailed
@@ -101,7 +101,7 @@ def test_settings__that_cannot_be_used__are_an_error_with_their_path(
 
 def test_placeholder__of_equal_secrets__is_the_same_in_every_process_of_a_store(project: Path) -> None:
     code = (
-        "import sys; from holdfast.discovery import PluginContext; from holdfast_redaction import Redaction;"
+        "import sys; from holdfast.plugin.discovery import PluginContext; from holdfast_redaction import Redaction;"
         "print(Redaction(PluginContext('redaction', {}, sys.argv[1], sys.argv[1] + '/state')).redact('password=' + sys.argv[2]))"
     )
     running = [

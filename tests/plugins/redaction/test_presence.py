@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_redaction import _table, presence
-from holdfast_redaction.parts import COMMON, STRANGE, parts
+from holdfast_redaction.layers import presence
+from holdfast_redaction.rules import _table
+from holdfast_redaction.rules.parts import COMMON, STRANGE, parts
 
 _TABLES = (_table.WORDS, _table.TEXT, _table.LOWER)
 _KEYWORDS = [keyword for table in _TABLES for keyword, _ in table]

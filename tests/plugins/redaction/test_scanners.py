@@ -14,7 +14,7 @@ import pytest
 from tests.support.leaks import Tells, secret_text, write_everything
 
 from holdfast import Holdfast
-from holdfast.config import Config, StorageConfig
+from holdfast.config.values import Config, StorageConfig
 
 #: A store is full of digests and ids, which are random and no secrets: entropy alone says nothing here.
 NOT_ENTROPY = ("--disable-plugin", "HexHighEntropyString", "--disable-plugin", "Base64HighEntropyString")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plugins.redaction.test_laws import pieces
 
-from holdfast_redaction import sieve as sieve_module
 from holdfast_redaction.engine import WORTH_IMPORTING, Scanner
-from holdfast_redaction.pii import EVERY
+from holdfast_redaction.layers import sieve as sieve_module
+from holdfast_redaction.layers.pii import EVERY
 
 pytest.importorskip("re2", reason="google-re2 is an extra: holdfast[redaction]")
 

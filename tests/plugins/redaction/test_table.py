@@ -8,8 +8,9 @@ import time
 import pytest
 from tests.support.growth import grows_less_than
 
-from holdfast_redaction import _table, build, lint, names
 from holdfast_redaction.engine import Scanner
+from holdfast_redaction.layers import names
+from holdfast_redaction.rules import _table, build, lint
 
 RULES = build.read()
 
@@ -17,7 +18,7 @@ RULES = build.read()
 def test_table__made_again_from_its_source__is_the_same() -> None:
     for path, text in ((build.TARGET, build.render(RULES)), (build.HEADS, build.render_heads(RULES))):
         with open(path, encoding="utf-8") as file:
-            assert file.read() == text, "run `python -m holdfast_redaction.build`"
+            assert file.read() == text, "run `python -m holdfast_redaction.rules.build`"
 
 
 def test_table__rules__are_named_once_and_say_where_the_format_is_published() -> None:

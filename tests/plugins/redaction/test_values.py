@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast_redaction import redact, values
+from holdfast_redaction import redact
 from holdfast_redaction.engine import Scanner
+from holdfast_redaction.layers import values
 
 words = st.text("abcXYZ019_-", max_size=24) | st.sampled_from(
     ["env", "secret", "secrets", "projects", "vault", "a-b", "file", "x-y_z", "py", "key"]

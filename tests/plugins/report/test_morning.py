@@ -13,9 +13,9 @@ from tests.core.test_outbox import Board, said
 
 from holdfast import Holdfast
 from holdfast.cli import main
-from holdfast.config import RetentionConfig
+from holdfast.config.values import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable, Unsupported
-from holdfast.forge import Activity, Forge
+from holdfast.flush.publish.forge import Activity, Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
 from holdfast_report.report import SECTIONS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.leaves import call_text
+from holdfast.text.leaves import call_text
 from holdfast_workflow.checkruns import BUILD, LINT, TEST, parts
 from holdfast_workflow.observed import command_of
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
+from holdfast.config.layout import PRESETS, Layout
 from holdfast.errors import ConfigError, Corrupt, HoldfastError, NotFound, Refused
 from holdfast.hooks import hookimpl
-from holdfast.layout import PRESETS, Layout
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
 from holdfast_workflow import observations, update
@@ -31,7 +31,7 @@ def memory(opened: Callable[..., Holdfast]) -> Callable[..., Holdfast]:
     """``memory(*plugins)``: the project with the opencode layout and its three files, opened anew."""
 
     def open_project(*plugins: object) -> Holdfast:
-        from holdfast.config import StorageConfig
+        from holdfast.config.values import StorageConfig
 
         storage = StorageConfig(path=".opencode", facts="holdfast/facts.jsonl")
         made = opened(*plugins, layout=Layout(preset="opencode"), storage=storage, plugins={})
@@ -458,7 +458,7 @@ def test_update__validator_refuses__nothing_is_written(
 def test_workflow__any_layout_and_backend__has_the_same_memory(
     opened: Callable[..., Holdfast], preset: str, backend: str
 ) -> None:
-    from holdfast.config import StorageConfig
+    from holdfast.config.values import StorageConfig
 
     storage = StorageConfig(backend=backend, path=PRESETS[preset].path, facts="f.jsonl")
     memory = opened(layout=Layout(preset=preset), storage=storage, plugins={})

@@ -1,6 +1,6 @@
 """A storage backend in one file: documents and facts together in ``acme.json``, rewritten whole at every change.
 
-Slow on large stores, and short: what the storage contract asks for is all there. :mod:`holdfast.durable` makes the
+Slow on large stores, and short: what the storage contract asks for is all there. :mod:`holdfast.fs.durable` makes the
 rewriting atomic and durable, and its lock makes reading, judging and writing one step between processes. Reading needs
 no lock, since the file is only ever replaced as a whole.
 """
@@ -16,10 +16,10 @@ from typing import Any, ClassVar, TypeVar
 
 import attrs
 
-from holdfast import durable
-from holdfast.config import StorageConfig
+from holdfast.config.values import StorageConfig
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
-from holdfast.factrules import duplicate_key
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (

@@ -1,0 +1,52 @@
+"""``holdfast end``: the last flush of a session."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli import receipt
+from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
+from holdfast.cli.session_lookup import require_session
+from holdfast.cli.term import Term
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.engine import Holdfast
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_session(parser)
+    add_json(parser)
+    parser.epilog = examples("holdfast end --session fix-login", "holdfast end --json")
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    out = Term()
+    session_id = args.session or DEFAULT_SESSION
+    with Holdfast.open(args.root) as memory:
+        require_session(memory, session_id)
+        session = memory.session(session_id)
+        session_id, got = session.id, session.end()
+        memory.end_idle(but=session.id)
+        if args.json:
+            empty: dict[str, object] = {"ok": True, "session_id": session_id, "flush_id": "", "written": []}
+            out.json(empty if got is None else receipt.as_table(got))
+        elif got is None:
+            out.say(f"{out.mark('dot')} session {out.bold(session_id)} holds nothing; there was nothing to flush")
+        else:
+            receipt.show(out, got, now=memory.services.now())
+            out.say(f"\n  session {out.plain(session_id)} is closed; a later `holdfast add` opens it again")
+        if not args.json and _dream_is_due(memory):
+            out.say(f"  {out.dim('next:')} the notes say something new; `holdfast dream` takes it into MEMORY.md")
+    return 0
+
+
+def _dream_is_due(memory: Holdfast) -> bool:
+    """Whether to offer one. The session is safe, so what cannot be read now is told by the dream itself."""
+    try:
+        return memory.dream_due()
+    except HoldfastError:
+        return False

@@ -1,0 +1,139 @@
+"""``holdfast extract``: facts out of a recorded conversation."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples, file_name
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import ago, count, some
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.facts.extract import ExtractResult, Judged
+    from holdfast.facts.queue import GivenUp
+
+_MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--transcript", metavar="FILE", type=file_name, help="what a client recorded, or a list of messages"
+    )
+    parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
+    parser.add_argument(
+        "--turns", action="store_true", help="extract the ended turns of every session that were not extracted yet"
+    )
+    parser.add_argument("--log", action="store_true", help="what was given up and is not tried any more, and why")
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast extract --transcript session.jsonl", "holdfast extract --queued", "holdfast extract --log")
+        + "\n\nThe enabled plugins with on_extract are asked; texts are redacted before. Nothing is journalled."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast.facts.extract import ExtractResult
+
+    if args.log and (args.transcript or args.queued or args.turns):
+        raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
+    if not (args.transcript or args.queued or args.turns or args.log):
+        raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
+    with Holdfast.open(args.root) as memory:
+        if args.log:
+            return _log(memory, Term(), as_json=args.json)
+        result = ExtractResult()
+        if args.transcript:
+            transcript = memory.read_transcript(args.transcript)
+            result += memory.extract(transcript.messages, source=transcript.session_id)
+        if args.turns:
+            from holdfast.session.turnwise import run as run_turns
+
+            result += run_turns(memory.services)
+        if args.queued:
+            result += memory.extract_queued()
+    out = Term()
+    failed = bool(result.failures or result.given_up)
+    if args.json:
+        out.json({"ok": not failed, **as_table(result)})
+    elif not args.transcript and not failed and not result.retried:
+        out.say("Nothing waits to be extracted.")
+    else:
+        _print(result, out)
+    return 1 if failed else 0
+
+
+def _print(result: ExtractResult, out: Term) -> None:
+    if result.judged:
+        out.say(out.table([_row(judged, out) for judged in result.judged]))
+    known = len(result.judged) - len(result.added)
+    beside = f", {known:,} not stored" if known else ""
+    if result.judged:
+        out.say(f"{count(len(result.added), 'fact')} added{beside}.")
+    elif not result.failures and not result.given_up:
+        out.say("Nothing was proposed.")
+    if result.profile:
+        out.say("The profile was brought up to date.")
+    if result.evicted:
+        out.say(f"The store was full; what left: {some(result.evicted)}")
+    for failure in result.failures:
+        out.say(out.wrapped(failure, first=f"{out.mark('fail')} ", rest="  "))
+    for gone in result.given_up:
+        error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
+        out.say(out.wrapped(f"given up: {_told(gone)} {error}", first=f"{out.mark('fail')} ", rest="  "))
+    if result.queued:
+        out.say("What failed waits to be tried again: `holdfast extract --queued` does it now.")
+    if result.given_up:
+        out.say("What was given up is not tried again: `holdfast extract --log` lists it.")
+
+
+def _told(gone: GivenUp) -> str:
+    turns = count(gone.turns, "turn") + (f" of {gone.source}" if gone.source else "")
+    reader = f" for {', '.join(gone.plugins)}" if gone.plugins else ""
+    return f"{turns}{reader}, tried {count(gone.attempts, 'time')}; {gone.why}."
+
+
+def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
+    from holdfast.config.serde import unstructure
+    from holdfast.facts.queue import Queue
+
+    services = memory.services
+    entries = Queue(services.state, services.config.extract).log()
+    if as_json:
+        out.json({"ok": True, "given_up": [unstructure(one) for one in entries]})
+    elif entries:
+        now = services.now()
+        out.say(out.table([((ago(one.at, now), "dim"), f"{_told(one)} {one.error}") for one in entries]))
+    else:
+        out.say("No turn was given up.")
+    return 0
+
+
+def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
+    result, candidate = judged.result, judged.candidate
+    what = str(result.outcome)
+    if result.duplicate_of:
+        what = f"duplicate of {result.duplicate_of}"
+    reason = f" ({result.reason})" if result.reason else ""
+    content = result.fact.content if result.fact else str(candidate.content)
+    return [out.mark_cell(_MARKS[result.outcome]), what, (str(candidate.category), "dim"), content + reason]
+
+
+def as_table(result: ExtractResult) -> dict[str, object]:
+    """The result for programs. Of what was refused only the reason is told: its text did not pass the gate."""
+    from holdfast.cli.commands.remember import as_table as outcome
+    from holdfast.config.serde import unstructure
+
+    return {
+        "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],
+        "added": list(result.added),
+        "evicted": list(result.evicted),
+        "failures": list(result.failures),
+        "queued": result.queued,
+        "retried": result.retried,
+        "given_up": [unstructure(gone) for gone in result.given_up],
+        "profile": result.profile,
+    }

@@ -1,0 +1,223 @@
+"""``holdfast facts``: look through the stored facts, change them, let them go, carry them elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.commands.remember import add_confidence, kind
+from holdfast.cli.problem import UsageError, as_table, tell
+from holdfast.cli.term import Term
+from holdfast.cli.words import ago, count
+from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
+from holdfast.errors import HoldfastError
+from holdfast.text.plain import json_safe
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.models import Fact
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        metavar="ACTION",
+        nargs="?",
+        default="list",
+        choices=_ACTIONS,
+        help="list (default), show ID, edit ID, forget ID ..., import FILE, export, log",
+    )
+    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="what it is about; `-` is stdin")
+    chosen = parser.add_argument_group("list")
+    chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
+    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="at most so many")
+    change = parser.add_argument_group("list and edit")
+    change.add_argument("--category", metavar="NAME", help="only this category; the new category")
+    edit = parser.add_argument_group("edit")
+    edit.add_argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin")
+    add_confidence(edit)  # type: ignore[arg-type] # a group takes arguments as a parser does
+    add_json(parser)
+    parser.epilog = examples(
+        "holdfast facts --order confidence --limit 20",
+        "holdfast facts edit fact_0a1b2c3d --confidence 1.0",
+        "holdfast facts forget fact_0a1b2c3d",
+        "holdfast facts export > facts.jsonl",
+        "holdfast facts import facts.jsonl",
+        "holdfast facts log",
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    _check(args)
+    with Holdfast.open(args.root) as memory:
+        return _ACTIONS[args.action](memory, args, Term())
+
+
+def _check(args: Namespace) -> None:
+    """Arguments that the action does not take are a mistake, not to be passed over."""
+    wanted = {"show": "at least one ID", "edit": "one ID", "forget": "at least one ID", "import": "one FILE"}
+    given = len(args.names)
+    right = {"one ID": given == 1, "one FILE": given == 1, "at least one ID": given >= 1}
+    want = wanted.get(args.action)
+    if (given and want is None) or (want is not None and not right[want]):
+        raise UsageError(
+            f"`holdfast facts {args.action}` takes {want or 'no name'}.", next_step="See `holdfast facts --help`."
+        )
+    changes = args.content is not None or args.confidence is not None
+    if args.action == "edit" and not changes and args.category is None:
+        raise UsageError(
+            "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
+        )
+    misplaced = changes and args.action != "edit"
+    if misplaced or (args.category is not None and args.action not in ("edit", "list")):
+        raise UsageError(f"`holdfast facts {args.action}` changes nothing.", next_step="Use `holdfast facts edit ID`.")
+
+
+def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.config.serde import fact_out
+
+    facts = memory.facts.list(order=args.order, limit=args.limit, category=args.category)
+    facts = memory.facts.shown(facts)
+    total = memory.facts.count()
+    _say_provenance(memory)
+    if args.json:
+        out.json({"ok": True, "count": total, "facts": [fact_out(f) for f in facts]})
+    elif facts:
+        rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", f.content) for f in facts]
+        out.say(out.table(rows, right=(2,)))
+        out.say(
+            out.dim(f"  {count(len(facts), 'fact')} of {total:,}, at most {memory.config.facts.max_facts:,} are kept")
+        )
+    elif total:
+        out.say("No stored fact is of that kind.")
+    else:
+        out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
+    return 0
+
+
+def _say_provenance(memory: Holdfast) -> None:
+    """A line on stderr for facts that agents are not given."""
+    if memory.store.is_withheld(FACTS) and memory.facts.count():
+        err = Term(sys.stderr)
+        err.say(err.wrapped(f"{sentence((), facts=True)} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
+
+
+def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.config.serde import fact_out
+
+    facts = memory.facts.shown([memory.facts.get(name) for name in args.names])
+    _say_provenance(memory)
+    if args.json:
+        out.json({"ok": True, "facts": [fact_out(f) for f in facts]})
+        return 0
+    for fact in facts:
+        _print(fact, memory, out)
+    return 0
+
+
+def _print(fact: Fact, memory: Holdfast, out: Term) -> None:
+    out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
+    out.say(out.wrapped(fact.content, first="  "))
+    source = f", from {out.plain(fact.source)}" if fact.source else ""
+    out.say(out.dim(f"  stored {ago(fact.created_at, memory.services.now())}{source}"))
+
+
+def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.config.serde import fact_out
+
+    content = args.content
+    if content == "-":
+        from holdfast.cli.stdin import read_text
+
+        content = read_text()
+    fact = memory.facts.update(args.names[0], content=content, category=args.category, confidence=args.confidence)
+    (fact,) = memory.facts.shown([fact])
+    if args.json:
+        out.json({"ok": True, "fact": fact_out(fact)})
+    else:
+        out.say(f"{out.mark('ok')} changed")
+        _print(fact, memory, out)
+    return 0
+
+
+def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
+    for name in args.names:  # all of them are known before the first one goes
+        memory.facts.get(name)
+    gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(args.names)])
+    left = _leave_nothing(memory)
+    if args.json:
+        error = {"error": as_table(left)} if left else {}
+        out.json({"ok": left is None, "forgotten": [f.id for f in gone], **error})
+    for fact in () if args.json else gone:
+        out.say(f"{out.mark('ok')} forgotten: {out.bold(fact.id)}  {out.dim(out.clip(fact.content, 60))}")
+    if left is None:
+        return 0
+    out.stream.flush()
+    return tell(left, as_json=False)
+
+
+def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
+    """A backend may keep what was deleted in its files until it is told not to; the error when it cannot now."""
+    try:
+        memory.services.store.backend.compact()
+    except HoldfastError as error:
+        error.message = f"The facts are forgotten, but their text is still in the store's files: {error.message}"
+        error.next_step = f"{error.next_step} Then `holdfast scrub` clears the files.".lstrip()
+        return error
+    return None
+
+
+def _import(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from holdfast.cli.importing import import_file
+
+    return import_file(memory, args, out)
+
+
+def _export(memory: Holdfast, args: Namespace, out: Term) -> int:
+    import json
+
+    if args.json:
+        out.json({"ok": True, "facts": list(memory.facts.export())})
+        return 0
+    for row in memory.facts.export():
+        out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
+    return 0
+
+
+def _log(memory: Holdfast, args: Namespace, out: Term) -> int:
+    from attrs import evolve
+
+    from holdfast.config.serde import unstructure
+
+    entries = list(memory.facts.trail.entries())
+    texts = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
+    entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, texts, strict=True)]
+    if args.json:
+        out.json({"ok": True, "events": [unstructure(e) for e in entries]})
+    elif entries:
+        now = memory.services.now()
+        rows = []
+        for e in entries:
+            why = f"{e.why}, for {e.by}" if e.by else e.why
+            what = f"{why}: {e.content}" if e.content else why
+            rows.append(((ago(e.at, now), "dim"), e.event, e.id, what))
+        out.say(out.table(rows))
+    else:
+        out.say("No fact has left the store or was changed.")
+    return 0
+
+
+_ACTIONS: Mapping[str, Callable[[Holdfast, Namespace, Term], int]] = {
+    "list": _list,
+    "show": _show,
+    "edit": _edit,
+    "forget": _forget,
+    "import": _import,
+    "export": _export,
+    "log": _log,
+}

@@ -1,0 +1,74 @@
+"""``holdfast init``: set the project up."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.term import Term, home_short
+
+if TYPE_CHECKING:
+    from holdfast.config.project import Done
+
+
+def configure(parser: ArgumentParser) -> None:
+    from holdfast.config.layout import PRESETS
+
+    parser.add_argument("--layout", choices=sorted(PRESETS), default="default", help="where each kind of memory lives")
+    parser.add_argument("--zone", default="local", help="time zone of file names and headers, like Europe/Berlin")
+    parser.add_argument("--strict", action="store_true", help="a flush without a complete payload blocks, a few times")
+    parser.add_argument(
+        "--three-files", action="store_true", help="also make the three-file memory; --layout opencode always does"
+    )
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast init",
+            "holdfast init --layout timmy --zone UTC",
+            "holdfast init --layout opencode",
+            "holdfast init --strict",
+        )
+        + "\n\nDoing it again changes nothing; files that lack a part get just that part."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast.config import project
+
+    done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
+    done = _with_three_files(done, asked=args.three_files)
+    out = Term()
+    if args.json:
+        notices = [{"message": message, "next_step": step} for message, step in done.notices]
+        out.json({"ok": True, "root": done.root, "made": list(done.made), "kept": list(done.kept), "notices": notices})
+        return 0
+    what = "holdfast is set up in" if done.made else "nothing was changed: holdfast is set up in"
+    out.say(f"{out.mark('ok')} {what} {out.bold(home_short(done.root))}")
+    notes = {
+        "holdfast.toml": "the settings",
+        ".md": "with its anchors",
+        "state/": "private to this machine, ignored by git",
+    }
+    rows = [(name, "made", next((t for n, t in notes.items() if name.endswith(n)), "")) for name in done.made]
+    rows += [(name, "kept", "") for name in done.kept]
+    out.say(out.table(rows))
+    for message, step in done.notices:
+        out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
+    if done.made:
+        out.say(f"\n  next: {out.style('holdfast doctor', 'cyan')}")
+    return 0
+
+
+def _with_three_files(done: Done, *, asked: bool) -> Done:
+    """The three files of document 004, where they belong to the layout or were asked for."""
+    from attrs import evolve
+
+    from holdfast import Holdfast
+    from holdfast.config import inforce
+
+    if not asked and inforce.load(done.root).layout.preset != "opencode":
+        return done
+    with Holdfast.open(done.root) as memory:
+        made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
+        return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))

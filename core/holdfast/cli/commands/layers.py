@@ -1,0 +1,33 @@
+"""``holdfast layers``: the doctrine's table of where memory lives."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.term import Term
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_json(parser)
+    parser.epilog = examples("holdfast layers", "holdfast layers --json")
+
+
+def run(args: Namespace) -> int:
+    from holdfast.config import inforce, settings
+    from holdfast.config.serde import unstructure
+
+    layers = inforce.load(settings.find_root(args.root)).layout.layers()
+    out = Term()
+    if args.json:
+        out.json({"ok": True, "layers": [unstructure(layer) for layer in layers]})
+        return 0
+    width = max(len(layer.surface) for layer in layers) + 4
+    for at, layer in enumerate(layers):
+        if at:
+            out.say()
+        out.say(f"  {out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{out.plain(layer.name)}")
+        out.say(out.wrapped(f"{layer.role}.", first=" " * width))
+        for line in out.wrapped(f"{layer.audience}; owner: {layer.owner}", first=" " * width).split("\n"):
+            out.say(out.dim(line))
+    return 0

@@ -1,0 +1,102 @@
+"""``holdfast outbox``: what waits to be published on a forge; send it now, or drop it with a reason."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli import outbox_view as waiting
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+
+if TYPE_CHECKING:
+    from holdfast.engine import Holdfast
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("list", "send", "drop"), default="list", help="default: list")
+    parser.add_argument("id", nargs="?", metavar="ID", help="with drop: which item")
+    parser.add_argument("--reason", metavar="TEXT", help="with drop: why; it goes into the daily note")
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast outbox", "holdfast outbox send", 'holdfast outbox drop ID --reason "the issue is gone"')
+        + "\n\nWhat waits is sent by itself at the next flush and when a session starts."
+        "\nExit code 1 when something still waits after `send`."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    if args.action == "drop":
+        if not args.id:
+            raise UsageError("Which item?", next_step="Name its id, as `holdfast outbox` shows it.")
+        if not (args.reason or "").strip():
+            raise UsageError("Dropping needs a reason.", next_step='Say why: --reason "..."')
+    elif args.id or args.reason is not None:
+        raise UsageError(
+            f"`{args.action}` takes neither an id nor a reason.", next_step="See `holdfast outbox --help`."
+        )
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        if args.action == "drop":
+            return _drop(memory, args, out)
+        if args.action == "send":
+            return _send(memory, args, out)
+        return _list(memory, args, out)
+
+
+def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
+    items = memory.outbox.items()
+    if args.json:
+        out.json({"ok": True, "pending": len(items), "items": [waiting.item_table(item) for item in items]})
+        return 0
+    for item in items:
+        waiting.show(out, item, memory.services.now())
+    if items:
+        out.say(f"\n{count(len(items), 'item')}; `holdfast outbox send` tries now")
+    else:
+        out.say(f"{out.mark('ok')} nothing waits to be published")
+    return 0
+
+
+def _send(memory: Holdfast, args: Namespace, out: Term) -> int:
+    results = memory.outbox.send()
+    left = sum(one.evidence is None for one in results)
+    if args.json:
+        rows = [
+            {
+                "id": one.item.id,
+                "target": one.item.target,
+                "sent": one.evidence is not None,
+                "pointer": one.evidence.pointer if one.evidence else "",
+                "error": "" if one.evidence else one.item.error,
+                "next_step": "" if one.evidence else one.item.next_step,
+            }
+            for one in results
+        ]
+        out.json({"ok": not left, "pending": left, "results": rows})
+        return 1 if left else 0
+    for one in results:
+        if one.evidence is not None:
+            pointer = out.plain(one.evidence.pointer)
+            out.say(f"{out.mark('ok')} {out.bold(out.plain(one.item.target))}  {pointer}")
+        else:
+            waiting.show(out, one.item, memory.services.now())
+    if left:
+        out.say(f"\n{count(left, 'item')} still wait{'s' if left == 1 else ''}")
+    else:
+        out.say(f"{out.mark('ok')} nothing waits to be published")
+    return 1 if left else 0
+
+
+def _drop(memory: Holdfast, args: Namespace, out: Term) -> int:
+    item = memory.outbox.drop(args.id, args.reason)
+    if args.json:
+        out.json({"ok": True, "id": item.id, "target": item.target, "reason": args.reason})
+    else:
+        what = out.bold(out.plain(item.target or item.id))
+        out.say(f"{out.mark('ok')} {what} is not published; the reason is in the daily note")
+    return 0

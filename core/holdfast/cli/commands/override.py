@@ -1,0 +1,42 @@
+"""``holdfast override``: the operator's one way past a flush that cannot succeed."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, add_session, examples
+from holdfast.cli.problem import UsageError
+from holdfast.cli.session_lookup import require_session
+from holdfast.cli.term import Term
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_session(parser, required=True)
+    parser.add_argument("--reason", metavar="TEXT", required=True, help="why; it goes into the daily note")
+    add_json(parser)
+    parser.epilog = (
+        examples('holdfast override --session fix-login --reason "the disk is being replaced"')
+        + "\n\nIt lets context go once although the flush fails. The session stays UNSAFE until a flush succeeds."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    if not args.reason.strip():
+        raise UsageError("An override needs a reason.", next_step='Say why: --reason "..."')
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        require_session(memory, args.session)
+        session = memory.session(args.session)
+        session.override(args.reason)
+    if args.json:
+        out.json({"ok": True, "session": session.id, "reason": args.reason})
+    else:
+        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once although its flush fails")
+        out.say(
+            out.wrapped(
+                "what the flush cannot save stays in the journal; the reason goes into the next daily note", first="  "
+            )
+        )
+    return 0

@@ -1,0 +1,103 @@
+"""``holdfast sessions``: every session that has a journal, and what was said in one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli import state
+from holdfast.cli.args import add_json, examples, session_id
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import ago, count
+from holdfast.config.serde import moment
+from holdfast.errors import NotFound
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+#: Messages shown before and after the one that --around names.
+_AROUND = 5
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("list", "show"), default="list", metavar="show", help="show ID")
+    parser.add_argument("id", nargs="?", type=session_id, metavar="ID", help="with show: the session to read")
+    parser.add_argument(
+        "--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"
+    )
+    add_json(parser)
+    parser.epilog = examples(
+        "holdfast sessions",
+        "holdfast sessions --json",
+        "holdfast sessions show fix-login",
+        "holdfast sessions show fix-login --around msg_0a1b2c3d",
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    if (args.action == "show") != (args.id is not None) or (args.around is not None and args.action != "show"):
+        raise UsageError(
+            "`holdfast sessions show` takes one session id, and --around belongs to it.",
+            next_step="Write `holdfast sessions show ID`; `holdfast sessions` lists the ids.",
+        )
+    with Holdfast.open(args.root) as memory:
+        return _show(memory, args) if args.action == "show" else _list(memory, args)
+
+
+def _list(memory: Holdfast, args: Namespace) -> int:
+    from holdfast.session.status import status
+
+    now = status(memory.services)
+    out = Term()
+    if args.json:
+        out.json({"ok": True, "sessions": [state.session_table(s) for s in now.sessions]})
+    elif not now.sessions:
+        out.say("No session has begun. `holdfast add user TEXT --session ID` begins one.")
+    else:
+        rows = []
+        for one in now.sessions:
+            held = count(one.context_tokens, "token")
+            last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
+            rows.append((*state.cells(out, one), "ended" if one.ended else held, last))
+        out.say(out.table(rows, head=("", "session", "state", "in context", "last turn")))
+    return 0
+
+
+def _show(memory: Holdfast, args: Namespace) -> int:
+    out = Term()
+    found = messages(memory, args.id, around=args.around, span=_AROUND)
+    texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
+    if args.json:
+        shown = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
+        out.json({"ok": True, "session": args.id, "messages": shown})
+        return 0
+    for one, text in zip(found, texts, strict=True):
+        at = moment(one["at"]).astimezone(memory.config.tz)
+        out.say(f"{out.bold(one['role'])} {out.dim(f'{at:%Y-%m-%d %H:%M:%S}')} {out.dim(one['id'])}")
+        for line in text.split("\n"):
+            out.say(f"  {out.plain(line)}".rstrip())
+        out.say()
+    return 0
+
+
+def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+    """The records of a session's messages, in order, as they are stored: mask them before they are shown. With
+    ``around`` only the message of that id, and ``span`` of them before and after it. Raises: NotFound; Unavailable."""
+    from holdfast.journal.journal import Journal
+
+    journal = Journal(memory.services.state, session)
+    if not journal.exists():
+        raise NotFound(f"There is no session {session!r}.", next_step="`holdfast sessions` lists them.")
+    found = [entry.record for entry in journal.of_kinds("message")]
+    if around is None:
+        return found
+    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+    if at < 0:
+        raise NotFound(
+            f"Session {session!r} has no message {around!r}.",
+            next_step=f"`holdfast sessions show {session}` lists them all.",
+        )
+    return found[max(at - span, 0) : at + span + 1]

@@ -1,0 +1,96 @@
+"""``holdfast status``: is anything about to be lost?"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from holdfast.cli import outbox_view as waiting
+from holdfast.cli import state
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.term import Term, home_short
+from holdfast.cli.words import count
+from holdfast.config.provenance import NEXT_STEP, sentence
+from holdfast.errors import HoldfastError
+from holdfast.journal.safety import State
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+_SHOWN = 20
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
+        )
+        + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
+        "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
+        "\nstored data is missing; `holdfast doctor` looks for all of it."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast.session.status import status
+
+    with Holdfast.open(args.root) as memory:
+        now = status(memory.services)
+        withheld = _withheld(memory)
+    out = Term()
+    if args.json:
+        out.json(
+            {
+                "ok": now.ok,
+                "root": now.root,
+                "layout": now.layout,
+                "backend": now.backend,
+                "sessions": [state.session_table(s) for s in now.sessions],
+                "unsafe": [s.id for s in now.unsafe],
+                "pending": len(now.waiting),
+                "withheld": withheld,
+                "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
+                "notices": list(now.notices),
+            }
+        )
+        return 0 if now.ok else 1
+    out.say(f"{out.bold(home_short(now.root))}  {out.dim(f'layout {now.layout}, backend {now.backend}')}")
+    for notice in now.notices:
+        out.say(out.wrapped(notice, first=f"{out.mark('warn')} ", rest="  "))
+    if withheld:
+        out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
+    if not now.sessions and now.ok:
+        waiting.say_pending(out, now.waiting, now.at)
+        out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
+        return 0
+    shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
+    if shown:
+        head = ("", "session", "state", "since the last flush", "last flush")
+        rows = [(*state.cells(out, s), state.since(s), state.flushed(s, now)) for s in shown[:_SHOWN]]
+        out.say()
+        out.say(out.table(rows, head=head, clipped=1))
+    hidden = len(shown) - _SHOWN
+    ended = len(now.sessions) - len(shown)
+    more = [f"{count(hidden, 'more session')}: `holdfast sessions`"] if hidden > 0 else []
+    more += [f"{count(ended, 'session')} ended and safe"] if ended else []
+    if more:
+        out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
+    state.say_unsafe(out, now)
+    state.say_lost(out, now)
+    waiting.say_pending(out, now.waiting, now.at)
+    if now.ok:
+        dirty = any(s.state is State.DIRTY for s in now.sessions)
+        told = "dirty is journalled, so nothing is lost; flush before context is dropped" if dirty else "all is durable"
+        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {told}")
+    return 0 if now.ok else 1
+
+
+def _withheld(memory: Holdfast) -> str:
+    """Memory that came with a clone, in one sentence. A store that cannot be read is told of by other commands."""
+    try:
+        names, facts = memory.store.withheld()
+    except HoldfastError:
+        return ""
+    return sentence(names, facts=facts)

@@ -1,0 +1,180 @@
+"""``holdfast trust``: see which settings came with a project and need the user's word, and give it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.ask import confirmed
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term, home_short
+from holdfast.cli.words import count
+
+if TYPE_CHECKING:
+    from holdfast.config.inforce import InForce
+
+_NEXT = "Read them, then run `holdfast trust --yes`."
+_SECRET = ("token", "secret", "password", "api_key")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="trust the project without being asked")
+    parser.add_argument("--list", action="store_true", help="list the trusted projects")
+    parser.add_argument(
+        "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: this one)"
+    )
+    parser.add_argument("--digest", action="store_true", help="print the digest for HOLDFAST_TRUST, as CI needs it")
+    parser.add_argument(
+        "--adopt-state", action="store_true", help="show and take over private state that was put aside here"
+    )
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
+        + "\n\nA cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
+        "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
+        "\nA change asks again. Trust also lets documents that came with the project reach your agents."
+        "\nExit code 1 when trust is needed and was not given."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast.config import settings
+
+    if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
+        raise UsageError(
+            "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
+        )
+    out = Term()
+    if args.list:
+        return _list(out, as_json=args.json)
+    if args.revoke:  # a project that was removed can be named too
+        return _revoke(out, os.path.realpath(os.path.expanduser(args.revoke)), as_json=args.json)
+    root = settings.find_root(args.root)
+    if args.revoke is not None:
+        return _revoke(out, root, as_json=args.json)
+    if args.adopt_state:
+        from holdfast.cli import adopting
+
+        return adopting.run(out, root, yes=args.yes, as_json=args.json)
+    return _digest(out, root, as_json=args.json) if args.digest else _trust(out, root, args)
+
+
+def _trust(out: Term, root: str, args: Namespace) -> int:
+    from holdfast.config import inforce, trust
+
+    found = inforce.resolve(root, obey_others=True)
+    inforce.structured(found)  # a mistake is named before it is trusted
+    foreign = found.foreign.startswith(os.path.join(root, ""))
+    needed = bool(found.withheld) or foreign or not inforce.is_memory_trusted(root)
+    given = False
+    if not args.json:
+        _say(out, root, found, needed=needed)
+    if needed:
+        can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
+        given = args.yes or (can_ask and confirmed(f"Trust {home_short(root)}?"))
+    if given:
+        trust.record(root, settings={**found.withheld, **found.trusted}, memory=True)
+    if args.json:
+        table = _table(root, found, is_trusted=given or not needed)
+        out.json(table if given or not needed else {**table, "ok": False, "error": _error(root)})
+    elif given:
+        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
+    elif needed and not args.json and not (sys.stdin is not None and sys.stdin.isatty()):
+        out.say(f"\n  next: {_NEXT}")
+    return 0 if given or not needed else 1
+
+
+def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
+    from holdfast.config import harmless
+
+    shown = out.bold(home_short(root))
+    if not needed:
+        out.say(f"{out.mark('ok')} {shown} is trusted")
+    if found.foreign:
+        out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
+    rows = {**found.withheld, **found.trusted}
+    if rows:
+        head = ("setting", "value", "it")
+        verb = "is" if len(rows) == 1 else "are"
+        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
+        out.say(out.table([(k, _value(k, v), harmless.reason(k)) for k, v in rows.items()], head=head))
+    elif needed:
+        out.say(f"No setting of {shown} needs trust.")
+    if needed:
+        out.say("With trust, documents that came with the project reach your agents.")
+
+
+def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
+    from holdfast.config import harmless, inforce, trust
+
+    rows = {**found.withheld, **found.trusted}
+    return {
+        "ok": True,
+        "root": root,
+        "trusted": is_trusted,
+        "memory": inforce.is_memory_trusted(root),
+        "digest": trust.digest(inforce.portable(root)),
+        "foreign": found.foreign,
+        "settings": [{"key": k, "value": _shown(k, v), "it": harmless.reason(k)} for k, v in rows.items()],
+    }
+
+
+def _error(root: str) -> dict[str, object]:
+    return {"kind": "NotTrusted", "message": f"{root} is not trusted.", "next_step": _NEXT, "exit_code": 1}
+
+
+def _list(out: Term, *, as_json: bool) -> int:
+    from holdfast.config import trust
+
+    found = trust.records().values()
+    if as_json:
+        rows = [
+            {"root": r.root, "digest": r.digest, "settings": dict(r.settings), "memory": r.memory, "at": r.at}
+            for r in found
+        ]
+        out.json({"ok": True, "projects": rows})
+        return 0
+    if not found:
+        out.say("No project is trusted.")
+        return 0
+    head = ("project", "since", "settings")
+    out.say(out.table([(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found], head=head))
+    return 0
+
+
+def _revoke(out: Term, root: str, *, as_json: bool) -> int:
+    from holdfast.config import trust
+
+    was = trust.revoke(root)
+    if as_json:
+        out.json({"ok": True, "root": root, "revoked": was})
+    elif was:
+        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is no longer trusted")
+    else:
+        out.say(f"{out.mark('dot')} {out.bold(home_short(root))} was not trusted")
+    return 0
+
+
+def _digest(out: Term, root: str, *, as_json: bool) -> int:
+    from holdfast.config import inforce, trust
+
+    digest = trust.digest(inforce.portable(root))
+    if as_json:
+        out.json({"ok": True, "root": root, "digest": digest})
+    else:
+        out.say(digest)
+    return 0
+
+
+def _shown(key: str, value: object) -> object:
+    return "***" if key.endswith(_SECRET) and value else value
+
+
+def _value(key: str, value: object) -> str:
+    value = _shown(key, value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,159 @@
+"""``holdfast work``: the open work of all sessions; show, close or reopen one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.problem import UsageError
+from holdfast.cli.term import Term
+from holdfast.cli.words import ago, count
+from holdfast.config.layout import Surface
+from holdfast.config.provenance import NEXT_STEP, sentence
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast import Holdfast
+    from holdfast.flush.handoff import Work
+
+_MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("list", "show", "close", "reopen"), default="list", help="default: list"
+    )
+    parser.add_argument("id", nargs="?", metavar="ID", help="a session, or the beginning of its id")
+    parser.add_argument("--because", metavar="TEXT", help="with close and reopen: the reason, for the daily note")
+    parser.add_argument("--all", action="store_true", help="with list: work that ended, too")
+    add_json(parser)
+    parser.epilog = (
+        examples(
+            "holdfast work",
+            "holdfast work --all",
+            "holdfast work show fix-login",
+            'holdfast work close fix-login --because "merged in #12"',
+            "holdfast work reopen fix-login",
+        )
+        + "\n\nopen: something is left to do.  finished: it was done.  answered: a question was answered and nothing"
+        "\nchanged.  closed: by this command. Closing changes no session and drops nothing; the next flush of the"
+        "\nsession says again whether its work is open."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+
+    if args.action != "list" and not (args.id or "").strip():
+        raise UsageError(f"`holdfast work {args.action}` takes one ID.", next_step="`holdfast work` lists them.")
+    if args.action == "list" and args.id:
+        raise UsageError("`holdfast work list` takes no ID.", next_step="Use `holdfast work show ID`.")
+    if args.all and args.action != "list":
+        raise UsageError(f"`holdfast work {args.action}` takes no --all.", next_step="See `holdfast work --help`.")
+    if args.because is not None and args.action not in ("close", "reopen"):
+        raise UsageError("--because goes with close and reopen.", next_step="See `holdfast work --help`.")
+    with Holdfast.open(args.root) as memory:
+        if args.action == "list":
+            return _list(memory, args, Term())
+        if args.action == "show":
+            return _show(memory, args, Term())
+        return _decide(memory, args, Term())
+
+
+def as_table(work: Work) -> dict[str, Any]:
+    """An entry for programs; ``state`` is open, finished, answered or closed."""
+    from holdfast.config.serde import unstructure
+
+    row = unstructure(work)
+    del row["ended"]
+    return {"id": work.session, **row, "state": work.status}
+
+
+def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
+    entries = memory.work.list(everything=args.all)
+    name = memory.services.layout.name(Surface.HANDOFF)
+    withheld = sentence([name]) if memory.store.is_withheld(name) else ""
+    number = sum(w.is_open for w in entries)
+    if args.json:
+        out.json({"ok": True, "open": number, "work": [as_table(w) for w in entries], "withheld": withheld})
+        return 0
+    if withheld:
+        out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
+    if not entries:
+        out.say(f"{out.mark('ok')} no work is open")
+        return 0
+    now = memory.services.now()
+    rows = [(out.mark_cell(_MARKS[w.status]), w.session, w.status, _ago(w, now), _told(w)) for w in entries]
+    out.say(out.table(rows, head=("", "id", "state", "flushed", "work"), clipped=1))
+    ended = f", {len(entries) - number:,} ended" if args.all else ""
+    out.say(f"\n  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
+    return 0
+
+
+def _told(work: Work) -> str:
+    step = work.next_action if work.next_action.casefold() != "none" else ""
+    return f"{work.title}. Next: {step}" if step and step != work.title else work.title
+
+
+def _ago(work: Work, now: datetime) -> str:
+    from holdfast.session.work import when
+
+    at = when(work)
+    return ago(at, now) if at else "unknown"
+
+
+def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
+    work = memory.work.get(args.id)
+    if args.json:
+        out.json({"ok": True, "work": as_table(work)})
+        return 0
+    out.say(f"{out.mark(_MARKS[work.status])} {out.bold(out.plain(work.title))}")
+    for label, value in (
+        ("session", work.session),
+        ("state", work.status),
+        ("because", work.because),
+        ("flushed", _ago(work, memory.services.now())),
+        ("next action", work.next_action),
+        ("objective", work.objective),
+        ("branch", work.branch),
+        ("blocker", work.blocker),
+        ("handed to", work.agent),
+        ("whole story", f"{work.note}, block {work.flush}"),
+    ):
+        if value and value.casefold() != "none":
+            out.say(out.wrapped(value, first=f"  {label + ':':<13} ", rest=" " * 16))
+    for label, values in (
+        ("facts", work.facts),
+        ("blockers", work.blockers if len(work.blockers) > 1 else ()),
+        ("promised", work.follow_ups),
+        ("needed from the operator", work.needs_operator),
+        ("artifacts", work.artifacts),
+    ):
+        if values:
+            out.say(f"  {label}:")
+            for value in values:
+                out.say(out.wrapped(value, first="    - ", rest="      "))
+    if work.short:
+        out.say(f"  {out.dim(f'shortened; `holdfast show {work.note}` has the rest')}")
+    return 0
+
+
+def _decide(memory: Holdfast, args: Namespace, out: Term) -> int:
+    there = memory.work
+    before = there.get(args.id)
+    work = (there.close if args.action == "close" else there.reopen)(before.session, args.because or "")
+    changed = before.is_open is not work.is_open
+    if args.json:
+        out.json({"ok": True, "changed": changed, "work": as_table(work)})
+        return 0
+    name, done = out.bold(out.plain(work.session)), "open again" if work.is_open else "closed"
+    if not changed:
+        out.say(f"{out.mark('ok')} the work of {name} is {work.status} already; nothing was changed")
+        return 0
+    out.say(f"{out.mark('ok')} the work of {name} is {done}; the daily note says so")
+    left = count(len(there.list()), "session")
+    back = "close" if work.is_open else "reopen"
+    out.say(f"  {out.dim(f'{left} with open work; `holdfast work {back} ID` takes it back')}")
+    return 0

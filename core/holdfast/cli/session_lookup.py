@@ -1,0 +1,72 @@
+"""Naming a session that is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.errors import FlushRefused, NotFound
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.models import Payload
+
+#: So many missing fields were forgotten; with more of them, the session's name is what is wrong.
+_FEW = 3
+
+
+def require_session(memory: Holdfast, session_id: str) -> None:
+    """Raises: NotFound when the session has neither a journal nor an UNSAFE marker: a slip of the hand must not look
+    like a flush that succeeded."""
+    session_id = memory.services.gate.identifier(session_id)
+    if not has_begun(memory, session_id):
+        raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
+
+
+def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
+    """Raises: FlushRefused when the payload is incomplete and there is no session from which the rest could be derived.
+
+    Said before the flush begins: a session that never was must not stay behind as UNSAFE.
+    """
+    from holdfast.flush import contract
+
+    missing = contract.missing(payload)
+    session_id = memory.services.gate.identifier(session_id)
+    if missing and not has_begun(memory, session_id):
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise FlushRefused(
+            f"The payload lacks {names}, and there is no session {session_id!r} to derive that from.",
+            next_step=_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
+            missing=missing,
+            target="payload",
+        )
+
+
+def _give(missing: tuple[str, ...]) -> str:
+    from holdfast.flush import contract
+
+    flags = {"state_mutations": "mutation", "facts": "fact", "decisions": "decision", "blockers": "blocker"}
+    flags |= {"artifacts": "artifact", "follow_ups": "follow-up", "curated": "curated"}
+    hint = ", ".join(f"`--{flags[name]} none`" for name in missing if name in flags)
+    return contract.refusal(missing).next_step + (f" As a flag: {hint}." if hint else "")
+
+
+def has_begun(memory: Holdfast, session_id: str) -> bool:
+    """Whether the session has a journal or an UNSAFE marker."""
+    from holdfast.journal import safety
+    from holdfast.journal.journal import Journal
+
+    state = memory.services.state
+    session_id = memory.services.gate.identifier(session_id)
+    return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def _which(memory: Holdfast, session_id: str) -> str:
+    from holdfast.cli.words import nearest
+
+    known = memory.sessions()
+    if not known:
+        return "No session has begun here yet: `holdfast add` begins one."
+    near = nearest(session_id, known)
+    if near:
+        return f"Did you mean `--session {near}`?"
+    return "Sessions here: " + ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") + "."

@@ -1,0 +1,262 @@
+"""The settings in force, each with where it comes from; and changing one without touching anything else in the file."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from holdfast.config import inforce, settings, trust
+from holdfast.config.serde import unstructure
+from holdfast.errors import ConfigError, NotTrusted, Refused
+from holdfast.fs import durable
+from holdfast.plugin import discovery, options
+from holdfast.text import untrusted
+
+HEADER = (
+    "# holdfast: what an agent must not forget survives compaction, provider swaps, restarts and session ends.\n"
+    "# Only what differs from the defaults stands here. `holdfast config` shows every setting that is in force;\n"
+    "# docs/configuration.md says what each means.\n"
+)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@frozen(kw_only=True)
+class Setting:
+    """One setting. ``source`` is a file's name, an environment variable or ``default``.
+
+    ``in_force`` is false for a value in the project's file that does not count before the user trusts the project.
+    """
+
+    key: str
+    value: object
+    source: str
+    in_force: bool = True
+
+
+def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
+    """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then those of the project's file
+    that are not in force. Raises: ConfigError when one is not valid."""
+    found = inforce.resolve(root, env)
+    config = inforce.structured(found, env)
+    layers = (
+        (found.source, dict(_leaves(found.project))),
+        (settings.user_file_shown(env), dict(_leaves(found.user))),
+    )
+    in_env = settings.overrides(env)
+    table = unstructure(config)
+    table["storage"].update(table["storage"].pop("options"))
+    table["plugins"] = {
+        name: {"enabled": p.enabled, **({"deadline_s": p.deadline_s} if p.deadline_s is not None else {}), **p.settings}
+        for name in sorted({*config.plugins, *discovery.defaults()})
+        for p in (config.plugin(name),)
+    }
+    made = []
+    for key, value in _leaves(table):
+        if key in in_env:
+            where = "HOLDFAST_" + key.upper().replace(".", "__")
+        else:
+            where = next((name for name, leaves in layers if key in leaves), "default")
+        made.append(Setting(key=key, value=value, source=where))
+    made += [Setting(key=k, value=v, source=found.source, in_force=False) for k, v in found.withheld.items()]
+    return made
+
+
+def _leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        here = f"{path}.{key}" if path else key
+        if isinstance(value, Mapping):
+            yield from _leaves(value, here)
+        else:
+            yield here, value
+
+
+def parse_value(text: str) -> object:
+    """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), else ``text`` itself."""
+    import tomllib
+
+    try:
+        table = untrusted.from_toml(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return table["value"] if set(table) == {"value"} else text
+
+
+def change(root: str, key: str, value: object, *, user: bool = False) -> str:
+    """Set ``key`` to ``value`` in the project's settings file, or in the user's own, and return the file's name.
+
+    Every other byte of the file stays, comments included. The file is made when there is none. What is written was
+    parsed first and says exactly what was wished for. A setting of a project that needs the user's trust joins the
+    trusted ones; others that came with the project do not. Raises: ConfigError when the key or the value is not valid;
+    PluginNotFound for a backend or plugin that is not installed; Refused, with the line to add by hand, when the file
+    is written in a way that cannot be changed safely.
+    """
+    from holdfast.config.serde import config_from
+
+    target, name = _file_of_user() if user else _file_of(root, key, value)
+    keys = key.split(".")
+    if not all(_BARE_KEY.fullmatch(part) for part in keys):
+        raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
+    if isinstance(value, Mapping):
+        raise ConfigError(f"{key} cannot be set to a table.", next_step="Set its keys one by one.")
+    before = None if user else inforce.resolve(root, lenient=True)
+    if before is not None and before.foreign == target:
+        raise NotTrusted(f"{name} belongs to another user.", next_step="Run `holdfast trust` first, or make it yours.")
+    wish = copy.deepcopy(settings.user_raw()[0] if before is None else dict(before.written))
+    _put(wish, keys, value)
+    config_from(wish, f"{key} = {_toml(value)}")
+    _check_names(wish, keys, value)
+    old = _read(target, name) if os.path.lexists(target) else HEADER
+    new = _edited(old, ["tool", "holdfast", *keys] if name.endswith("pyproject.toml") else keys, value)
+    if new is None:
+        raise Refused(
+            f"{name} is written in a way that cannot be changed without touching other parts of it.",
+            next_step=f"Add this line under `[{'.'.join(keys[:-1])}]` yourself: {keys[-1]} = {_toml(value)}"
+            if len(keys) > 1
+            else f"Add this line at the top yourself: {keys[-1]} = {_toml(value)}",
+        )
+    there = os.path.lexists(target)
+    if new != old or not there:
+        if not os.path.isdir(os.path.dirname(target)):
+            durable.make_private_dir(os.path.dirname(target))
+        fresh = 0o600 if user else 0o644
+        durable.replace(target, new.encode("utf-8"), mode=os.stat(target).st_mode & 0o777 if there else fresh)
+    if before is not None:
+        _trust_change(root, before)
+    return name
+
+
+def _file_of_user() -> tuple[str, str]:
+    return settings.user_raw()[1], settings.user_file_shown()
+
+
+def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
+    """The path and the name of the project's settings file, which may not exist yet."""
+    path = settings.config_file(root)
+    if path is not None:
+        return path, os.path.relpath(path, root).replace(os.sep, "/")
+    intended = {"layout": {"preset": value}} if key == "layout.preset" else inforce.resolve(root).data
+    name = settings.new_config_file(intended)
+    return os.path.join(root, *name.split("/")), name
+
+
+def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
+    """Refuse a backend or plugin that is not installed, and a key that it does not know."""
+    found = discovery.scan()
+    if keys[0] == "storage":
+        from holdfast.config.values import StorageConfig
+
+        storage = wish["storage"]
+        backend = storage.get("backend", StorageConfig().backend)
+        if keys[1:] == ["backend"] or keys[1] not in options.STORAGE:
+            module = discovery.import_object(discovery.choose(found, discovery.BACKENDS, str(backend)))
+            options.check_storage(module, [k for k in storage if k not in options.STORAGE], found)
+    elif keys[0] == "plugins" and len(keys) > 2 and not (keys[2] == "enabled" and value is False):
+        entry = discovery.choose(found, discovery.PLUGINS, keys[1])
+        if keys[2] not in options.PLUGIN:
+            options.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
+
+
+def _trust_change(root: str, before: inforce.InForce) -> None:
+    """Let what this change brought join what was in force before; nothing else is trusted by it."""
+    after = inforce.resolve(root, lenient=True)
+    asked = {**after.withheld, **after.trusted}
+    if not asked and not before.trusted:
+        return
+    counted = dict(inforce.leaves(before.project))
+    there = {**dict(inforce.leaves(before.written)), **before.withheld, **before.trusted}
+    trust.record(
+        root,
+        settings={
+            key: value
+            for key, value in asked.items()
+            if (key in counted and counted[key] == value) or key not in there or there[key] != value
+        },
+    )
+
+
+def _edited(text: str, keys: list[str], value: object) -> str | None:
+    """``text`` with the key set, or None when no way of writing it leads to exactly that."""
+    import tomllib
+
+    wish = untrusted.from_toml(text)
+    _put(wish, keys, value)
+    for candidate in _candidates(text, keys, _toml(value)):
+        try:
+            if untrusted.from_toml(candidate) == wish:
+                return candidate
+        except tomllib.TOMLDecodeError:
+            continue
+    return None
+
+
+def _candidates(text: str, keys: list[str], shown: str) -> Iterator[str]:
+    """Ways to write it, the least change first. Each is parsed before it counts, so a guess may be wrong."""
+    lines = text.splitlines(keepends=True)
+    newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    *section, key = keys
+    setting = f"{key} = {shown}{newline}"
+    assignment = re.compile(rf"(\s*{re.escape(key)}\s*=\s*)(.*?)(\s*)$", re.DOTALL)
+    headers = [i for i, line in enumerate(lines) if line.lstrip().startswith("[")]
+    first = headers[0] if headers else len(lines)
+    ranges = [(-1, first)] if not section else []
+    for at, begin in enumerate(headers):
+        if re.fullmatch(rf"\s*\[\s*{re.escape('.'.join(section))}\s*\]\s*(#.*)?", lines[begin].rstrip("\r\n")):
+            ranges.append((begin, headers[at + 1] if at + 1 < len(headers) else len(lines)))
+    for begin, end in ranges:
+        for i in range(begin + 1, end):
+            if match := assignment.fullmatch(lines[i]):
+                yield "".join([*lines[:i], match[1] + shown + _comment(match[2]) + match[3], *lines[i + 1 :]])
+    for begin, end in ranges:
+        at = max((i + 1 for i in range(begin + 1, end) if lines[i].strip()), default=begin + 1)
+        ended = lines[:at]
+        if ended and not ended[-1].endswith("\n"):
+            ended[-1] += newline
+        yield "".join([*ended, setting, *lines[at:]])
+    if section:
+        gap = "" if not text else newline if text.endswith("\n") else newline * 2
+        yield f"{text}{gap}[{'.'.join(section)}]{newline}{setting}"
+
+
+def _comment(rest: str) -> str:
+    """The comment after a value, with the space before it: from the first ``#`` at which the value is whole."""
+    import tomllib
+
+    for at, char in enumerate(rest):
+        if char == "#":
+            try:
+                untrusted.from_toml(f"v = {rest[:at]}")
+            except tomllib.TOMLDecodeError:
+                continue
+            return rest[len(rest[:at].rstrip()) :]
+    return ""
+
+
+def _toml(value: object) -> str:
+    import tomli_w
+
+    if isinstance(value, list):  # tomli_w spreads lists over several lines
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").rstrip("\n")
+
+
+def _put(data: dict[str, Any], keys: list[str], value: object) -> None:
+    for key in keys[:-1]:
+        data = data.setdefault(key, {})
+        if not isinstance(data, dict):
+            raise ConfigError(
+                f"{'.'.join(keys)} names a key inside a value.", next_step="`holdfast config` lists the keys."
+            )
+    data[keys[-1]] = value
+
+
+def _read(path: str, name: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error

@@ -1,0 +1,337 @@
+"""The settings in force: the user's file, over it what the project's file may set, over both the environment.
+
+A project's setting that is not harmless (:mod:`holdfast.config.harmless`) counts only when the user trusts the project
+for exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and
+storage that depends on it is refused, because memory must not go to another place in silence. Agents' hooks come here
+at every event, so nothing heavy is imported at the top.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from holdfast.config import harmless, settings, trust
+from holdfast.errors import HoldfastError, NotTrusted
+from holdfast.plugin import discovery
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from holdfast.config.values import Config
+
+_PLUGINS = "plugins"
+#: Sections that are read at every agent event.
+_HOT = ("layout", _PLUGINS, "session", "extract")
+#: Settings that decide where memory is stored.
+_PLACES = ("storage", "layout")
+
+
+class InForce(NamedTuple):
+    """``data`` holds the settings in force as nested tables; ``source`` names the project's file.
+
+    ``user`` are the tables of the user's file, ``written`` those of the project's file and ``project`` those of them
+    that are in force. ``withheld`` maps the dotted keys of the project's settings that need trust and do not have it to
+    their values; ``trusted`` those that have it. ``strange`` are dotted keys of the project's file that holdfast does
+    not know. ``foreign`` names a settings file of another user, which is not obeyed.
+    """
+
+    data: dict[str, Any]
+    source: str
+    user: Mapping[str, Any]
+    written: Mapping[str, Any]
+    project: Mapping[str, Any]
+    withheld: Mapping[str, object]
+    trusted: Mapping[str, object]
+    strange: tuple[str, ...]
+    foreign: str
+
+
+def resolve(
+    root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
+) -> InForce:
+    """The settings of the project at ``root``.
+
+    Keys that holdfast does not know stay in ``data``, so that reading it as values names them; ``lenient`` leaves them
+    out. ``obey_others`` reads a file of another user too, to show what trust would bring. Raises: ConfigError when a
+    file cannot be read as TOML, or a variable of the environment cannot be used.
+    """
+    written, source = settings.raw(root, env, obey_others=obey_others)
+    outside, user = _outside(env)
+    parted = part(written, outside)
+    withheld, project = parted.asked, parted.harmless
+    trusted: dict[str, object] = {}
+    if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
+        withheld, trusted = trusted, withheld
+        project = _merged(project, parted.asking)
+    strange = tuple(key for key, _ in leaves(parted.strange))
+    data = _merged(user, project if lenient else _merged(project, parted.strange))
+    settings.apply_overrides(data, env)
+    foreign = "" if written and not obey_others else settings.foreign_file(root, env)
+    return InForce(data, source, user, written, project, withheld, trusted, strange, foreign)
+
+
+def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
+    """The settings in force for hooks that journal; of the tables only ``layout``, ``plugins``, ``session`` and
+    ``extract`` are complete.
+
+    ``alone`` leaves the project's file out. Raises: ConfigError.
+    """
+    written = {} if alone else settings.raw(root, env)[0]
+    outside, user = _outside(env)
+    parted = part({key: written[key] for key in _HOT if key in written}, outside)
+    if parted.asking:  # now the others matter too, because trust is for all of them together
+        return resolve(root, env, lenient=True).data
+    data = _merged(user, parted.harmless)
+    settings.apply_overrides(data, env)
+    return data
+
+
+def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
+    """The configuration with which a store may be opened, and a sentence for each kind of setting that is not in force.
+
+    Raises: ConfigError, NotTrusted.
+    """
+    found = resolve(root, lenient=lenient)
+    config = structured(found, lenient=lenient)
+    require_places(found)
+    return config, tuple(" ".join(notice) for notice in notices(found, names=False))
+
+
+def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+    """The configuration in force for a project; settings of its file that need the user's trust count only with it.
+
+    ``lenient`` leaves out what the project's file holds and holdfast cannot use. Raises: ConfigError naming file and
+    key.
+    """
+    return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
+
+
+def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+    """The settings in force as values. Raises: ConfigError, unless ``lenient`` also for a mistake in settings that are
+    not in force."""
+    from holdfast.config.serde import config_from
+
+    if found.user:
+        config_from(found.user, settings.user_file_shown(env))
+    if found.withheld and not lenient:
+        made = config_from(found.written, found.source)
+        if made.storage.options:
+            from holdfast.plugin import options
+
+            options.check_named(made.storage.backend, made.storage.options)
+    source = found.source
+    for path in settings.overrides(env):
+        source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"
+    _preset_defaults(found.data)
+    return config_from(found.data, source)
+
+
+def _preset_defaults(data: dict[str, Any]) -> None:
+    """The store's folder and facts file follow from the layout unless ``[storage]`` says otherwise."""
+    from holdfast.config.layout import PRESETS, Layout
+
+    layout = data.get("layout", {})
+    storage = data.setdefault("storage", {})
+    if not isinstance(layout, dict) or not isinstance(storage, dict) or layout.get("preset", "default") not in PRESETS:
+        return  # structuring names the mistake
+    made = Layout(preset=layout.get("preset", "default"), roots=layout.get("roots", {}))
+    storage.setdefault("path", made.base.path)
+    storage.setdefault("facts", made.facts)
+
+
+def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
+    """The project's settings that need trust where the user has set nothing: the same on every machine.
+
+    Raises: ConfigError.
+    """
+    return part(settings.raw(root, env)[0], {}).asked
+
+
+def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
+    """Whether documents that came with the project at ``root`` may reach an agent.
+
+    True with a record that says so, and where ``HOLDFAST_TRUST`` holds the digest of the project's settings that need
+    trust: of a project without such settings that is the digest of ``{}``. Never raises for what a project holds.
+    """
+    found = trust.record_of(root, env)
+    if found is not None and found.memory:
+        return True
+    named = (os.environ if env is None else env).get(trust.VARIABLE, "").strip()
+    if not named:
+        return False
+    try:
+        return named == trust.digest(portable(root, env))
+    except HoldfastError:
+        return False
+
+
+def require_places(found: InForce) -> None:
+    """Refuse to open a store that settings without trust would move. Raises: NotTrusted."""
+    moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES]
+    if moved:
+        raise NotTrusted(
+            f"{found.source} decides where memory is stored ({shown_keys(moved)}), and the project is not trusted.",
+            next_step="Run `holdfast trust` to see and accept it. Until then nothing but the journal is written.",
+        )
+
+
+def shown_keys(keys: list[str], most: int = 3) -> str:
+    """Keys of a stranger's file for one line: printable, short, and not too many."""
+    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in keys[:most]]
+    more = len(keys) - most
+    return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
+
+
+def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
+    """A sentence and its next step for each kind of setting that is not in force.
+
+    Without ``names`` no string of the project's file is in it: agents read the brief, and a key can hold a sentence.
+    """
+    lines = []
+    if found.withheld:
+        keys = f" ({shown_keys(list(found.withheld))})" if names else ""
+        number = len(found.withheld)
+        what, are, them = ("1 setting", "is", "it") if number == 1 else (f"{number:,} settings", "are", "them")
+        lines.append(
+            (
+                f"{what} of this project's file{keys} {are} not in force: its user has not trusted the project.",
+                f"Run `holdfast trust` to see and accept {them}.",
+            )
+        )
+    if found.strange:
+        keys = f" ({shown_keys(list(found.strange))})" if names else ""
+        lines.append(
+            (
+                f"This project's file has settings that holdfast does not know{keys}; they count as not set.",
+                "Run `holdfast config` to see what is wrong.",
+            )
+        )
+    if found.foreign:
+        which = f"{found.foreign!r}" if names else "A settings file or private folder at or above this project"
+        lines.append(
+            (
+                f"{which} belongs to another user, so it is not obeyed.",
+                "Run `holdfast trust` in its folder to obey it all the same.",
+            )
+        )
+    return lines
+
+
+# how it is put together
+
+
+class Parted(NamedTuple):
+    """A project's file by what trust means for it, as nested tables: ``harmless``, ``asking`` and ``strange``."""
+
+    harmless: dict[str, Any]
+    asking: dict[str, Any]
+    strange: dict[str, Any]
+
+    @property
+    def asked(self) -> dict[str, object]:
+        """The settings that need trust, as dotted keys and values."""
+        return dict(leaves(self.asking))
+
+
+def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
+    """What of a project's file is harmless, needs trust, or is not known. ``outside`` is in force without the project.
+
+    A table that would enable a plugin needs trust as ``plugins.NAME.enabled``.
+    """
+    made = Parted({}, {}, {})
+    base = dict(leaves(outside))
+    layout = written.get("layout")
+    preset = layout.get("preset") if isinstance(layout, dict) else None
+    if preset is not None and harmless.CORE["layout.preset"](preset, base):
+        base["layout.preset"] = preset  # the store's own folder follows from it
+    for path, value in _entries(written):
+        into = made.harmless
+        if path[0] == _PLUGINS and len(path) == 3:
+            if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
+                into = made.asking
+        elif (key := ".".join(path)) in harmless.CORE:
+            if not harmless.CORE[key](value, base):
+                into = made.asking
+        else:
+            into = made.asking if path[0] == "storage" and len(path) == 2 else made.strange
+        for step in path[:-1]:
+            into = into.setdefault(step, {})
+        into[path[-1]] = value
+    return made
+
+
+def leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted keys and values, the parts quoted where TOML needs it; an empty table below the top is a value."""
+    for key, value in table.items():
+        bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
+        here = (f"{path}." if path else "") + (key if bare else _quoted(key))
+        if isinstance(value, dict) and (value or not path):
+            yield from leaves(value, here)
+        else:
+            yield here, value
+
+
+def _quoted(key: str) -> str:
+    import json
+
+    return json.dumps(key)
+
+
+def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object]]:
+    """The settings of a file, each with the steps to it: a table that is handed on whole is one setting."""
+    for section, table in written.items():
+        if not isinstance(table, dict) or section not in _SECTIONS:
+            yield (section,), table
+        elif section != _PLUGINS:
+            for key, value in table.items():
+                yield (section, key), value
+        else:
+            for name, one in table.items():
+                if not isinstance(one, dict):
+                    yield (section, name), one
+                    continue
+                if "enabled" not in one and name not in discovery.defaults():
+                    yield (section, name, "enabled"), True  # its table says so
+                for key, value in one.items():
+                    yield (section, name, key), value
+
+
+_SECTIONS = frozenset({_PLUGINS, *(key.partition(".")[0] for key in harmless.CORE if "." in key)})
+
+
+def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
+    """Whether a project may set ``key`` of its table ``[plugins.NAME]``, which is ``said``. ``outside`` are the tables
+    in force without the project."""
+    table = outside.get(name) if isinstance(outside, dict) else None
+    own = table if isinstance(table, dict) else {}
+    on = own.get("enabled", True) is True and (table is not None or name in discovery.defaults())
+    if not on and said.get("enabled") is False:
+        return True  # off with and without it
+    if key == "enabled":
+        return said.get("enabled", True) is True and (on or name in discovery.defaults())
+    if not on or key == "deadline_s":
+        return False
+    try:
+        plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
+    except HoldfastError:
+        return False
+    return harmless.of_plugin(plugin, key, said[key], own.get(key))
+
+
+def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is in force without a project: the user's file with the environment over it. And the file alone."""
+    user = settings.user_raw(env)[0]
+    outside = _merged(user, {})
+    settings.apply_overrides(outside, env)
+    return outside, user
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of both, in new dicts; where both set a key ``over`` counts."""
+    made = {key: _merged(value, {}) if isinstance(value, dict) else value for key, value in under.items()}
+    for key, value in over.items():
+        below = made.get(key)
+        made[key] = _merged(below if isinstance(below, dict) else {}, value) if isinstance(value, dict) else value
+    return made

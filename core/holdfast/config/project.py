@@ -1,0 +1,131 @@
+"""Setting a project up: a small settings file and the private folder. Doing it again changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from holdfast.config import inforce, settings, trust
+from holdfast.config.effective import HEADER
+from holdfast.errors import Refused
+from holdfast.fs import durable, private
+
+if TYPE_CHECKING:
+    from holdfast.config.layout import Layout
+
+
+@frozen(kw_only=True)
+class Done:
+    """``made`` and ``kept`` name what was made and what was there already, relative to ``root``. ``notices`` are a
+    sentence and its next step for each thing that came with the project and needs the user's trust."""
+
+    root: str
+    made: tuple[str, ...]
+    kept: tuple[str, ...]
+    notices: tuple[tuple[str, str], ...] = ()
+
+
+def place(named: str | None) -> str:
+    """Where a project is set up: the folder that was named (or ``HOLDFAST_ROOT``), else the nearest with ``.git``, else
+    the working directory. Raises: ConfigError when the named folder does not exist."""
+    if named or os.environ.get("HOLDFAST_ROOT"):
+        return settings.find_root(named)
+    here = os.path.realpath(os.getcwd())
+    return settings.repository(here) or here
+
+
+def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:
+    """Write the settings file with what differs from the defaults, and make the private folder.
+
+    Raises: ConfigError for an unknown layout or zone; Refused when the project is set up in another way already;
+    Unavailable. Settings that are there are never changed.
+    """
+    import tomli_w
+
+    from holdfast.config.serde import config_from
+
+    wanted: dict[str, Any] = {}
+    if zone != "local":
+        wanted["zone"] = zone
+    if layout != "default":
+        wanted["layout"] = {"preset": layout}
+    if strict:
+        wanted["flush"] = {"policy": "strict"}
+    config_from(wanted, "What you asked for")
+    made, kept = [], []
+    existing = settings.config_file(root)
+    notices = vouch(root) if existing is not None else ()
+    if existing is None:
+        settled: Mapping[str, Any] = wanted
+        body = ("\n" + tomli_w.dumps(wanted)) if wanted else ""
+        name = settings.new_config_file(wanted)
+        path = os.path.join(root, *name.split("/"))
+        if not os.path.isdir(os.path.dirname(path)):
+            durable.make_private_dir(os.path.dirname(path))
+        durable.replace(path, (HEADER + body).encode("utf-8"), mode=0o644)
+        made.append(name)
+        notices = vouch(root)
+    else:
+        inforce.load(root)  # an invalid file is said to be so, not built upon
+        settled = inforce.resolve(root).data
+        _refuse_other(wanted, settled)
+        kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
+    folder = settings.state_folder(settled)
+    state = os.path.join(root, *folder.split("/"))
+    private.check(state)
+    there = os.path.isdir(state) and private.ignores_itself(state)
+    private.make(state)
+    (kept if there else made).append(folder + "/")
+    return Done(root=root, made=tuple(made), kept=tuple(kept), notices=notices)
+
+
+def vouch(root: str) -> tuple[tuple[str, str], ...]:
+    """Record that the user set this project up, so that its memory is trusted.
+
+    A clone that holds documents already was set up by another hand: then nothing is recorded. Returns a sentence and
+    its next step for each thing that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable.
+    """
+    found = inforce.resolve(root)
+    notices = inforce.notices(found)
+    before = trust.record_of(root)
+    if before is not None and before.memory:
+        return tuple(notices)
+    if not found.foreign and not (settings.repository(root) and _has_documents(root, inforce.structured(found).layout)):
+        trust.record(root, memory=True)
+        return tuple(notices)
+    step = "Run `holdfast trust` to let what other machines wrote reach your agents."
+    return (*notices, ("This project holds stored memory already, and you have not trusted it.", step))
+
+
+def _has_documents(root: str, layout: Layout) -> bool:
+    """Whether any file is where the layout keeps documents and facts; the private folder does not count."""
+    store = os.path.join(root, *layout.base.path.split("/"))
+    state = os.path.join(root, *settings.STATE_FOLDERS[layout.preset].split("/"))
+    for prefix in (*layout.prefixes(), layout.facts):
+        place = os.path.join(store, *prefix.split("/"))
+        if os.path.isfile(place) or os.path.islink(place):
+            return True
+        for folder, folders, files in os.walk(place):
+            folders[:] = [name for name in folders if os.path.join(folder, name) != state]
+            if any(name not in (".gitignore", "holdfast.toml") for name in files):
+                return True
+    return False
+
+
+def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None:
+    for key, value in (
+        ("zone", wanted.get("zone")),
+        ("layout.preset", wanted.get("layout", {}).get("preset")),
+        ("flush.policy", wanted.get("flush", {}).get("policy")),
+    ):
+        current: Any = settled
+        for part in key.split("."):
+            current = current.get(part) if isinstance(current, Mapping) else None
+        if value is not None and current != value:
+            raise Refused(
+                f"The project is set up already, and its {key} is {current or 'the default'}, not {value}.",
+                next_step=f"Change it with `holdfast config {key} {value}`.",
+            )

@@ -1,0 +1,288 @@
+"""Finding the project and reading settings files, without attrs; :mod:`holdfast.config.inforce` decides which count."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.errors import ConfigError
+from holdfast.fs import userdir
+from holdfast.text import untrusted
+
+#: Where settings may stand, in the order in which they are looked for; the first that exists wins.
+CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
+#: The private folder of each layout preset, under the project.
+STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
+#: Where new settings of a layout are written; nothing of ``opencode`` may lie outside of its folder (R230).
+NEW_CONFIG_FILES = {"default": "holdfast.toml", "timmy": "holdfast.toml", "opencode": ".opencode/holdfast.toml"}
+_MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
+
+
+#: Bytes of a settings file; more is not read, because a clone may hold anything under that name.
+MAX_BYTES = 1 << 20
+
+
+def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
+    """The project folder, absolute and without symbolic links: nothing below it may be one from here on.
+
+    ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
+    directory that holds holdfast.toml, ``.holdfast`` or ``.git``, else the working directory. The search stops at the
+    top of the repository (a ``.git`` file or folder). A git worktree without settings of its own belongs to the project
+    of its main checkout. Settings of another user do not make a folder a project, see
+    :func:`foreign_file`. Raises: ConfigError when a folder that was named does not exist.
+    """
+    env = os.environ if env is None else env
+    named = start or env.get("HOLDFAST_ROOT")
+    if named:
+        root = os.path.realpath(os.path.expanduser(named))
+        if os.path.exists(root) and not os.path.isdir(root):
+            raise ConfigError(f"The project folder {named!r} is a file.", next_step="Name the folder that it is in.")
+        if not os.path.isdir(root):
+            raise ConfigError(f"The project folder {named!r} does not exist.", next_step="Create it, or name another.")
+        return root
+    here = os.path.realpath(os.getcwd())
+    for folder in _upwards(here):
+        if is_marked(folder, env):
+            return folder
+        if os.path.lexists(os.path.join(folder, ".git")):
+            if not _obeyed(os.path.join(folder, ".git"), folder, env):
+                return here
+            main = _main_checkout(folder)
+            return main if main and is_marked(main, env) else folder
+    return here
+
+
+def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
+    """The path of a settings file, or of a private folder, that would count at ``root`` or above it and belongs to
+    another user; ``""`` when there is none.
+
+    Whoever may write in a folder above could otherwise settle what happens here (compare git's CVE-2022-24765). Such a
+    file is obeyed when the user trusts its folder.
+    """
+    for folder in _upwards(root):
+        marks = (*_MARKS, "pyproject.toml") if folder == root else _MARKS
+        for path in (os.path.join(folder, mark) for mark in marks):
+            if os.path.lexists(path) and not _obeyed(path, folder, env):
+                if path.endswith("pyproject.toml") and not _has_table(root):
+                    continue
+                return path
+        if os.path.lexists(os.path.join(folder, ".git")) or is_marked(folder, env):
+            break  # nothing above it counts
+    return ""
+
+
+def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
+    """Whether settings or a private folder that are obeyed make ``folder`` a project."""
+    return any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS)
+
+
+def repository(start: str, env: Mapping[str, str] | None = None) -> str:
+    """The top of the git repository or worktree that holds ``start``; empty when there is none, or when its ``.git``
+    belongs to another user."""
+    for folder in _upwards(start):
+        git = os.path.join(folder, ".git")
+        if os.path.lexists(git):
+            return folder if _obeyed(git, folder, env) else ""
+    return ""
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and those above it."""
+    while True:
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _obeyed(path: str, folder: str, env: Mapping[str, str] | None) -> bool:
+    """Whether ``path`` exists and is ours, or in a project that the user trusts."""
+    try:
+        owner = os.lstat(path).st_uid
+    except OSError:
+        return False
+    return _is_ours(owner, folder, env)
+
+
+def _is_ours(owner: int, root: str, env: Mapping[str, str] | None) -> bool:
+    if not hasattr(os, "geteuid") or owner == os.geteuid():  # Windows has no such owner
+        return True
+    from holdfast.config import trust
+
+    return trust.record_of(root, env) is not None
+
+
+def _main_checkout(folder: str) -> str:
+    """The main checkout of a git worktree; empty for any other folder, a submodule too.
+
+    Both sides must name each other, as git writes it: an unpacked archive could name a repository that knows nothing
+    of it.
+    """
+    try:
+        git = os.path.realpath(os.path.join(folder, _one_line(os.path.join(folder, ".git")).removeprefix("gitdir: ")))
+        common = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "commondir"))))
+        back = os.path.realpath(os.path.join(git, _one_line(os.path.join(git, "gitdir"))))
+    except (OSError, ValueError, ConfigError):
+        return ""
+    known = os.path.dirname(git) == os.path.join(common, "worktrees") and back == os.path.join(folder, ".git")
+    return os.path.dirname(common) if known and os.path.basename(common) == ".git" else ""
+
+
+def _one_line(path: str) -> str:
+    return _regular(path, os.path.basename(path), 4096)[0].decode("utf-8").strip()
+
+
+def config_file(root: str) -> str | None:
+    """The file that holds the settings, or None when the defaults apply."""
+    for name in CONFIG_FILES:
+        path = os.path.join(root, name)
+        if os.path.lexists(path) and (name != "pyproject.toml" or _has_table(root)):
+            return path
+    return None
+
+
+def _has_table(root: str) -> bool:
+    try:
+        return b"tool.holdfast" in _content(root, "pyproject.toml")[0]
+    except (OSError, ConfigError):
+        return False
+
+
+def _content(root: str, name: str) -> tuple[bytes, int]:
+    """The bytes of a project's settings file, and the id of its owner. Raises: OSError; ConfigError for anything but a
+    regular file of at most :data:`MAX_BYTES` in the project."""
+    path = os.path.join(root, *name.split("/"))
+    if os.path.islink(path) or "/" in name:  # a link may lead to another file of the project, and no further
+        path, inside = os.path.realpath(path), os.path.realpath(root)
+        if os.path.commonpath((path, inside)) != inside:
+            raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it by a file.")
+    data, owner = _regular(path, name, MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
+    return data, owner
+
+
+def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
+    """The first ``most`` bytes of a regular file, and the id of its owner. Never waits, as a named pipe would make one.
+
+    Raises: OSError, also for a link; ConfigError for anything but a regular file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    fd = os.open(path, flags)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError(
+                f"{name} cannot be read: it is not a regular file.", next_step="Move it away, or replace it by a file."
+            )
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(most), status.st_uid
+    finally:
+        os.close(fd)
+
+
+def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """``HOLDFAST_SECTION__KEY=value`` variables, as ``section.key`` -> text. ``HOLDFAST_ZONE`` is the top-level key."""
+    env = os.environ if env is None else env
+    found = {}
+    for name in sorted(env):
+        if name == "HOLDFAST_ZONE" or (name.startswith("HOLDFAST_") and "__" in name):
+            found[name.removeprefix("HOLDFAST_").lower().replace("__", ".")] = env[name]
+    return found
+
+
+def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> list[str]:
+    """Put the environment's values into ``data``; returns the paths of the keys that it set."""
+    found = overrides(env)
+    for path, text in found.items():
+        _put(data, path, text)
+    return list(found)
+
+
+def state_folder(data: Mapping[str, Any]) -> str:
+    """The private folder that goes with the layout that ``data`` names."""
+    return STATE_FOLDERS.get(_preset(data), STATE_FOLDERS["default"])
+
+
+def new_config_file(data: Mapping[str, Any]) -> str:
+    """Where a settings file that says ``data`` is made, relative to the project."""
+    return NEW_CONFIG_FILES.get(_preset(data), NEW_CONFIG_FILES["default"])
+
+
+def _preset(data: Mapping[str, Any]) -> str:
+    layout = data.get("layout", {})
+    return str(layout.get("preset", "default")) if isinstance(layout, Mapping) else "default"
+
+
+def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
+    """The project's settings as written, and the name of their file. A file of another user counts as empty unless
+    ``obey_others``, see :func:`foreign_file`. Raises: ConfigError."""
+    path = config_file(root)
+    if path is None:
+        return {}, "The default configuration"
+    name = os.path.relpath(path, root).replace(os.sep, "/")
+    try:
+        data, owner = _content(root, name)
+    except OSError as error:
+        raise ConfigError(f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error
+    if not obey_others and not _is_ours(owner, root, env):
+        return {}, "The default configuration"
+    table = _parsed(data, name)
+    if name == "pyproject.toml":
+        tool = table.get("tool")
+        table = tool.get("holdfast", {}) if isinstance(tool, dict) else {}
+        name = "[tool.holdfast] in pyproject.toml"
+        if not isinstance(table, dict):
+            raise ConfigError(f"{name} is not a table.", next_step="Correct that line.")
+    return table, name
+
+
+def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
+    """The user's own settings for every project as written, and the path of their file. Raises: ConfigError."""
+    path = userdir.path(userdir.CONFIG_FILE, env)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return {}, path
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error
+    return _parsed(data, path), path
+
+
+def user_file_shown(env: Mapping[str, str] | None = None) -> str:
+    """The user's settings file with the home folder as ``~``."""
+    from holdfast.fs.paths import rewrite
+
+    return rewrite(userdir.path(userdir.CONFIG_FILE, env), os.sep)
+
+
+def _parsed(data: bytes, name: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return untrusted.from_toml(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name} is not valid TOML: {error}.", next_step="Correct that line.") from error
+
+
+def _put(data: dict[str, Any], path: str, text: str) -> None:
+    *parents, key = path.split(".")
+    for parent in parents:
+        data = data.setdefault(parent, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"HOLDFAST_{path.upper().replace('.', '__')} names a key inside a value.")
+    data[key] = _value(text)
+
+
+def _value(text: str) -> object:
+    """A TOML value when the text is one (numbers, booleans, lists), else the text."""
+    import tomllib
+
+    try:
+        return untrusted.from_toml(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,205 @@
+"""Records of the projects that the user trusts: which of their settings, and whether their stored memory.
+
+``trust.json`` in the user's folder (:mod:`holdfast.fs.userdir`), mode 0600: ``{"v": 1, "projects": {REALPATH:
+{"digest": SHA-256 of the settings, "settings": {KEY: VALUE}, "memory": true, "at": ISO-8601}}}``. A cloned project
+cannot write there, so a record is the user's word. Which settings need trust is decided in
+:mod:`holdfast.config.inforce`. Agents' hooks come here at every event, so parsing is imported only when there is a
+record to read.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from holdfast.fs import userdir
+from holdfast.text import untrusted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+#: The environment variable that holds the digest of one project's settings: trust where there is no user, as in CI.
+VARIABLE = "HOLDFAST_TRUST"
+_VERSION = 1
+_MAX_BYTES = 16 * 1024 * 1024
+
+
+class Record(NamedTuple):
+    """What the user trusts in the project at ``root``, a real path.
+
+    ``settings`` maps dotted keys to values; ``digest`` is theirs. ``memory``: documents that came with the project are
+    trusted too. ``at`` is the ISO-8601 time of the last change.
+    """
+
+    root: str
+    digest: str
+    settings: Mapping[str, object]
+    memory: bool
+    at: str
+
+
+def digest(settings: Mapping[str, object]) -> str:
+    """SHA-256 of the settings as canonical JSON, 64 hexadecimal digits. Order of keys does not matter."""
+    import hashlib
+
+    return hashlib.sha256(_canonical(settings).encode()).hexdigest()
+
+
+def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
+    """Every record by the real path of its project, sorted. Raises: Corrupt when the file is damaged; Unavailable."""
+    return {root: made for root, table in sorted(_projects(env).items()) if (made := _record(root, table))}
+
+
+def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
+    """The record of the project at ``root``, or None. A damaged file counts as no trust; see :func:`records`."""
+    from holdfast.errors import HoldfastError
+
+    try:
+        projects = _projects(env)
+    except HoldfastError:
+        return None
+    real = os.path.realpath(root)
+    return _record(real, projects[real]) if real in projects else None
+
+
+def are_trusted(
+    root: str,
+    settings: Mapping[str, object],
+    portable: Callable[[], Mapping[str, object]] = dict,
+    env: Mapping[str, str] | None = None,
+) -> bool:
+    """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
+
+    ``portable`` returns the settings that need trust where the user has set nothing. Their digest is the same on every
+    machine, so ``HOLDFAST_TRUST`` may hold it as long as it covers all of ``settings``.
+    """
+    named = (os.environ if env is None else env).get(VARIABLE, "").strip()
+    if named:
+        if named == digest(settings):
+            return True
+        everywhere = portable()
+        if named == digest(everywhere) and all(key in everywhere for key in settings):
+            return True
+    found = record_of(root, env)
+    return found is not None and _canonical(found.settings) == _canonical(settings)
+
+
+def _canonical(settings: Mapping[str, object]) -> str:
+    import json
+
+    return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+
+
+def record(
+    root: str,
+    *,
+    settings: Mapping[str, object] | None = None,
+    memory: bool | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Record:
+    """Record durably what the user trusts in the project at ``root``, and return the record.
+
+    ``settings`` replaces the trusted settings and ``memory`` says whether documents that came with the project are
+    trusted. None keeps the previous value; by default nothing is trusted. Raises: Corrupt, Unavailable.
+    """
+    from datetime import UTC, datetime
+
+    real = os.path.realpath(root)
+    with _changing(env) as projects:
+        before = _record(real, projects.get(real, {}))
+        kept = dict(before.settings) if before else {}
+        wanted = kept if settings is None else dict(settings)
+        made = Record(
+            root=real,
+            digest=digest(wanted),
+            settings=wanted,
+            memory=memory if memory is not None else bool(before and before.memory),
+            at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        )
+        projects[real] = {"digest": made.digest, "settings": wanted, "memory": made.memory, "at": made.at}
+    return made
+
+
+def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
+    """Remove the record of the project at ``root``, which need not exist any longer; False when there was none.
+
+    Raises: Corrupt, Unavailable.
+    """
+    real = os.path.realpath(root)
+    if real not in _projects(env):
+        return False
+    with _changing(env) as projects:
+        return projects.pop(real, None) is not None
+
+
+class _changing:  # noqa: N801 - used as a function; contextlib costs start-up on the hooks' path
+    """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
+
+    def __init__(self, env: Mapping[str, str] | None) -> None:
+        self._env = env
+
+    def __enter__(self) -> dict[str, Any]:
+        from holdfast.fs import durable
+
+        folder = userdir.folder(self._env)
+        durable.make_private_dir(folder)
+        self._lock = durable.lock(os.path.join(folder, userdir.TRUST_FILE + ".lock"))
+        self._lock.__enter__()
+        try:
+            self._projects = _projects(self._env)
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+        return self._projects
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        import json
+
+        from holdfast.fs import durable
+
+        try:
+            if kind is None:
+                table = {"v": _VERSION, "projects": self._projects}
+                text = json.dumps(table, ensure_ascii=True, indent=1, sort_keys=True, default=str)
+                durable.replace(userdir.path(userdir.TRUST_FILE, self._env), (text + "\n").encode())
+        finally:
+            self._lock.__exit__(None, None, None)
+
+
+def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
+    path = userdir.path(userdir.TRUST_FILE, env)
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(_MAX_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        from holdfast.fs.durable import unavailable
+
+        raise unavailable(error, path, "read") from error
+
+    from holdfast.errors import Corrupt
+
+    try:
+        table = untrusted.from_json(raw)
+    except ValueError:
+        table = None
+    projects = table.get("projects") if isinstance(table, dict) else None
+    if not isinstance(table, dict) or table.get("v") != _VERSION or not isinstance(projects, dict):
+        raise Corrupt(
+            "The trust records (trust.json in holdfast's settings folder) cannot be read, so no project is trusted.",
+            next_step=f"Move {path!r} away, then run `holdfast trust` in your projects again.",
+        )
+    return projects
+
+
+def _record(root: str, table: object) -> Record | None:
+    """A record, or None for an entry in another form: it then counts as no trust."""
+    if not isinstance(table, dict):
+        return None
+    settings, memory, at = table.get("settings"), table.get("memory"), table.get("at")
+    if not isinstance(settings, dict) or not isinstance(table.get("digest"), str):
+        return None
+    return Record(root, table["digest"], settings, memory is True, at if isinstance(at, str) else "")

@@ -1,0 +1,244 @@
+"""The settings, as values with defaults. Reading them from files is :mod:`holdfast.config.settings`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import time, tzinfo
+
+from attrs import Attribute, field, frozen, validators
+
+from holdfast.config.layout import Layout
+from holdfast.plugin import discovery
+
+
+@frozen(kw_only=True)
+class StorageConfig:
+    """``backend`` names an entry point; ``path`` is its folder under the project; ``facts`` its facts file.
+
+    ``options`` holds whatever else the ``[storage]`` table says, for the backend to read.
+    """
+
+    backend: str = "file"
+    path: str = ".holdfast"
+    facts: str = "facts.jsonl"
+    options: Mapping[str, object] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class PluginConfig:
+    """A ``[plugins.NAME]`` table. Being there enables the plugin unless ``enabled = false``.
+
+    ``deadline_s`` bounds one call of a hook, in seconds. ``settings`` is the rest, for the plugin to read.
+    """
+
+    enabled: bool = True
+    deadline_s: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
+    settings: Mapping[str, object] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class FlushConfig:
+    """``policy`` lenient: a missing payload is derived. Strict: it blocks, at most ``strict_blocks`` times."""
+
+    policy: str = field(default="lenient", validator=validators.in_(("lenient", "strict")))
+    strict_blocks: int = field(default=3, validator=validators.ge(1))
+
+
+def _check_share(_: object, __: Attribute[float], value: float) -> None:
+    if value != 0 and not 0.3 <= value <= 1:
+        raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
+
+
+@frozen(kw_only=True)
+class SessionConfig:
+    """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
+
+    Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
+    ``context_window`` is the window in tokens where the client does not name it; 0 takes the client's usual one.
+    """
+
+    keep_last: int = field(default=4, validator=validators.ge(0))
+    idle_minutes: float = field(default=120.0, validator=validators.gt(0))
+    ask_at: float = field(default=0.7, validator=_check_share)
+    context_window: int = field(default=0, validator=validators.ge(0))
+
+
+@frozen(kw_only=True)
+class FactsConfig:
+    """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
+
+    ``rank_union``: at the cap a newcomer weaker than all stored facts stays out. ``reserved_corrections``: the newest
+    so many corrections, an arriving one among them, are never evicted. ``supersede``: what is evicted or overwritten
+    keeps its content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: what becomes of an
+    extracted fact of an unknown category: ``drop``, or ``context``, which files it there.
+    """
+
+    max_facts: int = field(default=500, validator=validators.ge(1))
+    threshold: float = field(default=0.5, validator=[validators.ge(0.0), validators.le(1.0)])
+    rank_union: bool = False
+    reserved_corrections: int = field(default=0, validator=validators.ge(0))
+    supersede: bool = False
+    strict: bool = False
+    bad_category: str = field(default="drop", validator=validators.in_(("drop", "context")))
+
+
+@frozen(kw_only=True)
+class ExtractConfig:
+    """When turns are extracted, and what happens to those whose extraction failed.
+
+    ``when``: ``flush``, or ``turn``, which extracts each turn once it ended, in a process of its own. A failed
+    extraction is tried again, at most ``max_attempts`` times in all, first after ``backoff_minutes`` and then after
+    twice as long each time; given up after ``max_wait_hours``. Source: R033, reading A19.
+    """
+
+    when: str = field(default="flush", validator=validators.in_(("flush", "turn")))
+    max_attempts: int = field(default=5, validator=validators.ge(1))
+    backoff_minutes: float = field(default=1.0, validator=validators.ge(0))
+    max_wait_hours: float = field(default=72.0, validator=validators.gt(0))
+
+
+def _nonblank(_: object, __: Attribute[str], value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{value!r} is not a command")
+
+
+def _commands(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise TypeError("expected a list of commands")
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class WorkflowConfig:
+    """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
+    write down the checks that fail when a session ends. ``tests`` are beginnings of further commands that run tests,
+    beside those that holdfast knows."""
+
+    automatic: bool = True
+    tests: tuple[str, ...] = field(default=(), converter=_commands, validator=validators.deep_iterable(_nonblank))
+
+
+@frozen(kw_only=True)
+class PromptConfig:
+    """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
+    with the extra ``holdfast[tiktoken]`` (reading A17)."""
+
+    max_tokens: int = field(default=2000, validator=validators.ge(0))
+    counter: str = "estimate"
+
+
+def _days(default: int) -> int:
+    made: int = field(default=default, validator=validators.ge(0))
+    return made
+
+
+@frozen(kw_only=True)
+class RetentionConfig:
+    """How many days each kind of thing is kept, counted from its own day; 0 keeps it for ever. Source: R244.
+
+    What somebody wrote or a flush saved is kept unless it is limited here. Limited by default are private leftovers:
+    ``journal`` is what was said in a session that has ended and is flushed; ``damaged`` a journal that a repair put
+    aside; ``backup`` a copy of what was written over; ``log`` the lines of private logs. Nothing is removed but by
+    ``holdfast retention run``.
+    """
+
+    daily: int = _days(0)
+    diary: int = _days(0)
+    trail: int = _days(0)
+    report: int = _days(0)
+    heartbeat: int = _days(0)
+    briefing: int = _days(0)
+    journal: int = _days(30)
+    damaged: int = _days(90)
+    backup: int = _days(90)
+    log: int = _days(365)
+
+
+def _check_time(_: object, __: Attribute[str], value: str) -> None:
+    try:
+        fits = len(value) == 5 and time.fromisoformat(value) is not None
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
+
+
+@frozen(kw_only=True)
+class DreamConfig:
+    """When and how the daily notes are consolidated into MEMORY.md.
+
+    ``lookback_days`` calendar days are read, today included; a dream is due ``every_hours`` after the last; ``at`` is
+    the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
+    ``plugin`` names who dreams; by default a plugin that a table enables (a model) before those that are on anyway.
+    ``judge`` names the model plugin that is asked about lines that words cannot prove; by default none is asked.
+    Notes with fewer characters than ``min_chars`` are not worth a dream; of more than ``max_chars`` together with
+    MEMORY.md the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the
+    least confirmed and oldest first. ``backups`` are kept.
+    """
+
+    lookback_days: int = field(default=3, validator=validators.ge(0))
+    every_hours: float = field(default=24.0, validator=validators.gt(0))
+    at: str = field(default="03:30", validator=_check_time)
+    apply: str = field(default="auto", validator=validators.in_(("auto", "propose")))
+    plugin: str = ""
+    judge: str = ""
+    min_chars: int = field(default=1, validator=validators.ge(1))
+    max_chars: int = field(default=200_000, validator=validators.ge(1))
+    max_memory_chars: int = field(default=50_000, validator=validators.ge(1))
+    max_items: int = field(default=200, validator=validators.ge(1))
+    backups: int = field(default=30, validator=validators.ge(1))
+
+
+def _check_zone(_: object, __: Attribute[str], value: str) -> None:
+    if value != "local":
+        import zoneinfo
+
+        try:
+            zoneinfo.ZoneInfo(value)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(
+                f"{value!r} is not a time zone; use `local`, `UTC` or a name like `Europe/Berlin`"
+            ) from error
+
+
+@frozen(kw_only=True)
+class Config:
+    """Everything holdfast.toml can say."""
+
+    zone: str = field(default="local", validator=_check_zone)
+    layout: Layout = field(factory=Layout)
+    storage: StorageConfig = field(factory=StorageConfig)
+    plugins: Mapping[str, PluginConfig] = field(factory=dict)
+    flush: FlushConfig = field(factory=FlushConfig)
+    session: SessionConfig = field(factory=SessionConfig)
+    facts: FactsConfig = field(factory=FactsConfig)
+    extract: ExtractConfig = field(factory=ExtractConfig)
+    prompt: PromptConfig = field(factory=PromptConfig)
+    dream: DreamConfig = field(factory=DreamConfig)
+    workflow: WorkflowConfig = field(factory=WorkflowConfig)
+    retention: RetentionConfig = field(factory=RetentionConfig)
+
+    def plugin(self, name: str) -> PluginConfig:
+        """The settings of a plugin; those that are on by default need no table."""
+        return self.plugins.get(name) or PluginConfig(enabled=name in discovery.defaults())
+
+    @property
+    def curated_limit(self) -> int:
+        """The number of items that a curated document may have: the lower one of the dream's and the validator's."""
+        own = self.plugin("curated").settings.get("max_items", 200)
+        return min(self.dream.max_items, own) if isinstance(own, int) else self.dream.max_items
+
+    @property
+    def enabled_plugins(self) -> tuple[str, ...]:
+        """Names of the plugins to load, sorted."""
+        unmentioned = set(discovery.defaults()) - self.plugins.keys()
+        return tuple(sorted({*unmentioned, *(name for name, plugin in self.plugins.items() if plugin.enabled)}))
+
+    @property
+    def tz(self) -> tzinfo | None:
+        """The zone that file names and headers follow; None is the system's."""
+        if self.zone == "local":
+            return None
+        import zoneinfo
+
+        return zoneinfo.ZoneInfo(self.zone)

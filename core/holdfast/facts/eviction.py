@@ -1,0 +1,123 @@
+"""Who leaves when the store is full. By default the store decides, in one atomic step with the insertion; the options
+of ``[facts]`` decide here instead, one process at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.errors import NotFound, Unavailable
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable, private
+from holdfast.models import AddOutcome, AddResult, Category, Fact
+
+if TYPE_CHECKING:
+    from holdfast.config.values import FactsConfig
+    from holdfast.facts.facttrail import FactTrail
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+
+def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:
+    """Store ``fact`` by the configured rules and put what leaves for it into the trail.
+
+    Raises: Conflict when the id is taken; Unavailable.
+    """
+    rules = services.config.facts
+    result = (_add_by_choice if by_choice(rules) else _add_by_store)(services, trail, fact, rules)
+    if result.evicted:
+        logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
+    return result
+
+
+def by_choice(rules: FactsConfig) -> bool:
+    """Whether it is decided here, and not by the store, who leaves."""
+    return rules.rank_union or rules.supersede or rules.reserved_corrections > 0
+
+
+def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
+    """The store chooses, atomically; a crash right after it leaves out the lines of the trail."""
+    result = services.store.add_fact(fact, rules.max_facts)
+    if result.evicted:
+        trail.evicted(result.evicted, fact.id, services.clock())
+    return result
+
+
+def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
+    """Costs a reading of the whole store at the cap; the lock keeps others from choosing at the same time."""
+    backend = services.store.backend
+    private.make(services.state)
+    with durable.lock(services.private("facts.lock")):
+        if backend.count_facts() < rules.max_facts:
+            return _add_by_store(services, trail, fact, rules)
+        stored = list(backend.facts())
+        leaving = choose(stored, fact, rules)
+        stays_out = fact in leaving
+        if stays_out and not _holds(stored, fact):
+            reason = "the store is full of facts that are at least as strong"
+            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
+        if stays_out or not (rules.supersede or rules.reserved_corrections):
+            return _add_by_store(services, trail, fact, rules)  # it tells the duplicate, or chooses the same ones
+        return _swap(services, trail, fact, leaving, rules)
+
+
+def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
+    """Add ``fact``, then write down who leaves for it, then delete those. In this order nothing is ever lost.
+
+    A crash or a full disk before the fact is stored leaves everything as it was. After it: a store above its limit, and
+    no line. After the lines: they are ahead of that store, which still holds some or all of those they name. The next
+    addition brings it down and writes a line for each that leaves then. So a line never names a newcomer that is not
+    there, and no fact is gone without its line, with its content under ``supersede``.
+    """
+    backend, now, keep = services.store.backend, services.clock(), rules.supersede
+    result = services.store.add_fact(fact, sys.maxsize)  # room for it whoever else adds: only the chosen ones leave
+    if result.outcome is not AddOutcome.ADDED:  # a duplicate: nothing leaves for it
+        return result
+    try:
+        trail.evicted([f.id for f in leaving], fact.id, now, kept=leaving if keep else (), ahead=True)
+    except Unavailable:
+        with suppress(NotFound):  # or each try would make the store larger while the trail cannot be written
+            backend.delete_fact(fact.id)
+        raise
+    gone = []
+    with backend.batch() if len(leaving) > 1 else nullcontext():  # many for the price of one, where that can be
+        for leaver in leaving:
+            with suppress(NotFound):  # somebody else deleted it meanwhile
+                gone.append(backend.delete_fact(leaver.id))
+    rewritten = [f for f in gone if f not in leaving]
+    if keep and rewritten:  # updated by somebody after it was chosen: the trail lacks what it said in the end
+        trail.evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
+    return evolve(result, evicted=tuple(f.id for f in gone))
+
+
+def _holds(stored: Sequence[Fact], fact: Fact) -> bool:
+    """Whether a stored fact says the same."""
+    key = duplicate_key(fact.content)
+    return any(duplicate_key(f.content) == key for f in stored)
+
+
+def choose(stored: Sequence[Fact], newcomer: Fact, rules: FactsConfig) -> list[Fact]:
+    """The facts that leave so that ``newcomer`` fits, first to leave first; just ``[newcomer]`` when it stays out.
+
+    Lowest confidence first; of equals the oldest, then the earlier inserted (reading A02). The places reserved for
+    corrections are those of the newest ones, the newcomer among them if it is one.
+    """
+    places = min(rules.reserved_corrections, rules.max_facts)
+    reserved: set[str] = set()
+    if places:
+        corrections = [f for f in (*stored, newcomer) if f.category == Category.CORRECTION]
+        reserved = {f.id for f in sorted(corrections, key=lambda f: f.created_at)[-places:]}
+    ranked = sorted(stored, key=lambda f: (f.confidence, f.created_at))
+    if newcomer.id not in reserved:
+        weakest_of_all = rules.rank_union and ranked and newcomer.confidence < ranked[0].confidence
+        if weakest_of_all or len(reserved) == rules.max_facts:
+            return [newcomer]
+    free = [f for f in ranked if f.id not in reserved]
+    return free[: len(stored) + 1 - rules.max_facts]

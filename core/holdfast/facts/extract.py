@@ -1,0 +1,317 @@
+"""From conversation to facts: ask the extractors, judge what they propose, let what failed wait.
+
+What was recalled from memory is taken out first, so that nothing is learned twice from its own echo. Turns are redacted
+before any extractor, and so any model, sees them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import asdict, evolve, field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
+from holdfast.facts import profile
+from holdfast.facts.queue import GivenUp, Queue
+from holdfast.fs import paths
+from holdfast.journal.witness import REASON
+from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
+from holdfast.text import hostile, recall
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from holdfast.errors import HookFailed
+    from holdfast.models import Fact
+    from holdfast.session.services import Services
+
+    #: What somebody said: values of holdfast, or a message as the Chat Completions and Messages interfaces have it.
+    Said: TypeAlias = Turn | Message | Mapping[str, object]
+
+logger = logging.getLogger(__name__)
+
+_GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
+_AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."
+#: HTTP status (None: there was no answer) -> what may be done beside waiting.
+_PASSING: Final[Mapping[int | None, str]] = {
+    None: "Check `base_url` and the network.",
+    429: "The quota is used up for now.",
+}
+#: A long conversation is extracted in pieces of about so many characters; a turn is never split.
+BATCH_CHARS: Final = 60_000
+#: Limit of stored facts that an extractor is shown.
+_KNOWN: Final = 30
+
+
+@frozen(kw_only=True)
+class Gathered:
+    """What the extractors said of some turns, by plugin. ``failed`` maps a plugin to what went wrong and what to do;
+    ``queued`` is true when the turns wait for those, ``given_up`` is what does not wait any more."""
+
+    results: Sequence[tuple[str, Extraction]] = ()
+    failed: Mapping[str, str] = field(factory=dict)
+    queued: bool = False
+    given_up: Sequence[GivenUp] = ()
+
+
+@frozen(kw_only=True)
+class Judged:
+    """A candidate, the plugin that proposed it, and what became of it."""
+
+    plugin: str
+    candidate: FactCandidate
+    result: AddResult
+
+
+def _all_judged(value: Iterable[Judged]) -> tuple[Judged, ...]:
+    return tuple(value)
+
+
+def _all_texts(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def _all_given_up(value: Iterable[GivenUp]) -> tuple[GivenUp, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class ExtractResult:
+    """``judged`` in order of proposal. ``failures`` tell what an extractor could not do; ``queued`` counts the pieces
+    that will be tried again, ``retried`` those that were waiting and were tried now; ``given_up`` are those that are
+    not tried any more; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
+    turns that were waiting."""
+
+    judged: tuple[Judged, ...] = field(default=(), converter=_all_judged)
+    failures: tuple[str, ...] = field(default=(), converter=_all_texts)
+    queued: int = 0
+    profile: bool = False
+    retried: int = 0
+    given_up: tuple[GivenUp, ...] = field(default=(), converter=_all_given_up)
+    summaries: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Ids of the facts that came in."""
+        return tuple(j.result.fact.id for j in self.judged if j.result.outcome is AddOutcome.ADDED and j.result.fact)
+
+    @property
+    def evicted(self) -> tuple[str, ...]:
+        """Ids of the facts that left for them."""
+        return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
+
+    def __add__(self, other: ExtractResult) -> ExtractResult:
+        return ExtractResult(
+            judged=self.judged + other.judged,
+            failures=self.failures + other.failures,
+            queued=self.queued + other.queued,
+            profile=self.profile or other.profile,
+            retried=self.retried + other.retried,
+            given_up=self.given_up + other.given_up,
+            summaries=self.summaries + other.summaries,
+        )
+
+
+def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
+    """Ask every extractor. One that fails does not hold up the others: the turns wait for it in the queue."""
+    said = recall.without_recalled(turns)
+    found, troubles = ask(services, said)
+    if not troubles:
+        return found
+    queue = queue_of(services)
+    try:
+        item = queue.put(said, found.failed, error=sentences(troubles), source=source, now=services.clock())
+    except HoldfastError as problem:
+        logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
+        return evolve(found, failed={p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()})
+    if item is None:
+        return evolve(found, given_up=queue.given_up)
+    return evolve(found, failed=told(troubles, waits=True), queued=True, given_up=queue.given_up)
+
+
+class _Trouble(NamedTuple):
+    """Why an extractor failed: a sentence and the next step. One that ``passes`` may be gone at the next attempt."""
+
+    plugin: str
+    sentence: str
+    step: str
+    passes: bool
+
+    def text(self, *, waits: bool) -> str:
+        steps = [self.step, _AGAIN if self.passes and waits else ""]
+        return " ".join(filter(None, (self.sentence, *steps)))
+
+
+def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
+    """Ask the extractors, of ``only`` these plugins if it names some: what they said, and why others failed."""
+    if not said:
+        return Gathered(), []
+    quick = services.dispatch.extractors()
+    known = _known(services, said) if any(not quick[name] for name in only or quick) else ()
+    results, failures = services.dispatch.on_extract(said, only=only, known=known)
+    shown = {fact.id for fact in known}
+    results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
+    troubles = [_trouble(failure, services.root) for failure in failures]
+    return Gathered(results=results, failed=told(troubles, waits=False)), troubles
+
+
+def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
+    """Stored facts on the subjects of the turns, masked. None when the facts came with a clone. Never raises: an
+    extractor can do without."""
+    from holdfast.config import provenance
+    from holdfast.facts import factsubject
+    from holdfast.facts.lifecycle import Facts
+
+    try:
+        if services.store.is_withheld(provenance.FACTS):
+            return ()
+        texts = (m.text for turn in said for m in turn.messages)
+        return Facts(services).shown(factsubject.related(services.store.backend.facts(), texts, limit=_KNOWN))
+    except HoldfastError as error:
+        logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
+        return ()
+
+
+def _trouble(failure: HookFailed, root: str) -> _Trouble:
+    """What a failure comes to for a person. Only ``reason`` is told, which dispatch has masked, never the cause itself:
+    a plugin's error may quote what was said."""
+    from holdfast.errors import ModelFailed
+    from holdfast.text.answers import AnswerUnusable
+
+    cause = failure.__cause__
+    if not isinstance(cause, HoldfastError):
+        passes = isinstance(cause, TimeoutError | ConnectionError)
+        return _Trouble(
+            failure.plugin, paths.rewrite(failure.message, root), "" if passes else failure.next_step, passes
+        )
+    sentence = f"{failure.plugin}: {failure.reason}"
+    step = failure.next_step
+    if isinstance(cause, ModelFailed) and cause.retryable:
+        step, passes = _PASSING.get(cause.status, ""), True
+    elif isinstance(cause, AnswerUnusable):
+        step, passes = f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
+    else:
+        passes = False
+    return _Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
+
+
+def told(troubles: Sequence[_Trouble], *, waits: bool) -> dict[str, str]:
+    """Each failed plugin with its trouble and the next step; ``waits`` when the turns are tried again."""
+    return {trouble.plugin: trouble.text(waits=waits) for trouble in troubles}
+
+
+def sentences(troubles: Sequence[_Trouble]) -> str:
+    """The troubles without next steps, as the queue keeps them."""
+    return " ".join(trouble.sentence for trouble in troubles)
+
+
+def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
+    """Ask the extractors that a flush may wait for. Nothing is queued and nothing stored: see :func:`settle_flush`."""
+    only = [name for name, quick in services.dispatch.extractors().items() if quick]
+    return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
+
+
+def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), source: str = "") -> ExtractResult:
+    """Judge and store what was found in the turns ``said``. A sentence that instructs an agent and is not the user's
+    own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+    from holdfast.facts.lifecycle import Facts
+
+    facts = Facts(services)
+    judged = []
+    failures = list(found.failed.values())
+    changed = False
+    for plugin, extraction in found.results:
+        for candidate in extraction.facts:
+            named = candidate if candidate.source else evolve(candidate, source=source)
+            result = _HOSTILE if _is_hostile(candidate, said) else facts.offer(named)
+            judged.append(Judged(plugin=plugin, candidate=candidate, result=result))
+        added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
+        for fact_id in extraction.retire:
+            with suppress(NotFound):
+                facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: out of date")
+        if extraction.profile != Profile():
+            try:
+                before = profile.load(services)
+                learnt = _without_instructions(extraction.profile, said)
+                changed = profile.learn(services, learnt) != before or changed
+            except (Refused, BadValue) as refused:
+                failures.append(f"The profile was left as it is: {refused.message}")
+    return ExtractResult(
+        judged=judged, failures=failures, queued=int(found.queued), profile=changed, given_up=found.given_up
+    )
+
+
+def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
+    content = candidate.content
+    return isinstance(content, str) and hostile.instructs(content) and not hostile.by_user(content, said)
+
+
+def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
+    kept = {
+        name: "" if isinstance(text, str) and not hostile.without_instructions([text], said) else text
+        for name, text in asdict(learnt).items()
+    }
+    return Profile(**kept)
+
+
+_HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
+
+
+def queue_of(services: Services) -> Queue:
+    """The project's queue of turns."""
+    return Queue(services.state, services.config.extract)
+
+
+def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
+    """What a caller gave, as turns. Raises: BadValue."""
+    from holdfast.text.rows import messages as plain
+    from holdfast.text.rows.reading import Reading
+
+    if isinstance(said, Turn | Message | Mapping):
+        said = (said,)
+    if isinstance(said, str | bytes) or not isinstance(said, Iterable):
+        raise BadValue("messages", f"cannot be of type {type(said).__name__}", next_step=_GIVE)
+    turns: list[Turn] = []
+    loose: list[Message] = []
+    reading = Reading()  # pairs the calls of tools with their results
+    for number, item in enumerate(said):
+        if isinstance(item, Turn):
+            turns += (*turns_of(loose), item)
+            loose = []
+        elif isinstance(item, Message):
+            loose.append(item)
+        elif isinstance(item, Mapping) and plain.take(
+            {**item, "id": None}, number, reading
+        ):  # equal ids would make two one
+            loose += reading.messages
+            reading.messages.clear()
+        else:
+            what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
+            raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
+    return (*turns, *turns_of(loose))
+
+
+def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
+    """The turns as a journal would hold them. Raises: Refused, PluginError; then nothing was sent anywhere."""
+    texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
+    admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
+    return [evolve(turn, messages=[evolve(m, text=next(admitted)) for m in turn.messages]) for turn in turns]
+
+
+def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """``turns`` in pieces of about :data:`BATCH_CHARS` characters; a turn is never split."""
+    piece: list[Turn] = []
+    size = 0
+    for turn in turns:
+        cost = sum(len(m.text) for m in turn.messages)
+        if piece and size + cost > BATCH_CHARS:
+            yield piece
+            piece, size = [], 0
+        piece.append(turn)
+        size += cost
+    if piece:
+        yield piece

@@ -1,0 +1,114 @@
+"""What left the fact store, or was overwritten, and why: ``state/facts.log.jsonl``, one line an event.
+
+Lines hold no content, so that what was forgotten is forgotten; ``[facts] supersede`` keeps the content of what was
+evicted or overwritten (it passed the gate when it was stored), never of what was deleted. A fact that a newer value
+replaced keeps its content here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import frozen
+
+from holdfast.config.serde import moment, stamp
+from holdfast.fs import durable, private, safeopen, tally
+from holdfast.models import Fact
+from holdfast.text import untrusted
+
+_FILE = "facts.log.jsonl"
+
+
+@frozen(kw_only=True)
+class Departure:
+    """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
+    id of the fact that took its place; ``source`` the source of a replaced one."""
+
+    at: datetime
+    event: str
+    id: str
+    why: str
+    by: str = ""
+    category: str = ""
+    confidence: float | None = None
+    content: str | None = None
+    source: str = ""
+
+
+class FactTrail:
+    """The trail of one project. Appended without a flush of the disk, except for what the store is to forget next."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._path = os.path.join(state, _FILE)
+
+    def evicted(
+        self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = (), ahead: bool = False
+    ) -> None:
+        """Facts left because the store was full. ``kept`` are those whose content stays here.
+
+        ``ahead``: they leave next, so the lines are written durably, and all of them or none.
+        """
+        known = {fact.id: _whole(fact, keep=True) for fact in kept}
+        why = "the store was full"
+        self._write(
+            [{"at": _utc(at), "event": "evicted", "id": i, "why": why, "by": by, **known.get(i, {})} for i in ids],
+            durably=ahead,
+        )
+
+    def changed(self, old: Fact, fields: Iterable[str], at: datetime, *, keep: bool) -> None:
+        """These fields of ``old`` were overwritten."""
+        why = f"{' and '.join(fields) or 'nothing'} changed by hand"
+        row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
+        self._write([row], durably=keep)
+
+    def unchanged(self, old: Fact, at: datetime) -> None:
+        """The change that was just written down did not happen."""
+        row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
+        self._write([row], durably=False)
+
+    def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
+        """A newer statement makes ``old`` out of date. Written durably: the store forgets it next."""
+        row = {"at": _utc(at), "event": "replaced", "id": old.id, "why": why, "by": by, "source": old.source}
+        self._write([{**row, **_whole(old, keep=True)}], durably=True)
+
+    def deleted(self, fact: Fact, at: datetime) -> None:
+        """Somebody wanted it gone."""
+        row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
+        self._write([row], durably=False)
+
+    def entries(self) -> Iterator[Departure]:
+        """The events, oldest first. Lines that cannot be read (a crash cut one) are passed over."""
+        try:
+            with safeopen.reader(self._path) as file:
+                for line in file:
+                    try:
+                        row = untrusted.from_json(line)
+                        yield Departure(**{**row, "at": moment(row["at"])})
+                    except (ValueError, TypeError, KeyError):
+                        continue
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self._path, "read") from error
+
+    def _write(self, rows: Sequence[dict[str, Any]], *, durably: bool) -> None:
+        """Raises: Unavailable."""
+        private.make(self._state)
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
+        with private.lock(self._path):
+            tally.append(self._path, data, flush=durably)
+
+
+def _utc(at: datetime) -> str:
+    return stamp(at.astimezone(UTC))
+
+
+def _whole(fact: Fact, *, keep: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"category": str(fact.category), "confidence": fact.confidence}
+    return {**row, "content": fact.content} if keep else row

@@ -1,0 +1,337 @@
+"""The life of a fact: how it comes in, changes and leaves. What it may hold is in :mod:`~holdfast.facts.factrules`."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.facts.factrules import (
+    DEFAULT_CATEGORY,
+    DEFAULT_CONFIDENCE,
+    SURFACE,
+    abbreviated,
+    as_number,
+    check_category,
+    check_confidence,
+    check_content,
+    check_source,
+    draw_id,
+    duplicate_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+    from typing import TypeAlias
+
+    from holdfast.facts.factfile import ImportReport
+    from holdfast.facts.facttrail import FactTrail
+    from holdfast.models import AddResult, Fact, FactCandidate
+    from holdfast.session.services import Services
+    from holdfast.storage import FactOrder
+
+    FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
+
+logger = logging.getLogger(__name__)
+
+_DRAWS = 100
+#: A fact that is surer than a newer statement by more than this stays.
+_OUTRANKED = 0.3
+_EXPORTED = 1_000  # facts masked together on their way out
+
+
+class Facts:
+    """The facts of one project. Every text passes the gate before it is stored; ``trail`` tells what left and why.
+
+    ``new_id`` draws ids. All methods may raise Unavailable and Corrupt from the store.
+    """
+
+    def __init__(self, services: Services, *, new_id: Callable[[], str] = draw_id) -> None:
+        self._services = services
+        self._new_id = new_id
+
+    @property
+    def trail(self) -> FactTrail:
+        """What left the store, or changed, and why."""
+        from holdfast.facts.facttrail import FactTrail
+
+        return FactTrail(self._services.state)
+
+    # reading
+
+    def get(self, fact_id: str) -> Fact:
+        """Raises: NotFound, which is a KeyError, carrying the id."""
+        if not isinstance(fact_id, str) or not fact_id:
+            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
+        return self._services.store.backend.get_fact(fact_id)
+
+    def list(
+        self, *, order: FactOrder | str = "created", limit: int | None = None, category: str | None = None
+    ) -> FactList:
+        """Facts in order of insertion (``created``) or by ``confidence``, highest first, equals as inserted.
+
+        Raises: BadValue for an unknown order, a negative limit or an unknown category.
+        """
+        from itertools import islice
+
+        from holdfast.storage import FactOrder
+
+        if order not in tuple(FactOrder):
+            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
+        if limit is not None and limit < 0:
+            raise BadValue("limit", "cannot be negative")
+        backend, order = self._services.store.backend, FactOrder(order)
+        if category is None:
+            return list(backend.facts(order, limit))
+        wanted = check_category(category)
+        return list(islice((f for f in backend.facts(order) if f.category == wanted), limit))
+
+    def count(self) -> int:
+        """How many facts are stored."""
+        return self._services.store.backend.count_facts()
+
+    def export(self) -> Iterator[dict[str, object]]:
+        """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
+
+        Raises: PluginError."""
+        from itertools import islice
+
+        from holdfast.config.serde import fact_out
+
+        facts = iter(self._services.store.backend.facts())
+        while part := list(islice(facts, _EXPORTED)):
+            yield from map(fact_out, self.shown(part))
+
+    def shown(self, facts: Sequence[Fact]) -> FactList:
+        """The facts as they may leave the store: masked. Raises: PluginError."""
+        import attrs
+
+        texts = [text for fact in facts for text in (fact.content, fact.source)]
+        masked = self._services.gate.outgoing_all(texts, surface=SURFACE)
+        if masked == texts:
+            return list(facts)
+        pairs = zip(facts, masked[::2], masked[1::2], strict=True)
+        return [attrs.evolve(fact, content=content, source=source) for fact, content, source in pairs]
+
+    # coming in
+
+    def create(
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        source: str = "",
+    ) -> AddResult:
+        """Store a fact that somebody states. The threshold does not apply; a duplicate changes nothing.
+
+        The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the id of the fact that is there.
+        Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
+        and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
+        """
+        result = self.add(*self._checked(content, category, confidence, source))
+        if result.duplicate_of is not None and self._services.config.facts.strict:
+            raise DuplicateFact(
+                f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
+            )
+        return result
+
+    def offer(self, candidate: FactCandidate) -> AddResult:
+        """Judge what an extractor proposes and store it if it is good. What is wrong with a candidate becomes its
+        outcome, so that the others of its batch are not held up; each skip is logged without its content.
+
+        Raises: PluginError when a validator is broken.
+        """
+        from holdfast.models import AddOutcome, AddResult
+
+        rules = self._services.config.facts
+        try:
+            content = check_content(candidate.content)
+            category = self._proposed_category(candidate.category)
+            confidence = check_confidence(as_number(candidate.confidence))
+            source = check_source(candidate.source)
+            if confidence < rules.threshold:
+                reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
+                logger.info("a fact was skipped: %s", reason)
+                return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
+            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+            source = self._services.gate.admit(source, surface=SURFACE) if source else ""
+        except (BadValue, Refused) as error:
+            reason = error.message.rstrip(".")
+            logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
+            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
+        return self._newer(content, category, confidence, source)
+
+    def state(
+        self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
+    ) -> AddResult:
+        """Store a fact that was stated at the instant ``at`` (now), unless a newer one on the same subject is stored.
+        It replaces what :func:`holdfast.facts.factsubject.replaces` says; the threshold does not apply.
+
+        Raises: BadValue, Refused and PluginError, as :meth:`create`.
+        """
+        return self._newer(*self._checked(content, category, confidence, source), at=at)
+
+    def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
+        """The values as they may be stored. Raises: BadValue, Refused, PluginError."""
+        content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
+        source = check_source(source)
+        content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        return content, category, confidence, self._services.gate.admit(source, surface=SURFACE) if source else ""
+
+    def _newer(
+        self, content: str, category: str, confidence: float, source: str, *, at: datetime | None = None
+    ) -> AddResult:
+        """Store a value that replaces older ones, which go to the trail with their content. First the new one, so that
+        a crash leaves both and the next try replaces; not at all when a newer one is stored already."""
+        from holdfast.facts import factsubject
+        from holdfast.models import AddOutcome, AddResult
+
+        at = (at or self._services.clock()).astimezone(UTC)
+        older = []
+        if factsubject.speaks(content):
+            for fact in self._services.store.backend.facts():
+                if fact.confidence - confidence > _OUTRANKED or not factsubject.replaces(content, fact.content):
+                    continue
+                if fact.created_at > at:
+                    return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {fact.id} says something newer")
+                older.append(fact)
+        result = self.add(content, category, confidence, source, created_at=at)
+        by = result.fact.id if result.fact is not None else result.duplicate_of
+        if by is not None:
+            for fact in older:
+                self.retire(fact, by=by)
+        return result
+
+    def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:
+        """Take out a fact that is out of date. Its content goes to the trail first, durably. A missing fact is not an
+        error."""
+        if fact.id == by:
+            return
+        self.trail.replaced(fact, by, self._services.clock(), why=why)
+        try:
+            self._services.store.backend.delete_fact(fact.id)
+        except NotFound:
+            return
+        logger.info("fact %s was replaced", fact.id)
+
+    def _proposed_category(self, value: object) -> str:
+        try:
+            return check_category(value)
+        except BadValue:
+            if self._services.config.facts.bad_category == "context":
+                return "context"
+            raise
+
+    def add(
+        self,
+        content: str,
+        category: str,
+        confidence: float,
+        source: str = "",
+        *,
+        fact_id: str | None = None,
+        created_at: datetime | None = None,
+    ) -> AddResult:
+        """Store values that are checked and admitted already. A new id is drawn when there is none or it is taken."""
+        from holdfast.facts import eviction
+        from holdfast.models import AddOutcome, Fact
+
+        services = self._services
+        fact = Fact(
+            id=fact_id or self._new_id(),
+            content=content,
+            category=category,
+            confidence=confidence,
+            created_at=created_at or services.clock().astimezone(UTC),
+            source=source,
+        )
+        for _ in range(_DRAWS):
+            try:
+                result = eviction.add(services, self.trail, fact)
+                break
+            except Conflict:
+                from attrs import evolve
+
+                fact = evolve(fact, id=self._new_id())
+        else:
+            raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
+        if result.outcome is AddOutcome.DUPLICATE:
+            logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
+        elif result.outcome is AddOutcome.ADDED:
+            logger.debug("fact %s was added", fact.id)
+        else:
+            logger.info("a fact was skipped: %s", result.reason)
+        return result
+
+    def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
+        """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
+        left out and reported by number; the threshold does not apply. ``progress`` is told how many rows are done.
+        """
+        from holdfast.facts.factfile import import_rows
+
+        return import_rows(self._services, self, rows, progress=progress)
+
+    # changing and leaving
+
+    def update(
+        self,
+        fact_id: str,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        """Change the fields given (0.0 is given, None is not) and no other; ``created_at`` stays. Returns the fact.
+
+        Everything is checked before anything changes. Raises: NotFound (a KeyError) first, carrying the id; BadValue
+        for content, category or confidence; Refused and PluginError from the gate; DuplicateFact (a ValueError) when
+        another fact has that content.
+        """
+        old = self.get(fact_id)
+        if content is not None:
+            content = check_content(content)
+        if category is not None:
+            category = check_category(category)
+        if confidence is not None:
+            confidence = check_confidence(confidence)
+        if content is not None:
+            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        given = {"content": content, "category": category, "confidence": confidence}
+        fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
+        keep = self._services.config.facts.supersede
+        backend = self._services.store.backend
+        if keep:  # first, so that a crash cannot lose the old text
+            if "content" in fields and content is not None:
+                self._check_unique(old.id, content)
+            self.trail.changed(old, fields, self._services.clock(), keep=True)
+        try:
+            new = backend.update_fact(fact_id, content=content, category=category, confidence=confidence)
+        except StorageError:
+            if keep:  # another process was faster than the check
+                self.trail.unchanged(old, self._services.clock())
+            raise
+        if new != old and not keep:
+            self.trail.changed(old, fields, self._services.clock(), keep=False)
+        logger.info("fact %s was updated", fact_id)
+        return new
+
+    def _check_unique(self, fact_id: str, content: str) -> None:
+        """Raises: DuplicateFact."""
+        key = duplicate_key(content)
+        same = (
+            f.id for f in self._services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
+        )
+        for other in same:
+            raise DuplicateFact(f"Fact {other} already says that.", next_step="Update that one, or delete it first.")
+
+    def delete(self, fact_id: str) -> Fact:
+        """Forget the fact; returns it. The trail keeps its id, never its content.
+
+        Raises: NotFound (a KeyError) carrying the id; then nothing changed.
+        """
+        self.get(fact_id)
+        fact = self._services.store.backend.delete_fact(fact_id)
+        self.trail.deleted(fact, self._services.clock())
+        logger.info("fact %s was deleted", fact_id)
+        return fact

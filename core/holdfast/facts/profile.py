@@ -1,0 +1,184 @@
+"""The profile: who the user is and what went on, as one Markdown document with an anchor for each section.
+
+``## Work``, ``## Personal`` and ``## Current Focus`` are the user's context; ``## Recent``, ``## Earlier`` and
+``## Background`` the history. Items are ``- `` lines; everything else in the document is the user's and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from holdfast.config.layout import Surface
+from holdfast.errors import BadValue
+from holdfast.facts.factrules import duplicate_key
+from holdfast.gate import clean
+from holdfast.models import Profile
+from holdfast.text.plain import BOM
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
+ANCHORS: Final[Mapping[str, str]] = {
+    "work": "Work",
+    "personal": "Personal",
+    "top_of_mind": "Current Focus",
+    "recent": "Recent",
+    "earlier": "Earlier",
+    "background": "Background",
+}
+TITLE: Final = "# Profile\n"
+#: The newest so many items of a section are kept; what leaves Recent goes to Earlier.
+MAX_ITEMS: Final = 8
+MAX_RECENT: Final = 5
+_MAX_ITEM_CHARS: Final = 400
+
+_NOTHING: Final = Profile()
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
+
+
+def parse(text: str) -> Profile:
+    """The profile that a document holds; items are separate lines of a section's text."""
+    found: dict[str, list[str]] = {}
+    for name, line, heading in _sections(text):
+        if name and heading is None and line.strip():
+            found.setdefault(name, []).append(_item(line))
+    return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
+
+
+def load(services: Services) -> Profile:
+    """The stored profile, empty when there is none. Raises: Corrupt, Unavailable."""
+    document = services.store.read(services.layout.name(Surface.PROFILE))
+    return parse(document.text) if document else _NOTHING
+
+
+def recalled(services: Services) -> Profile:
+    """The profile as it may leave the store: masked, and empty when it came with a clone that is not trusted. Raises:
+    Corrupt, Unavailable; PluginError."""
+    document = services.recalled(services.layout.name(Surface.PROFILE))
+    return parse(document.text) if document else _NOTHING
+
+
+def update(services: Services, changes: Mapping[str, str]) -> Profile:
+    """Set the sections named in ``changes`` (an empty text clears one) and leave the others; returns the profile.
+
+    Raises: BadValue for an unknown section, and for one whose value is no text, naming it; Refused and PluginError
+    from the gate; Conflict, Unavailable.
+    """
+    unknown = sorted(set(changes) - set(ANCHORS))
+    if unknown:
+        raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
+    _check(changes)
+    # Cleaned first: two lines can be one once their control characters are replaced.
+    lines = {name: "\n".join(_joined("", clean(text))) for name, text in changes.items()}
+    return _change(services, lambda old: attrs.evolve(old, **lines))
+
+
+def learn(services: Services, new: Profile) -> Profile:
+    """Merge what an extraction newly says of the user; nothing that is known is lost for being left unsaid.
+
+    Current Focus is replaced; to the other sections an item is added unless it is there. Raises: as :func:`update`.
+    """
+    _check({name: getattr(new, name) for name in ANCHORS})
+    return _change(services, lambda old: merged(old, new))
+
+
+def _check(sections: Mapping[str, object]) -> None:
+    for name, text in sections.items():
+        if not isinstance(text, str):
+            raise BadValue(
+                name, f"cannot be of type {type(text).__name__}", next_step="Use a text; an empty one clears it."
+            )
+
+
+def merged(old: Profile, new: Profile) -> Profile:
+    """See :func:`learn`."""
+    sections = {name: _joined(getattr(old, name), getattr(new, name)) for name in ANCHORS}
+    if new.top_of_mind.strip():
+        sections["top_of_mind"] = _joined("", new.top_of_mind)
+    recent = sections["recent"]
+    sections["recent"] = recent[-MAX_RECENT:]
+    sections["earlier"] = _joined(old.earlier, "\n".join([*recent[:-MAX_RECENT], new.earlier]))
+    return Profile(**{name: "\n".join(items[-MAX_ITEMS:]) for name, items in sections.items()})
+
+
+def _joined(old: str, new: str) -> list[str]:
+    items = {duplicate_key(item): item for item in map(_item, old.splitlines()) if item}
+    for line in new.splitlines():
+        item = _item(line)
+        if item:
+            items.setdefault(duplicate_key(item), item)
+    return list(items.values())
+
+
+def _item(line: str) -> str:
+    text = " ".join(line.split()).removeprefix("- ").removeprefix("* ").strip()
+    return text if len(text) <= _MAX_ITEM_CHARS else text[: _MAX_ITEM_CHARS - 1].rstrip() + "…"
+
+
+def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile:
+    name = services.layout.name(Surface.PROFILE)
+    if services.store.read(name) is None and change(Profile()) == Profile():
+        return Profile()
+
+    def rewrite(text: str | None) -> str:
+        old = parse(text or "")
+        new = change(old)
+        changed = [n for n in ANCHORS if getattr(new, n) != getattr(old, n)]
+        written = text if text and text.strip() else TITLE
+        for section in changed:
+            written = _put(written, section, getattr(new, section))
+        return services.gate.admit(written, surface=Surface.PROFILE, name=name, previous=text) if changed else written
+
+    services.store.change(Surface.PROFILE, name, rewrite)
+    return load(services)
+
+
+def _put(text: str, name: str, value: str) -> str:
+    """``text`` with the items of one section replaced; a missing section is added at the end."""
+    items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
+    lines: list[str] = []
+    seen = False
+    for section, line, heading in _sections(text):
+        if section == name and heading == name and not seen:
+            seen = True
+            lines += [line, "", *items]
+        elif section == name and heading != name:
+            continue
+        else:
+            if seen and heading is not None and lines and lines[-1]:
+                lines.append("")
+            lines.append(line)
+    if not seen and items:
+        lines += [] if not lines or not lines[-1] else [""]
+        lines += [f"## {ANCHORS[name]}", "", *items]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _sections(text: str) -> list[tuple[str, str, str | None]]:
+    """Each line between the field whose section it is in, ``""`` outside of ours, and what it opens as a heading.
+
+    A heading belongs to what it opens.
+    """
+    rows: list[tuple[str, str, str | None]] = []
+    current = ""
+    for line in text.splitlines():
+        heading = _heading(line)
+        if heading is not None:
+            current = heading
+        rows.append((current, line, heading))
+    return rows
+
+
+def _heading(line: str) -> str | None:
+    """The field that a heading opens, ``""`` for other headings of level 1 or 2, None for any other line."""
+    line = line.removeprefix(BOM)
+    match = _HEADING.fullmatch(line) if "#" in line[:4] else None
+    if match is None or len(match[1]) > 2:
+        return None
+    return _FIELDS.get(match[2].casefold(), "") if len(match[1]) == 2 else ""

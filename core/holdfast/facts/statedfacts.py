@@ -1,0 +1,55 @@
+"""Facts that a flush payload states, on their way into the fact store: each once, however often a flush is tried."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import BadValue, Refused
+from holdfast.models import AddOutcome, Category
+from holdfast.text import hostile
+from holdfast.text.openwork import is_none
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.models import Payload, Turn
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+_CUES: Final = (
+    (re.compile(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
+    (re.compile(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
+     Category.PREFERENCE),
+    (re.compile(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
+)  # fmt: skip
+
+
+def category(text: str) -> str:
+    """The category of a stated fact, by the words that it begins with; ``context`` where none of them decides."""
+    return next((found for cue, found in _CUES if cue.match(text)), Category.CONTEXT)
+
+
+def store(services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn]) -> None:
+    """Store the facts that the caller stated, dated ``at`` and with the flush's id as their source.
+
+    A retry finds each of them as a duplicate. A text that the gate refuses as a fact, and a sentence that instructs an
+    agent and is not the user's, stays in the note alone. Raises: PluginError, Corrupt, Unavailable.
+    """
+    from holdfast.facts.factrules import DEFAULT_CONFIDENCE
+    from holdfast.facts.lifecycle import Facts
+
+    if payload.facts is None or "facts" in payload.derived:
+        return
+    facts = Facts(services)
+    for text in hostile.without_instructions([t for t in payload.facts if not is_none(t)], turns):
+        try:
+            result = facts.state(text, category(text), DEFAULT_CONFIDENCE, flush, at=at)
+        except (BadValue, Refused) as error:
+            logger.info("a stated fact was not stored: %s", type(error).__name__)
+            continue
+        if result.outcome is not AddOutcome.ADDED:
+            logger.debug("a stated fact was not stored: %s", result.outcome)

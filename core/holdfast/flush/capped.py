@@ -1,0 +1,81 @@
+"""Curated memory at its limit: the least confirmed lines go to the archive document, so nothing newer is refused.
+
+The archive is never read into a prompt; search finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from holdfast.config.serde import stamp
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import confirmed
+from holdfast.flush.curated import bullets
+from holdfast.storage import block_marker, sha256
+from holdfast.text.plain import one_line
+
+#: Share of the limit that stays filled when something has to go; the rest is room for the next lines.
+FILLED: Final = 0.95
+#: From this share of the limit on a flush and `holdfast doctor` warn.
+NEARLY: Final = 0.9
+
+
+def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> list[str]:
+    """The items of ``text`` that have to go so that it holds at most ``most``, in their order; empty when it does.
+
+    First go those that were confirmed least and longest ago, then those without a record, from the top of the document
+    down, and only then the ``newest``.
+    """
+    items = bullets(text)
+    if len(items) <= most:
+        return []
+    record = confirmed.load(state)
+    new = {duplicate_key(line) for line in newest}
+
+    def rank(at: int) -> tuple[bool, float, int]:
+        one = record.get(confirmed.key_of(items[at]))
+        return duplicate_key(items[at]) in new, one.weight if one else float("inf"), at
+
+    first = sorted(range(len(items)), key=rank)[: len(items) - max(1, int(most * FILLED))]
+    return [items[at] for at in sorted(first)]
+
+
+def without(text: str, gone: Sequence[str]) -> str:
+    """``text`` without these items; everything else stays byte for byte."""
+    keys = {duplicate_key(line) for line in gone}
+    return "".join(
+        line
+        for line in text.splitlines(keepends=True)
+        if not line.strip().startswith("- ") or duplicate_key(line.strip()[2:]) not in keys
+    )
+
+
+def block(gone: Sequence[str], name: str, flush_id: str, at: datetime) -> tuple[str, str]:
+    """Id and block of the archive with items that no longer fit into the document ``name``."""
+    block_id = "archive_" + sha256("\n".join([flush_id, name, *gone]))[:16]
+    lines = [
+        "",
+        f"## Archived ({at:%Y-%m-%d %H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} -->",
+        "",
+        *(f"- {one_line(text)} (from {name}, which was full)" for text in gone),
+    ]
+    return block_id, "\n".join(lines) + "\n"
+
+
+def is_archived(text: str, archive: str) -> bool:
+    """Whether the archive holds the item."""
+    return f"\n- {one_line(text)} (" in archive
+
+
+def warning(count: int, most: int, name: str) -> str:
+    """A sentence when a curated document is nearly full, else an empty string."""
+    if count < most * NEARLY:
+        return ""
+    return (
+        f"{name} has {count} items of {most}. Beyond that the least confirmed and oldest items move to the archive, "
+        "which search still finds."
+    )

@@ -1,0 +1,72 @@
+"""Work closed or reopened by command, as the session's journal records it.
+
+A flush says whether work is open; a person or an agent may decide otherwise afterwards. The decision names the flush
+that it is about, so the session's next flush counts again.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+
+from holdfast.config.serde import moment, stamp, structure, unstructure
+from holdfast.errors import ConfigError, Corrupt
+from holdfast.flush.handoff import Work
+from holdfast.journal.journal import Journal
+
+KIND = "work"
+
+
+@frozen(kw_only=True)
+class Decision:
+    """``open`` is the state decided; ``work`` the entry as it was before, None when that was purged."""
+
+    session: str
+    flush: str
+    open: bool
+    because: str
+    at: datetime
+    work: Work | None
+
+
+def record(work: Work, *, opens: bool, because: str, at: datetime) -> dict[str, Any]:
+    """The journal's record of closing or reopening ``work``, the entry as it is before that."""
+    return {
+        "kind": KIND,
+        "state": "open" if opens else "closed",
+        "flush": work.flush,
+        "because": because,
+        "at": stamp(at),
+        "work": unstructure(work),
+    }
+
+
+def latest(state: str, session: str) -> Decision | None:
+    """The newest decision about a session; None without one. Raises: Unavailable."""
+    found = None
+    for entry in Journal(state, session).of_kinds(KIND):
+        found = entry.record
+    return _decision(session, found) if found is not None else None
+
+
+def of_flush(state: str, session: str, flush: str) -> Decision | None:
+    """The newest decision if it is about the flush ``flush``. Raises: Unavailable."""
+    found = latest(state, session)
+    return found if found is not None and found.flush == flush else None
+
+
+def _decision(session: str, row: dict[str, Any]) -> Decision | None:
+    try:
+        work = structure(row["work"], Work, what="work", error=Corrupt) if row.get("work") else None
+        return Decision(
+            session=session,
+            flush=str(row["flush"]),
+            open=row["state"] == "open",
+            because=str(row["because"]),
+            at=moment(str(row["at"])),
+            work=work,
+        )
+    except (KeyError, ValueError, ConfigError, Corrupt):
+        return None  # of a later holdfast

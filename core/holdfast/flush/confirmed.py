@@ -1,0 +1,72 @@
+"""When each item of MEMORY.md was last confirmed, and by what. MEMORY.md itself stays plain and undated.
+
+The record is ``state/dream.confirmed.json``: the digest of an item's text -> when it was first and last said, on how
+many days, and the document that said it last. It holds no text. A missing or damaged record costs the order in which
+items are shown and archived, nothing else; the next dream writes it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final
+
+from attrs import frozen
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable, private, safeopen
+from holdfast.text import untrusted
+
+NAME: Final = "dream.confirmed.json"
+#: The source of an item that a person or an agent wrote into MEMORY.md, or that is older than the record.
+BY_HAND: Final = "MEMORY.md"
+#: How much younger each further day of confirmation makes an item, in the order in which items are archived.
+WORTH: Final = timedelta(days=30)
+_MOST: Final = 12
+
+
+@frozen(kw_only=True)
+class Confirmation:
+    """``count`` is the number of days on which the item was said; ``by`` the document that said it last."""
+
+    first: datetime
+    last: datetime
+    count: int = 1
+    by: str = BY_HAND
+
+    @property
+    def weight(self) -> float:
+        """Greater for what was confirmed later and on more days, in seconds."""
+        return (self.last + WORTH * (min(self.count, _MOST) - 1)).timestamp()
+
+
+def key_of(text: str) -> str:
+    """The key of an item: it changes with its words, not with case and space around it."""
+    return sha256(duplicate_key(text).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def load(state: str) -> dict[str, Confirmation]:
+    """The record; empty when it is missing or cannot be read."""
+    try:
+        rows = untrusted.from_json(safeopen.read(os.path.join(state, NAME)))
+        return {str(key): structure(row, Confirmation, what=NAME, error=Corrupt) for key, row in rows.items()}
+    except (OSError, ValueError, AttributeError, HoldfastError):
+        return {}
+
+
+def save(state: str, record: Mapping[str, Confirmation]) -> None:
+    """Store the record, durably. Raises: Unavailable."""
+    private.make(state)
+    rows = {key: unstructure(one) for key, one in record.items()}
+    durable.replace(os.path.join(state, NAME), json.dumps(rows).encode("utf-8"))
+
+
+def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[int]:
+    """The places of ``items``, the newest and most confirmed first; those without a record last, in their order."""
+    weights = [one.weight if (one := record.get(key_of(text))) else float("-inf") for text in items]
+    return sorted(range(len(items)), key=lambda at: (-weights[at], at))

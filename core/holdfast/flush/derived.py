@@ -1,0 +1,140 @@
+"""Whether what summaries say stands in what they were made from.
+
+A summary is never the only place of a fact (R165), never stands in for the note that it tells of (R177), and a change
+of state is never told by a note alone (R174). What retention removed because of its age is no finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+from holdfast.config.layout import Surface
+from holdfast.errors import Corrupt, Refused
+from holdfast.flush import notes
+from holdfast.models import Finding, Severity
+from holdfast.storage import block_marker
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: Surfaces that are made from others; nothing in them is a source.
+DERIVED: Final = (Surface.TRAIL, Surface.REPORT, Surface.DIARY)
+_SOURCE: Final = re.compile(r"Source: (.+), block (\S+)")
+_KIND: Final = re.compile(r"\*\*\w+\*\* ")
+_POINTER: Final = re.compile(r"  \(([^()]|\([^()]*\))*\)$")
+_URL: Final = re.compile(r"\(https?://[^()\s]+\)$")
+#: The sections of a report whose lines are decisions, changes of state and blockers.
+_CRITICAL: Final = ("## What changed", "## What is blocked")
+
+
+class Derived:
+    """One look at what is stored; each document is read once. ``also`` is a further source, like what a forge says."""
+
+    def __init__(self, services: Services, *, also: str = "") -> None:
+        self._services = services
+        self._also = also
+        self._texts: dict[str, str | None] = {}
+        self._all: str | None = None
+
+    def findings(self, name: str) -> list[Finding]:
+        """What is wrong with a document, by line. One that cannot be read has none here. Raises: Unavailable."""
+        surface = self._services.layout.surface_of(name)
+        if surface is Surface.TRAIL:
+            return list(self._summary(name))
+        if surface is Surface.REPORT:
+            return list(self._report(name))
+        return list(self._note(name)) if surface is Surface.DAILY else []
+
+    def _summary(self, name: str) -> Iterator[Finding]:
+        """A daily summary: each block's note is there, and each line stands in a source. Not of one that is older than
+        notes are kept."""
+        day = self._services.layout.day_of(Surface.TRAIL, name)
+        if day is None or self._is_old(day, self._services.config.retention.daily):
+            return
+        note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # where nearly all of it stands
+        for number, line in enumerate((self._text(name) or "").splitlines(), 1):
+            told = _SOURCE.fullmatch(line.strip())
+            if told is not None:
+                if problem := self._lost(told[1], told[2]):
+                    fix = "Restore the note from a copy; a summary does not replace it."
+                    yield Finding(rule="summary/source", message=problem, fix=fix, line=number, name=name)
+            elif line.strip() and not line.lstrip().startswith(("#", "<!--")):
+                claim = _claim(line)
+                if _plain(claim) not in note and not self._known(claim):
+                    is_item = line.lstrip().startswith(("- ", "* "))
+                    yield self._alone(name, number, Severity.ERROR if is_item else Severity.WARNING)
+
+    def _report(self, name: str) -> Iterator[Finding]:
+        """A report that somebody kept: its decisions, changes and blockers stand in a source, or point to a forge."""
+        section = ""
+        for number, line in enumerate((self._text(name) or "").splitlines(), 1):
+            if line.startswith("#"):
+                section = line.strip()
+            elif section in _CRITICAL and line.startswith("- ") and not _URL.search(line):
+                claim = _POINTER.sub("", _claim(line))
+                if claim != "nothing" and not self._known(claim):
+                    yield self._alone(name, number, Severity.ERROR)
+
+    def _note(self, name: str) -> Iterator[Finding]:
+        """A daily note: every flush that changed state is in the summary of its day, too."""
+        day = self._services.layout.day_of(Surface.DAILY, name)
+        if day is None or self._is_old(day, self._services.config.retention.trail):
+            return
+        summary = self._services.layout.name(Surface.TRAIL, day)
+        for block in notes.blocks(self._text(name) or ""):
+            if block.items("State") and block_marker(block.id) not in (self._text(summary) or ""):
+                line = (self._text(name) or "").split(block_marker(block.id), 1)[0].count("\n") + 1
+                message = f"changed state in {block.id}, and {summary}, where people look, does not tell it"
+                fix = "Restore that summary from a copy, or tell the change there by hand, with the block's marker."
+                yield Finding(rule="trail/missing", message=message, fix=fix, line=line, name=name)
+
+    def _lost(self, note: str, block: str) -> str:
+        """Why a summary's source is not there, or nothing."""
+        text = self._text(note)
+        if text is None:
+            return f"tells of {note}, which is missing"
+        return "" if block_marker(block) in text else f"tells of the block {block}, which {note} does not hold"
+
+    def _known(self, claim: str) -> bool:
+        wanted = _plain(claim)
+        if self._all is None:
+            names = (n for n in self._services.store.names() if self._services.layout.surface_of(n) not in DERIVED)
+            self._all = _plain("\n".join([*(self._text(name) or "" for name in names), self._also]))
+        return wanted in self._all
+
+    def _alone(self, name: str, line: int, severity: Severity) -> Finding:
+        return Finding(
+            rule="summary/only-place",
+            message="stands in no daily note and no other source",
+            severity=severity,
+            fix="Write it where it belongs (`holdfast flush` with a payload); a summary is made from other places.",
+            line=line,
+            name=name,
+        )
+
+    def _text(self, name: str) -> str | None:
+        if name not in self._texts:
+            try:
+                document = self._services.store.read(name)
+                self._texts[name] = document.text if document else None
+            except Corrupt:
+                self._texts[name] = ""  # told by whoever reads it for its own sake
+            except Refused:
+                self._texts[name] = None  # no name of a document, so none is there
+        return self._texts[name]
+
+    def _is_old(self, day: date, days: int) -> bool:
+        """Whether retention may have removed what was made on ``day``."""
+        return bool(days) and self._services.now().date() - day > timedelta(days=days)
+
+
+def _claim(line: str) -> str:
+    """What a line says, without its bullet and the kind of change before it."""
+    return _KIND.sub("", line.strip().removeprefix("- ").removeprefix("* "), count=1)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,197 @@
+"""The documents that one flush writes: daily note, daily summary, handoff, curated memory. Each is read back.
+
+When a flush is written again because some of it was lost, what is still whole is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from holdfast.config.layout import ARCHIVE, Surface
+from holdfast.config.serde import stamp
+from holdfast.errors import Corrupt
+from holdfast.flush import capped, closings, curated, handoff, notes, proof, trail
+from holdfast.flush.proof import Proof
+from holdfast.storage import block_marker
+
+if TYPE_CHECKING:
+    from holdfast.models import CuratedEntry, Payload, Receipt, Written
+    from holdfast.session.services import Services
+    from holdfast.storage import Document
+
+
+@define(kw_only=True)
+class Documents:
+    """Writes for one session. ``written`` is what was written or is still whole, in order; ``proof`` is of the flush
+    that is written again. All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
+
+    services: Services
+    session_id: str
+    proof: Proof = field(factory=Proof)
+    written: list[Written] = field(factory=list)
+    warnings: list[str] = field(factory=list)
+
+    def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
+        """Append the block that ``render`` makes for an id; returns that id. It gets a suffix when a block of the same
+        id has other text (a user edited it): what is to be saved is then written next to it, never skipped."""
+        name = self.services.layout.name(Surface.DAILY, at.date())
+        stored = self.services.store.read(name)
+        self._warn_of_clock(stored, at)
+        return self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, render)
+
+    def _append(
+        self,
+        surface: Surface,
+        name: str,
+        stored: Document | None,
+        header: str,
+        base: str,
+        render: Callable[[str], str],
+    ) -> str:
+        for attempt in range(100):
+            block_id = base if attempt == 0 else f"{base}-{attempt + 1}"
+            block = self.services.gate.admit(render(block_id), surface=surface, name=name)
+            if stored is None or block_marker(block_id) not in stored.text or block.strip("\n") in stored.text:
+                self.written.append(self.services.store.append(surface, name, block, header, block_id))
+                return block_id
+        raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
+
+    def write_trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
+        """Append the state mutations to the operator's daily summary."""
+        there = self.proof.of(Surface.TRAIL)
+        if there is not None:
+            self.written.append(there)
+            return
+        name = self.services.layout.name(Surface.TRAIL, at.date())
+
+        def render(block_id: str) -> str:
+            return trail.block(
+                payload, block_id=block_id, flush_id=flush_id, note=note_name, session=self.session_id, at=at
+            )
+
+        self._append(
+            Surface.TRAIL,
+            name,
+            self.services.store.read(name),
+            trail.header(at.date()),
+            flush_id.partition("-")[0],
+            render,
+        )
+
+    def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str, at: datetime) -> None:
+        """Put the session's entry into the handoff; a closed marker when work is not open. Work that was closed by
+        command stays closed when its flush is completed later."""
+        name = self.services.layout.name(Surface.HANDOFF)
+        work = handoff.of(
+            payload, session=self.session_id, flush=flush_id, note=note_name, agent=agent, at=stamp(at.astimezone(UTC))
+        )
+        if work.is_open and self.proof.lost:  # the flush is written again: what was decided on it since holds
+            decided = closings.of_flush(self.services.state, self.session_id, flush_id)
+            if decided is not None and not decided.open:
+                work = handoff.closed(work, handoff.CLOSED, decided.because)
+        if not work.is_open and not self.proof.lost and self.services.store.read(name) is None:
+            return
+        after: tuple[handoff.Work, ...] = ()
+
+        def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
+            nonlocal after
+            mine = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
+            after = handoff.put(entries, mine if mine.ended == handoff.CLOSED else work)
+            return after
+
+        self.written.append(self.change_handoff(update))
+        if crowded := handoff.crowded(after):
+            self.warnings.append(crowded)
+
+    def change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> Written:
+        """Change the entries by compare-and-swap."""
+        name = self.services.layout.name(Surface.HANDOFF)
+
+        def change(text: str | None) -> str:
+            new = handoff.render(update(handoff.parse(text, name) if text else ()))
+            return self.services.gate.admit(new, surface=Surface.HANDOFF, name=name, previous=text)
+
+        return self.services.store.change(Surface.HANDOFF, name, change)
+
+    def previous_work(self, missing: Sequence[str]) -> handoff.Work | None:
+        """This session's open handoff, when something has to be derived."""
+        if not missing:
+            return None
+        name = self.services.layout.name(Surface.HANDOFF)
+        if self.services.store.is_withheld(name):  # what a clone says must not become our own note
+            return None
+        stored = self.services.store.read(name)
+        entries = handoff.parse(stored.text, name) if stored else ()
+        return next((w for w in entries if w.session == self.session_id and w.is_open), None)
+
+    def write_curated(self, payload: Payload, last: Receipt | None, flush_id: str, at: datetime) -> None:
+        """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones. In
+        a full document the least confirmed lines go to the archive first."""
+        decision = payload.curated
+        if decision is None or decision.is_none:
+            return
+        services = self.services
+        for surface, decided in ((Surface.MEMORY, decision.memory), (Surface.USER, decision.user)):
+            if not decided:
+                continue
+            there = self.proof.of(surface)
+            if there is not None:
+                self.written.append(there)
+                continue
+            name = services.layout.name(surface)
+            entries: Sequence[CuratedEntry] = decided
+            if self.proof.lost and last is not None:  # only what is missing, since other lines may have left rightly
+                stored = services.store.read(name)
+                entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
+            absent: list[str] = []
+            gone = self._archive(surface, name, entries, flush_id, at)
+
+            def change(
+                text: str | None,
+                surface: Surface = surface,
+                entries: Sequence[CuratedEntry] = entries,
+                name: str = name,
+                absent: list[str] = absent,
+                gone: Sequence[str] = gone,
+            ) -> str:
+                absent[:] = curated.not_found(text, entries)
+                new = capped.without(curated.apply(text, entries, surface), gone)
+                return services.gate.admit(new, surface=surface, name=name, previous=text)
+
+            self.written.append(services.store.change(surface, name, change))
+            self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
+            if gone:
+                many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
+                self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
+            elif stored_now := services.store.read(name):
+                near = capped.warning(len(curated.bullets(stored_now.text)), services.config.curated_limit, name)
+                self.warnings += [near] if near else []
+
+    def _archive(
+        self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> list[str]:
+        """Write the lines that have to go from the document into the archive; returns them. It is left to the enabled
+        validators to enforce the limit."""
+        services = self.services
+        if "curated" not in services.config.enabled_plugins:
+            return []
+        stored = services.store.read(name)
+        after = curated.apply(stored.text if stored else None, entries, surface)
+        gone = capped.surplus(after, services.config.curated_limit, services.state, [one.text for one in entries])
+        if gone:
+            archive = services.layout.archive
+            block_id, block = capped.block(gone, name, flush_id, at)
+            block = services.gate.admit(block, surface=Surface.DIARY, name=archive)
+            services.store.append(Surface.DIARY, archive, block, ARCHIVE, block_id)
+        return gone
+
+    def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
+        last = notes.last_stamp(note.text) if note else None
+        if last is not None and at < last - timedelta(seconds=1):
+            self.warnings.append(
+                f"The clock went back: the note's last block is of {last:%H:%M:%S} UTC. The order of writing is kept."
+            )

@@ -1,0 +1,289 @@
+"""What is kept of dreams in the private folder: a record of every run, the last one's mark, and backups.
+
+dreams.jsonl        one line a run when it begins and one when it ends, skipped and failed runs too
+dream.json          the digest of the notes that were dreamt of last, stored after everything else
+dreams/ID.json      MEMORY.md as it was before a change
+dream.inbox.json    a result that waits for review
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from attrs import evolve, field, fields, frozen
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt
+from holdfast.fs import durable, private, safeopen, tally
+from holdfast.text import untrusted
+
+T = TypeVar("T")
+
+LOG, MARK, INBOX, FOLDER = "dreams.jsonl", "dream.json", "dream.inbox.json", "dreams"
+#: When the log is longer than this it is cut to the newest half.
+MAX_BYTES: Final = 4_000_000
+INTERRUPTED: Final = "The run did not come to its end: its process was killed, or is still at it."
+
+
+class Status(StrEnum):
+    """How a run ended. A run that only began was interrupted."""
+
+    BEGUN = "begun"
+    DONE = "done"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    PROPOSED = "proposed"
+    UNDONE = "undone"
+    REJECTED = "rejected"
+
+
+@frozen(kw_only=True)
+class Gone:
+    """A line that is not in the new memory, and why."""
+
+    text: str
+    reason: str
+
+
+def _texts(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class Supported:
+    """A line of the new memory and what supports it: ``sources`` are ``document:line``, the strongest first. ``kept``
+    is true when it stood there before, word for word."""
+
+    text: str
+    sources: tuple[str, ...] = field(default=(), converter=_texts)
+    kept: bool = False
+
+
+def _gone(value: Iterable[Gone]) -> tuple[Gone, ...]:
+    return tuple(value)
+
+
+def _supported(value: Iterable[Supported]) -> tuple[Supported, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class DreamResult:
+    """What a run did, and its record.
+
+    ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory ``kept`` lines
+    stayed as they were, ``merged`` ones went into others, ``replaced`` ones gave way to newer statements, ``dropped``
+    ones were left out. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
+    with its evidence, ``added`` what is new in it. ``refused`` are lines of the draft that were not let in, ``judged``
+    those that a judge found in the sources. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that tells
+    of it.
+    """
+
+    id: str
+    at: datetime
+    status: Status = field(converter=Status)
+    reason: str = ""
+    next_step: str = ""
+    plugin: str = ""
+    lookback_days: int = 0
+    dry_run: bool = False
+    read: tuple[str, ...] = field(default=(), converter=_texts)
+    left_out: tuple[str, ...] = field(default=(), converter=_texts)
+    kept: tuple[str, ...] = field(default=(), converter=_texts)
+    added: tuple[str, ...] = field(default=(), converter=_texts)
+    merged: tuple[Gone, ...] = field(default=(), converter=_gone)
+    dropped: tuple[Gone, ...] = field(default=(), converter=_gone)
+    refused: tuple[Gone, ...] = field(default=(), converter=_gone)
+    replaced: tuple[Gone, ...] = field(default=(), converter=_gone)
+    archived: tuple[Gone, ...] = field(default=(), converter=_gone)
+    judged: tuple[Gone, ...] = field(default=(), converter=_gone)
+    lines: tuple[Supported, ...] = field(default=(), converter=_supported)
+    warnings: tuple[str, ...] = field(default=(), converter=_texts)
+    diff: str = ""
+    diary: str = ""
+    backup: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing went wrong; a skipped run is fine."""
+        return self.status is not Status.FAILED
+
+
+@frozen(kw_only=True)
+class Mark:
+    """What was dreamt of last: ``digest`` of the notes, ``at`` which time, by which run. ``tried`` is the last try."""
+
+    digest: str = ""
+    at: datetime | None = None
+    tried: datetime | None = None
+    id: str = ""
+
+
+@frozen(kw_only=True)
+class Backup:
+    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the digest of what was written,
+    ``title`` what made the change: a dream or an undo."""
+
+    id: str
+    at: datetime
+    name: str
+    before: str | None
+    after: str
+    title: str = "dream"
+
+
+@frozen(kw_only=True)
+class Proposal:
+    """A result that waits for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are the
+    statements of the notes that it was made from, as (text, time, note)."""
+
+    result: DreamResult
+    name: str
+    text: str
+    base: str
+    digest: str
+    diary: str = ""
+    said: tuple[tuple[str, datetime, str], ...] = ()
+    #: Whether a person put a text of their own in its place.
+    edited: bool = False
+
+
+# --- the log ---------------------------------------------------------------------------------------------------
+
+
+def record(state: str, result: DreamResult) -> None:
+    """Add a line, durably. Raises: Unavailable."""
+    private.make(state)
+    path = os.path.join(state, LOG)
+    defaults = {a.name: a.default for a in fields(DreamResult)}
+    row = {k: v for k, v in unstructure(result).items() if v not in ("", [], False, 0) or k not in defaults}
+    with private.lock(path):
+        try:
+            if safeopen.stat(path).st_size > MAX_BYTES:
+                _cut(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise durable.unavailable(error, path, "read") from error
+        # A line that a crash cut off must not take this one with it.
+        tally.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
+
+
+def _cut(path: str) -> None:
+    with safeopen.reader(path) as file:
+        data = file.read()
+    tally.replace(path, data[data.find(b"\n", len(data) // 2) + 1 :])
+
+
+def entries(state: str) -> list[DreamResult]:
+    """Every run, oldest first. One that only began is told as failed: it was killed, or is still at it.
+
+    Lines that cannot be read (a crash cut one) are passed over. Raises: Unavailable.
+    """
+    found: dict[str, DreamResult] = {}
+    for row in _rows(os.path.join(state, LOG)):
+        try:
+            result = structure(row, DreamResult, what="A record of a dream", error=Corrupt)
+        except Corrupt:
+            continue
+        found.pop(result.id, None)
+        found[result.id] = result
+    return [
+        evolve(r, status=Status.FAILED, reason=INTERRUPTED) if r.status is Status.BEGUN else r for r in found.values()
+    ]
+
+
+def _rows(path: str) -> Iterable[Any]:
+    try:
+        with safeopen.reader(path) as file:
+            for line in file:
+                try:
+                    yield untrusted.from_json(line)
+                except ValueError:
+                    continue
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+
+
+# --- mark, backups, inbox --------------------------------------------------------------------------------------
+
+
+def mark(state: str) -> Mark:
+    """The last one's mark; an unreadable one counts as none: a dream more does no harm. Raises: Unavailable."""
+    try:
+        return _load(os.path.join(state, MARK), Mark) or Mark()
+    except Corrupt:
+        return Mark()
+
+
+def set_mark(state: str, value: Mark) -> None:
+    """Raises: Unavailable."""
+    _save(os.path.join(state, MARK), value)
+
+
+def back_up(state: str, backup: Backup, *, keep: int) -> str:
+    """Store a backup, durably, and let the oldest beyond ``keep`` go. Returns its name. Raises: Unavailable."""
+    private.make(state, FOLDER)
+    name = f"{backup.at:%Y%m%dT%H%M%S%f}-{backup.id}.json"
+    _save(os.path.join(state, FOLDER, name), backup)
+    for old in _backups(state)[: -max(1, keep)]:
+        durable.remove(os.path.join(state, FOLDER, old))
+    return name
+
+
+def backups(state: str) -> list[Backup]:
+    """Every backup, oldest first. Raises: Corrupt; Unavailable."""
+    loaded = (_load(os.path.join(state, FOLDER, name), Backup) for name in _backups(state))
+    return [one for one in loaded if one is not None]
+
+
+def _backups(state: str) -> list[str]:
+    folder = os.path.join(state, FOLDER)
+    try:
+        return sorted(n for n in safeopen.names(folder) if n.endswith(".json"))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise durable.unavailable(error, folder, "list") from error
+
+
+def proposal(state: str) -> Proposal | None:
+    """What waits for review. Raises: Corrupt; Unavailable."""
+    return _load(os.path.join(state, INBOX), Proposal)
+
+
+def propose(state: str, value: Proposal) -> None:
+    """Put a result into the inbox; one that waits there makes room. Raises: Unavailable."""
+    _save(os.path.join(state, INBOX), value)
+
+
+def clear_inbox(state: str) -> None:
+    """Raises: Unavailable."""
+    durable.remove(os.path.join(state, INBOX))
+
+
+def _load(path: str, cls: type[T]) -> T | None:
+    name = os.path.basename(path)
+    try:
+        with safeopen.reader(path) as file:
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+    step = f"Move {name} out of the private folder, then try again."
+    try:
+        return structure(untrusted.from_json(data), cls, what=name, error=Corrupt, next_step=step)
+    except ValueError as error:
+        raise Corrupt(f"{name} is not valid JSON: {error}.", next_step=step) from error
+
+
+def _save(path: str, value: object) -> None:
+    durable.replace(path, json.dumps(unstructure(value), ensure_ascii=False).encode("utf-8"))

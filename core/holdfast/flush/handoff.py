@@ -1,0 +1,251 @@
+"""The handoff: the machine-readable restart point of unfinished work, one small document that is replaced, not grown.
+
+TOML between two ``+++`` lines, read without any model, and below it the same for people. Several sessions may have
+work open in one project; each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
+closed marker, which goes when the next session writes. An entry with open work never goes: beyond the newest
+:data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, field, fields, frozen
+
+from holdfast.errors import Corrupt
+from holdfast.text import untrusted
+from holdfast.text.openwork import is_open
+from holdfast.text.plain import one_line
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload
+
+#: What one entry may hold. The daily note keeps everything; this document stays small (R181).
+MAX_ENTRIES = 8
+MAX_ITEMS = 20
+MAX_CHARS = 2000
+#: The limit of each text of a shortened entry.
+SHORT_CHARS = 160
+
+#: How closed work ended.
+FINISHED = "finished"
+ANSWERED = "answered"
+CLOSED = "closed"
+
+_FENCE = "+++"
+HEADER = "# Handoff"
+
+
+def _clip(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "…"
+
+
+def _clips(texts: Iterable[str]) -> tuple[str, ...]:
+    items = tuple(_clip(t) for t in texts)
+    if len(items) <= MAX_ITEMS:
+        return items
+    return (*items[: MAX_ITEMS - 1], f"… and {len(items) - MAX_ITEMS + 1} more in the daily note")
+
+
+@frozen(kw_only=True)
+class Work:
+    """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``at`` is the time of
+    the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
+    :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a
+    question was answered and nothing changed) or closed (by command, ``because`` of that).
+    """
+
+    session: str
+    flush: str
+    state: str = "open"
+    note: str = ""
+    agent: str = ""
+    objective: str = field(default="", converter=_clip)
+    active_task: str = field(default="", converter=_clip)
+    branch: str = field(default="", converter=_clip)
+    blocker: str = field(default="", converter=_clip)
+    next_action: str = field(default="", converter=_clip)
+    facts: tuple[str, ...] = field(default=(), converter=_clips)
+    blockers: tuple[str, ...] = field(default=(), converter=_clips)
+    artifacts: tuple[str, ...] = field(default=(), converter=_clips)
+    follow_ups: tuple[str, ...] = field(default=(), converter=_clips)
+    needs_operator: tuple[str, ...] = field(default=(), converter=_clips)
+    derived: bool = False
+    short: bool = False
+    at: str = ""
+    ended: str = ""
+    because: str = field(default="", converter=_clip)
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == "open"
+
+    @property
+    def status(self) -> str:
+        """open, finished, answered or closed."""
+        return "open" if self.is_open else self.ended or FINISHED
+
+    @property
+    def title(self) -> str:
+        """The task on one line."""
+        return one_line(self.active_task or self.objective or self.session)
+
+
+def render(work: Iterable[Work]) -> str:
+    """The document's text. The same entries give the same bytes."""
+    import tomli_w
+
+    entries = list(work)
+    table = {"version": 1, "work": [{k: v for k, v in _fields(w).items() if v not in ("", (), False)} for w in entries]}
+    lines = [_FENCE, tomli_w.dumps(table, multiline_strings=False).rstrip("\n"), _FENCE, "", HEADER]
+    for entry in entries:
+        lines += ["", *_for_people(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(work: Work) -> dict[str, object]:
+    return {a.name: getattr(work, a.name) for a in fields(Work)}
+
+
+def _for_people(work: Work) -> list[str]:
+    if not work.is_open:
+        why = f" It was closed by command{f': {one_line(work.because)}' if work.because else ''}."
+        told = f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."
+        return [f"## Closed: {work.title}", "", told + (why if work.ended == CLOSED else "")]
+    lines = [f"## Open: {work.title}", "", f"- **Next action:** {one_line(work.next_action)}"]
+    for label, value in (("Branch or review", work.branch), ("Blocker", work.blocker), ("Objective", work.objective)):
+        if value:
+            lines.append(f"- **{label}:** {one_line(value)}")
+    for label, values in (
+        ("Facts that changed", work.facts),
+        ("Artifacts", work.artifacts),
+        ("Promised", work.follow_ups),
+        ("Needed from the operator", work.needs_operator),
+    ):
+        if values:
+            lines += [f"- **{label}:**", *(f"  - {one_line(v)}" for v in values)]
+    lines.append(f"- **Whole story:** {work.note or 'the daily notes'}, block {work.flush}")
+    return lines
+
+
+def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
+    """The entries, newest first. Raises: Corrupt when the text is not a handoff; a damaged one is never "empty"."""
+    import tomllib
+
+    from holdfast.config.serde import structure
+
+    problem = f"{name} cannot be read as a handoff"
+    step = "Correct the TOML between the `+++` lines; the daily notes hold the same facts."
+    parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{_FENCE}\n", 2)
+    if len(parts) != 3 or parts[0].strip():
+        raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
+    try:
+        table = untrusted.from_toml(parts[1])
+    except tomllib.TOMLDecodeError as error:
+        raise Corrupt(f"{problem}: {error}.", next_step=step) from error
+    entries = table.get("work", [])
+    if not isinstance(entries, list):
+        raise Corrupt(f"{problem}: `work` is not a list of tables.", next_step=step)
+    return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
+
+
+def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
+    """``new`` first, then the other sessions' open work, all of it; the oldest beyond :data:`MAX_ENTRIES` shortened."""
+    others = [w for w in entries if w.session != new.session and w.is_open]
+    full = MAX_ENTRIES - 1
+    return (new, *others[:full], *map(shortened, others[full:]))
+
+
+def shortened(work: Work) -> Work:
+    """The entry with its texts cut and its lists left out, so that many open sessions fit. Shortening it again changes
+    nothing."""
+    if work.short:
+        return work
+    cut: dict[str, Any] = {
+        n: _cut(getattr(work, n)) for n in ("objective", "active_task", "branch", "blocker", "next_action")
+    }
+    return evolve(
+        work,
+        **cut,
+        facts=(),
+        blockers=(),
+        artifacts=(),
+        follow_ups=(),
+        needs_operator=tuple(_cut(text) for text in work.needs_operator[:3]),
+        short=True,
+    )
+
+
+def _cut(text: str) -> str:
+    text = one_line(text)
+    return text if len(text) <= SHORT_CHARS else text[: SHORT_CHARS - 1].rstrip() + "…"
+
+
+def crowded(entries: Iterable[Work]) -> str:
+    """A sentence about the entries that are shortened, empty when none is."""
+    short = [w.session for w in entries if w.short]
+    if not short:
+        return ""
+    shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
+    return (
+        f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the entries of the oldest are shortened: "
+        f"{shown}. Their daily notes hold the rest."
+    )
+
+
+def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = "", at: str = "") -> Work:
+    """The entry that a flush leaves for ``payload``: open work, or the marker that it is closed."""
+    stated = payload.handoff
+    work = Work(
+        session=session,
+        flush=flush,
+        note=note,
+        agent=agent,
+        objective=payload.objective or "",
+        active_task=stated.active_task if stated else payload.objective or "",
+        branch=stated.branch if stated else "none",
+        blocker=stated.blocker if stated else "none",
+        next_action=stated.next_action if stated else payload.next_step or "",
+        facts=payload.facts or (),
+        blockers=payload.blockers or (),
+        artifacts=payload.artifacts or (),
+        follow_ups=payload.follow_ups or (),
+        needs_operator=payload.needs_operator or (),
+        derived="next_step" in payload.derived,
+        at=at,
+    )
+    if is_open(payload):
+        return work
+    changed = payload.artifacts or payload.decisions or payload.state_mutations
+    return closed(work, ANSWERED if "work_open" in payload.derived and not changed else FINISHED)
+
+
+def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
+    """The marker that stays in place of work that ended."""
+    return evolve(
+        work,
+        state="closed",
+        ended=ended,
+        because=because,
+        blocker="",
+        next_action="",
+        blockers=(),
+        follow_ups=(),
+        needs_operator=(),
+    )
+
+
+def reopened(work: Work, because: str = "") -> Work:
+    """Open work again. Without a next action of its own, the reason for reopening it is the next action."""
+    step = work.next_action or because or "not stated"
+    return evolve(
+        work, state="open", ended="", because="", next_action=step, derived=work.derived or not work.next_action
+    )
+
+
+def same(one: Work, other: Work) -> bool:
+    """Whether two entries say the same of the same flush, whoever goes on with it and however holdfast dated it."""
+    blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": ""}
+    return evolve(one, **blank) == evolve(other, **blank)

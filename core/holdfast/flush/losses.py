@@ -1,0 +1,283 @@
+"""Acknowledged data that is missing: notes, documents, journals and facts that were deleted or cut.
+
+Receipts name the documents that a flush wrote, journals have a mark of how long they were, and the store one of its
+facts. What a purge, a scrub or the retention removed is not missing: they note the document in
+``state/forgotten.json``. Curated documents may be edited; only one that is gone counts. Notes only grow, so a block
+that is gone counts, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment, receipt_from
+from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.flush import notes
+from holdfast.fs import durable, private, safeopen, tally
+from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.storage import Capability, block_marker, sha256
+from holdfast.text import untrusted
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload, Receipt, Written
+    from holdfast.session.services import Services
+
+FORGOTTEN = "forgotten.json"
+PURGED = "[purged]"  # what a purge by date leaves of a summary
+FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes again what the journals hold."
+#: Number of journals whose last receipt a quick look checks, the newest first.
+_NEWEST = 3
+#: The lists whose lines are counted: the kind of a loss, and one line of it.
+LISTS = {
+    "outbox.jsonl": ("waiting", "waiting comment"),
+    "facts.log.jsonl": ("lines", "line"),
+    "dreams.jsonl": ("lines", "line"),
+}
+_LIST_STEP = (
+    "Restore the file from a copy, or run `holdfast doctor --fix`: it puts back what the journals hold and takes the "
+    "rest as it is."
+)
+_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived: it may go
+
+
+@frozen(kw_only=True)
+class Loss:
+    """Something that was stored and is missing. ``kind`` is journal, block, document, facts, waiting, lines or damaged;
+    ``name`` its document or file. ``receipt`` and ``written`` are the proof that it was stored, for blocks and
+    documents."""
+
+    kind: str
+    name: str
+    message: str
+    next_step: str = FIX
+    receipt: Receipt | None = None
+    written: Written | None = None
+
+
+def newest(services: Services, texts: Mapping[str, str | None] | None = None) -> list[Loss]:
+    """A quick look, for each start of a session: missing journals and facts, and the proof of the newest receipts.
+
+    ``texts`` are documents that the caller has just read, as stored; they are not read again. Its time does not depend
+    on the size of notes and journals. Raises: Corrupt; Unavailable.
+    """
+    journals = session_files(services.state, missing=True)
+    there = sorted((_changed(path), path) for path in journals)
+    last = [_last_receipt(services, path) for at, path in there[-_NEWEST:] if at]
+    gone = sorted(path for at, path in there if not at)
+    unproved = _unproved(services, filter(None, last), texts)
+    return [*_journals(services, gone), *_facts(services), *_lists(services), *unproved]
+
+
+def every(services: Services) -> list[Loss]:
+    """A full look: the proof of every receipt in every journal, too. A journal that cannot be read is left out."""
+    journals = session_files(services.state, missing=True)
+    unproved = _unproved(services, receipts(services))
+    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved]
+
+
+def receipts(services: Services) -> list[Receipt]:
+    """All receipts that journals hold, each once. Raises: Unavailable."""
+    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
+    return list({receipt.flush_id: receipt for receipt in found}.values())
+
+
+def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
+    """The checkpoints with a receipt, of every journal as far as it can be read."""
+    for path in session_files(services.state):
+        session_id = session_id_of(path)
+        if session_id is None:
+            continue
+        try:
+            for entry in Journal(services.state, session_id).entries():
+                if entry.record["kind"] == "checkpoint" and entry.record.get("receipt"):
+                    yield entry.record
+        except Corrupt:
+            continue  # the check of journals reports it
+
+
+def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
+    """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
+    from holdfast.flush.proof import payload_of
+
+    found: dict[str, tuple[Receipt, Payload]] = {}
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if record.get("flush") and receipt.summary != PURGED:
+            found[receipt.flush_id] = receipt, payload_of(record["flush"])
+    return sorted(found.values(), key=lambda pair: pair[0].at)
+
+
+def last_receipts(services: Services) -> list[Receipt]:
+    """The last receipt of each session. Raises: Unavailable."""
+    found = (_last_receipt(services, path) for path in session_files(services.state))
+    return [receipt for receipt in found if receipt is not None]
+
+
+def note_forgotten(services: Services, name: str) -> None:
+    """Note that a purge, a scrub or the retention has changed the document ``name``: receipts before now prove nothing
+    of it any more. The name itself is not kept. Raises: Unavailable."""
+    private.make(services.state)
+    table = _forgotten(services)
+    table[_key(name)] = services.now().isoformat()
+    durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
+
+
+def rewrite(path: str, data: bytes | None) -> None:
+    """Write a file that a purge, a scrub or the retention has changed; None removes it. Lines that are counted and left
+    by it are not missing. The caller holds the file's lock. Raises: Unavailable."""
+    if tally.is_kept(path):
+        tally.replace(path, data or b"")
+    elif data is None:
+        durable.remove(path)
+    else:
+        durable.replace(path, data)
+
+
+def _forgotten(services: Services) -> dict[str, str]:
+    try:
+        with safeopen.reader(services.private(FORGOTTEN)) as file:
+            table = untrusted.from_json(file.read())
+        return {str(key): str(at) for key, at in table.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _key(name: str) -> str:
+    return sha256(name)[:32]
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _last_receipt(services: Services, path: str) -> Receipt | None:
+    """None also when the journal cannot be read, which is reported with its session."""
+    try:
+        session_id = session_id_of(path)
+        found = Journal(services.state, session_id).last_checkpoint() if session_id else None
+        return receipt_from(found.record["receipt"]) if found and found.record.get("receipt") else None
+    except HoldfastError:
+        return None
+
+
+def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
+    """Journals that are gone. A cut one cannot be read, so its session is UNSAFE anyway."""
+    for path in paths:
+        if not os.path.lexists(path):
+            name = f"state/sessions/{os.path.basename(path)}"
+            step = (
+                "Restore the file from a copy, or run `holdfast doctor --fix` to go on without what was said in this "
+                "session since its last flush."
+            )
+            yield Loss(kind="journal", name=name, message=f"{name} is missing.", next_step=step)
+
+
+def _facts(services: Services) -> Iterator[Loss]:
+    backend = services.store.backend
+    name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
+    try:
+        count = backend.lost_facts()
+    except Corrupt as error:
+        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+        return
+    if count:
+        message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
+        step = (
+            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` takes "
+            "the facts as they are."
+        )
+        yield Loss(kind="facts", name=name, message=message, next_step=step)
+
+
+def _lists(services: Services) -> Iterator[Loss]:
+    """Lines that are gone from lists that only grow, or that a call shortens."""
+    for file, (kind, what) in LISTS.items():
+        count = tally.missing(services.private(file))
+        if count:
+            number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
+            message = f"{number} missing from state/{file}."
+            yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+
+
+def _unproved(
+    services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
+) -> Iterator[Loss]:
+    """What of the receipts is missing, each document once, each block for itself."""
+    forgotten = _forgotten(services)
+    texts = dict(known or {})
+    told: set[tuple[str, str]] = set()
+    for receipt in sorted(given, key=lambda r: r.at):
+        for written in receipt.written:
+            name = written.name
+            if written.surface not in _DOCUMENTS or name != _present_name(services, written.surface, receipt.at):
+                continue  # the layout was changed since
+            if receipt.summary == PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+                continue
+            if name not in texts:
+                try:
+                    document = services.store.read(name)
+                except Corrupt as error:
+                    if (name, "") not in told:
+                        told.add((name, ""))
+                        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+                    continue
+                texts[name] = document.text if document else None
+            text = texts[name]
+            if written.surface == Surface.DAILY:
+                if text is not None and _holds(text, receipt.flush_id):
+                    continue
+                what = f"The block {receipt.flush_id} of session {receipt.session_id} is missing from {name}."
+                loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
+            elif text is None:
+                loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
+            else:
+                continue
+            key = (name, receipt.flush_id if loss.kind == "block" else "")
+            if key not in told:
+                told.add(key)
+                yield loss
+
+
+def _present_name(services: Services, surface: str, at: datetime) -> str:
+    try:
+        return services.layout.name(Surface(surface), at.date() if surface == Surface.DAILY else None)
+    except (ValueError, ConfigError):
+        return ""
+
+
+def _is_forgotten(noted: str | None, at: datetime) -> bool:
+    try:
+        return noted is not None and at <= moment(noted)
+    except ValueError:
+        return False
+
+
+def _holds(text: str, block_id: str) -> bool:
+    """Whether the block is there with something in it: its text may have been edited."""
+    at = text.find(block_marker(block_id))
+    if at < 0:
+        return False
+    block = next((b for b in notes.blocks(text) if b.id == block_id), None)
+    lines = block.text.split("\n") if block else ["edited"]
+    return any(line.strip() and not line.startswith(("<!--", "## ")) for line in lines)
+
+
+def rebuilt(receipt: Receipt) -> str:
+    """The block of the daily note as it was written, from the receipt; without an operator's override."""
+    return notes.framed(
+        receipt.summary,
+        block_id=receipt.flush_id,
+        session=receipt.session_id,
+        reason=receipt.reason,
+        at=receipt.at,
+    )

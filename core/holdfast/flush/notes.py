@@ -1,0 +1,277 @@
+"""The daily note: operator-facing first, append-only, one block a flush. Rendering and reading back of its blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
+
+from attrs import frozen
+
+from holdfast.config.serde import moment, stamp
+from holdfast.models import CuratedDecision, Payload
+from holdfast.storage import block_marker
+from holdfast.text.openwork import is_none, is_open
+from holdfast.text.plain import one_line
+
+#: Titles of the origin's daily blocks. Source: reading A24.
+TITLES = {
+    "compaction": "Trimmed Context",
+    "trim": "Trimmed Context",
+    "overflow": "Context Overflow Recovery",
+    "daily": "Daily Summary",
+}
+OTHER_TITLE = "Session Notes"
+LATER_TITLE = "Summary"
+CLOSED_TITLE = "Work Closed"
+REOPENED_TITLE = "Work Reopened"
+SUMMARY = "### Summary"
+BEFORE = "### Stated before, in a flush that was refused"
+CURATED_NONE = "curated memory changes: none"
+
+_STAMP = re.compile(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
+_MARK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+
+
+def header(day: date) -> str:
+    """What a new daily note begins with."""
+    return f"# Daily Memory: {day.isoformat()}\n"
+
+
+def title(reason: str, at: datetime) -> str:
+    """The block's heading, with the local time as 24 h ``HH:MM``."""
+    return f"## {TITLES.get(reason, OTHER_TITLE)} ({at:%H:%M})"
+
+
+def render(
+    payload: Payload,
+    *,
+    block_id: str,
+    session: str,
+    reason: str,
+    at: datetime,
+    summary: str = "",
+    before: Iterable[str] = (),
+    overrides: Iterable[str] = (),
+) -> str:
+    """One block, beginning with a blank line. All parts of the contract are there, empty ones as ``none``."""
+    text = body(payload, summary, before)
+    return framed(text, block_id=block_id, session=session, reason=reason, at=at, overrides=overrides)
+
+
+def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime, overrides: Iterable[str] = ()) -> str:
+    """A block around a text of :func:`body`."""
+    lines = [
+        "",
+        title(reason, at),
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason={comment(reason)} -->",
+        "",
+        text,
+    ]
+    lines += [f"\n**Operator override:** {_plain(o)}" for o in overrides]
+    return "\n".join(lines) + "\n"
+
+
+def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
+    """Id and block of a summary that came after the block of its flush, from the extractor ``by``. ``part`` names the
+    piece when it sums up only a piece of what the flush covers."""
+    block_id = "-".join(filter(None, (flush_id, by, part)))
+    lines = [
+        "",
+        f"## {LATER_TITLE} ({at:%H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=summary -->",
+        "",
+        f"_Of block {flush_id}, by {by}._",
+        "",
+        _escape(text.strip()),
+    ]
+    return block_id, "\n".join(lines) + "\n"
+
+
+def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
+    """The block that says that the work of ``session`` was closed or reopened by command."""
+    lines = [
+        "",
+        f"## {REOPENED_TITLE if opens else CLOSED_TITLE} ({at:%H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=work -->",
+        "",
+        f"Work is {'open again' if opens else 'closed by command'}: {_plain(title)}",
+        *([f"\nBecause: {_plain(because)}"] if because else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+#: The questions that a block answers, each with the labels of its lines. Source: R099, R128-R133.
+WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
+    "What happened",
+    "What changed",
+    "What is blocked",
+    "What is needed from the operator",
+    "What should happen next",
+    "Where the proof lives",
+)
+
+
+def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
+    """The text of a block without heading and markers: what a person reads, and what ``on_summary`` gets.
+
+    ``before`` are lines of payloads that were refused, see :func:`holdfast.flush.stated.beyond`.
+    """
+    carried = [f"- {_plain(line)}" for line in before]
+    needed = [n for n in payload.needs_operator or () if not is_none(n)]
+    changes = [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()]
+    parts = [
+        f"**Objective:** {_plain(payload.objective)}",
+        f"Work is {'open' if is_open(payload) else 'closed'}.",
+        _part(WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
+        _part(WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
+        _part(WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
+        *([_part(WHAT_IS_NEEDED, ("Needed", "Needed", needed))] if needed else []),
+        _part(
+            WHAT_NEXT,
+            ("Next step", "Next step", (payload.next_step or "",)),
+            ("Promised", "Promised follow-ups", payload.follow_ups),
+        ),
+        _part(PROOF, ("Artifact", "Artifacts", payload.artifacts)),
+        _curated(payload.curated or CuratedDecision()),
+    ]
+    if carried:
+        parts.append("\n".join([BEFORE, "", *carried]))
+    found, empty = found_and_not(payload)
+    if found:
+        shown = (f"{name}{_ids(payload, name)}" for name in found)
+        parts.append(f"_Derived from the session, not stated by it: {', '.join(shown)}._")
+    if empty:
+        parts.append(f"_Nothing was stated about: {', '.join(empty)}._")
+    if summary.strip():
+        parts.append(f"{SUMMARY}\n\n{_escape(summary.strip())}")
+    return "\n\n".join(parts)
+
+
+def _ids(payload: Payload, name: str) -> str:
+    """The messages that a derived field quotes, in brackets."""
+    ids = [source.partition(" ")[2] for source in payload.sources if source.partition(" ")[0] == name]
+    return f" ({_plain(' '.join(ids))})" if ids else ""
+
+
+def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
+    """The derived fields that hold something, and those that nothing was found for, in the order of the contract. The
+    curated decision and the state of the work are not findings, and most sessions change no state."""
+    looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
+    if not payload.state_mutations:
+        looked = [n for n in looked if n != "state_mutations"]
+    empty = [n for n in looked if not getattr(payload, n) or getattr(payload, n) in (("none",), "not stated")]
+    return [n for n in looked if n not in empty], empty
+
+
+def _part(heading: str, *rows: tuple[str, str, Iterable[str] | None]) -> str:
+    lines = [f"### {heading}", ""]
+    for one, many, items in rows:
+        found = [_plain(i) for i in items or ()]
+        lines += [f"- {one}: {item}" for item in found if item] or [f"- {many}: none"]
+    return "\n".join(lines)
+
+
+def _curated(decision: CuratedDecision) -> str:
+    if decision.is_none:
+        return CURATED_NONE
+    lines = ["curated memory changes:", ""]
+    for surface, entries in (("memory", decision.memory), ("user", decision.user)):
+        for entry in entries:
+            instead = f" (instead of: {_plain(entry.replaces)})" if entry.replaces else ""
+            lines.append(f"- {surface}: {_plain(entry.text)}{instead}")
+    return "\n".join(lines)
+
+
+def _escape(text: str) -> str:
+    """Text of a caller must not look like one of our markers or headings."""
+    text = text.replace("<!--", "&lt;!--")
+    return re.sub(r"^(#{1,2} )", r"\\\1", text, flags=re.MULTILINE)
+
+
+def comment(text: str) -> str:
+    """``text`` as a stamp of a block holds it."""
+    return _plain(text).replace("--", "- -")
+
+
+def _plain(text: str | None) -> str:
+    return one_line(text or "")
+
+
+@frozen(kw_only=True)
+class Block:
+    """A block as read back: ``at`` is UTC; ``lines`` are (heading, label, text) of its list items, in order."""
+
+    id: str
+    at: datetime | None
+    session: str
+    reason: str
+    title: str
+    text: str
+    objective: str
+    lines: tuple[tuple[str, str, str], ...]
+
+    def items(self, *labels: str) -> tuple[str, ...]:
+        """The texts of the lines with one of these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
+        Needed, Next step, Promised and Artifact."""
+        return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a note in order of appearance. Hand-written text between them is left alone."""
+    text = text.replace("\r\n", "\n")  # an editor may have saved it so
+    marks = list(_MARK.finditer(text))
+    for number, mark in enumerate(marks):
+        start = text.rfind("\n## ", 0, mark.start()) + 1
+        end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
+        following = text.find("\n## ", mark.end(), end)
+        part = text[start : following if following >= 0 else end].strip("\n")
+        stamped = _STAMP.search(part)
+        yield Block(
+            id=mark[1],
+            at=_moment(stamped[1]) if stamped else None,
+            session=stamped[2] if stamped else "",
+            reason=stamped[3] if stamped else "",
+            title=part.split("\n", 1)[0].removeprefix("## "),
+            text=part,
+            objective=_after(part, "**Objective:** "),
+            lines=tuple(_lines(part)),
+        )
+
+
+def block_ids(text: str) -> list[str]:
+    """The ids of the blocks of a note or a trail, in order, without reading the blocks."""
+    return _MARK.findall(text)
+
+
+def _after(text: str, label: str) -> str:
+    return next((line.removeprefix(label) for line in text.splitlines() if line.startswith(label)), "")
+
+
+def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+    heading = ""
+    for line in text.splitlines():
+        if line == SUMMARY:
+            return  # comes last, and what is in it is somebody else's Markdown
+        if line.startswith("### "):
+            heading = line.removeprefix("### ")
+        elif line.startswith("- ") and heading:
+            label, _, item = line.removeprefix("- ").partition(": ")
+            yield heading, label, item
+
+
+def last_stamp(text: str) -> datetime | None:
+    """The UTC time of the note's newest block, or None."""
+    start = text.rfind("\n<!-- at=")  # a note can be long; only its end is of interest
+    found = _STAMP.search(text, start + 1) if start >= 0 else None
+    return _moment(found[1]) if found else None
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return moment(text)
+    except ValueError:
+        return None  # edited by hand: what a person did to a stamp must not keep a flush from being saved

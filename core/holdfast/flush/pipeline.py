@@ -1,0 +1,489 @@
+"""The flush: the one pipeline by which a session becomes durable, and the only source of receipts.
+
+    marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
+    -> receipt in the journal -> marker gone -> callback
+
+Each document is read back right after it is written. Any failure leaves the marker, keeps the context and raises
+:class:`~holdfast.errors.FlushRefused`. A retry finds in the marker what it had begun and completes it: the same id,
+instant and payload, so no block is written twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from attrs import define, evolve, field
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment, stamp, unstructure
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
+from holdfast.facts import extract
+from holdfast.flush import attribution, backlog, contract, notes, proof, stated
+from holdfast.flush.documents import Documents
+from holdfast.flush.publish import delivery
+from holdfast.fs import durable, paths, private
+from holdfast.journal import background, safety, summaries
+from holdfast.journal.journal import file_stem
+from holdfast.journal.safety import Marker, Stated
+from holdfast.models import Evidence, Finding, Payload, Receipt, payload_of, turns_of
+from holdfast.storage import sha256
+from holdfast.text import hostile
+
+if TYPE_CHECKING:
+    from holdfast.models import Extraction, Message
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
+
+logger = logging.getLogger(__name__)
+
+REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
+
+
+def flush(
+    services: Services,
+    session: Session,
+    payload: Payload | Mapping[str, Any] | None,
+    *,
+    reason: str,
+    on_summary: Callable[[str], object] | None = None,
+    agent: str = "",
+) -> Receipt:
+    """Flush ``session``. See :meth:`holdfast.session.session.Session.flush`."""
+    if reason not in REASONS:
+        raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
+    payload = payload_of(payload)
+    one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
+    documents = Documents(services=services, session_id=session.id)
+    work = _Flush(
+        services=services, session=session, given=payload, stated=one, reason=reason, agent=agent, documents=documents
+    )
+    try:
+        private.make(services.state, "sessions")
+        with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
+            session.catch_up()
+            work.unflushed, work.upto, work.position = session.stretch()
+            receipt = work.run()
+    except NothingToFlush:
+        raise
+    except FlushRefused as refused:
+        session.unmarked = refused.target == "state"
+        if session.unmarked and one is not None and payload is not None:
+            session.unwritten.append(stated.kept(services, one, payload, refused))
+        raise
+    except HoldfastError as error:
+        raise _not_begun(services, session, work, error) from error
+    session.unmarked = False
+    if not receipt.repeated and not background.takes_over(services):  # all is durable and no lock is held
+        receipt = work.ask_models(receipt)
+    if on_summary is not None and receipt.summary and not receipt.repeated:
+        try:
+            on_summary(receipt.summary)
+        except Exception as error:  # noqa: BLE001 - a caller's callback must not undo a flush that is durable
+            logger.warning("on_summary raised %s", type(error).__name__)
+            receipt = evolve(receipt, warnings=(*receipt.warnings, f"The summary callback raised {error!r}."))
+    return receipt
+
+
+def _not_begun(services: Services, session: Session, work: _Flush, error: HoldfastError) -> FlushRefused:
+    """The refusal when not even the journal or the lock can be had, told by a marker if that can be written."""
+    message = f"The flush could not begin: {error.message} Context is kept."
+    mine = [stated.kept(services, work.stated, work.given, error)] if work.stated and work.given else []
+    try:
+        marker = safety.read(services.state, session.id)
+        marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=work.reason)
+        for one in mine:
+            marker = evolve(marker, stated=stated.joined(marker.stated, one))
+        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError:
+        session.unmarked = True
+        session.unwritten += mine
+    return FlushRefused(message, next_step=error.next_step, target="state")
+
+
+@define(kw_only=True)
+class _Flush:
+    services: Services
+    session: Session
+    given: Payload | None
+    stated: Stated | None  # what was given, by its digest; later what was taken up from an earlier flush
+    reason: str
+    agent: str
+    unflushed: Sequence[Message] = ()
+    upto: int = 0
+    position: int = 0
+    documents: Documents
+    warnings: list[str] = field(factory=list)
+    step: str = "collect"
+    gathered: extract.Gathered | None = None  # None: a process that died had asked, or there was nothing to ask
+    before: list[str] = field(factory=list)  # what refused payloads said beyond this one
+    settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
+    overrides: tuple[str, ...] = ()
+    flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
+    queued: list[str] = field(factory=list)  # what waits for models, by id
+
+    def run(self) -> Receipt:
+        session, services = self.session, self.services
+        if self._idle and not self._has_begun():
+            last = session.last_receipt
+            if last is None:
+                safety.clear(services.state, session.id)
+                raise contract.nothing(session.id)
+            try:
+                services.dispatch.require_all()
+                self.documents.proof = proof.check(services, last, session.last_flush)
+                if not self.documents.proof.lost:
+                    return self._repeat(last)
+                if session.last_flush is None:
+                    self.unflushed = session.messages  # what is still in context is all there is to write it from
+            except HoldfastError as error:
+                self._failed(self._begin(), error)
+        marker = self._begin()
+        try:
+            return self._write(marker)
+        except NothingToFlush:
+            raise
+        except HoldfastError as error:
+            self._failed(marker, error)
+        except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
+            wrapped = Unavailable(
+                f"The flush failed while it was at the step `{self.step}`: {type(error).__name__}: {error}.",
+                next_step="Run `holdfast doctor`; nothing was dropped.",
+            )
+            wrapped.__cause__ = error
+            self._failed(marker, wrapped)
+
+    @property
+    def _idle(self) -> bool:
+        return self.stated is None and not self.unflushed
+
+    def _has_begun(self) -> bool:
+        """Whether an earlier flush did not come to its end: its payload must not be forgotten."""
+        marker = safety.read(self.services.state, self.session.id)
+        return bool(self.session.unwritten) or (
+            marker is not None and (marker.pending is not None or bool(marker.stated))
+        )
+
+    # the pipeline
+
+    def _write(self, marker: Marker) -> Receipt:
+        services, session, documents = self.services, self.session, self.documents
+        services.dispatch.require_all()
+        found = self._collect(marker)
+        if isinstance(found, Receipt):
+            return found
+        marker, payload, summary, at = found
+        last = session.last_receipt
+        again = last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
+        if last is not None and again and not self.before:
+            self.documents.proof = proof.check(services, last, session.last_flush)
+            if last.written and not self.documents.proof.lost:
+                return self._repeat(last)
+            at, kept = last.at, session.last_flush or {}
+            self.overrides = tuple(kept.get("overrides", self.overrides))
+            self.flushed = {**self.flushed, "at": stamp(at)}
+        flush_id = self._id(marker, payload, at)
+
+        self.step = "daily note"
+        note_name, there = services.layout.name(Surface.DAILY, at.date()), documents.proof.of(Surface.DAILY)
+        if last is not None and there is not None:
+            flush_id = last.flush_id
+            documents.written.append(there)
+        else:
+            flush_id = documents.write_note(flush_id, at, lambda block_id: self._block(payload, summary, block_id, at))
+        if payload.state_mutations:
+            self.step = "daily summary"
+            documents.write_trail(payload, flush_id, note_name, at)
+        self.step = "handoff"
+        documents.write_handoff(payload, flush_id, note_name, self.agent, at)
+        self.step = "curated memory"
+        documents.write_curated(payload, last, flush_id, at)
+
+        lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
+        if lost:
+            self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
+        found_in, empty = notes.found_and_not(payload)
+        receipt = Receipt(
+            flush_id=flush_id,
+            session_id=session.id,
+            reason=self.reason,
+            at=at,
+            written=documents.written,
+            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
+            not_found=empty,
+            warnings=[paths.rewrite(w, services.root) for w in (*self.warnings, *documents.warnings)],
+            summary=notes.body(payload, summary, self.before),
+        )
+        self.step = "on_flush"
+        receipt = self._publish(payload, receipt)
+        self.step = "facts"
+        unstored = self._settle(payload, flush_id, at)
+        receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
+        self.step = "journal"
+        session.record_flush(
+            receipt, {**self.flushed, "overrides": self.overrides}, self.upto, self._told(receipt, summary)
+        )
+        self.step = "marker"
+        session.unwritten.clear()
+        safety.clear(services.state, session.id, self.settled)
+        logger.info("flushed session %s as %s", session.id, flush_id)
+        return receipt
+
+    def _block(self, payload: Payload, summary: str, block_id: str, at: datetime) -> str:
+        return notes.render(
+            payload,
+            block_id=block_id,
+            session=self.session.id,
+            reason=self.reason,
+            at=at,
+            summary=summary,
+            before=self.before,
+            overrides=self.overrides,
+        )
+
+    def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
+        """The flush's id. The instant is part of it: the same words may be flushed again on another day."""
+        parts = [self.session.id, marker.key, stated.form(payload), stamp(at.astimezone(UTC))]
+        return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
+
+    def _collect(self, marker: Marker) -> tuple[Marker, Payload, str, datetime] | Receipt:
+        """The complete, redacted payload; from the marker when this very flush had begun before, from the journal when
+        it is the last one that is written again. A receipt when an operator overrode all that there was to flush."""
+        session = self.session
+        pending = marker.pending
+        if self.documents.proof.lost and session.last_flush is not None:
+            marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
+        idle = self._idle
+        taken_up = self._take_up(marker)
+        key = hashlib.sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}".encode()).hexdigest()
+        if pending is not None and (marker.key == key or (idle and not taken_up)):
+            try:
+                begun = (
+                    marker,
+                    proof.payload_of(pending),
+                    str(pending["summary"]),
+                    moment(pending["at"]).astimezone(self.services.config.tz),
+                )
+                # The heading tells the reason: another one would make another block of what is the same flush.
+                self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
+                self.before = list(pending.get("before", ()))
+                self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
+                self.flushed = {**pending, "key": marker.key}
+                return (marker, *self._attributed(begun[1], begun[2]), begun[3])
+            except (KeyError, TypeError, ValueError, HoldfastError):
+                logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
+        said = self.unflushed or session.messages
+        if self.given is None and not said:
+            return self._nothing_left(marker)
+        at = self.services.now()
+        names = contract.missing(self.given or Payload())
+        strict = self.services.config.flush.policy == "strict"
+        if names and strict and marker.blocked < self.services.config.flush.strict_blocks:
+            raise contract.refusal(names)
+        extractions, summary = self._extract()
+        payload = contract.complete(
+            self.given, said, extractions, branch=session.branch, previous=self.documents.previous_work(names)
+        )
+        if names := contract.missing(payload):
+            raise contract.refusal(names)
+        self.step = "gate"
+        payload, summary = self._attributed(*self._admit(payload, summary))
+        others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
+        self.before = stated.beyond(others, payload, at)
+        self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
+        self.overrides = session.unrecorded_overrides
+        pending = {
+            "payload": unstructure(evolve(payload, derived=(), sources=())),
+            "derived": list(payload.derived),
+            "sources": list(payload.sources),
+            "summary": summary,
+            "before": self.before,
+            "at": stamp(at),
+            "reason": self.reason,
+            "agent": self.agent,
+        }
+        self.flushed = {**pending, "key": key}
+        entries = marker.stated
+        if self.stated is not None:
+            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
+            entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
+        marker = safety.begin(self.services.state, evolve(marker, key=key, pending=pending, stated=entries))
+        return marker, payload, summary, at
+
+    def _take_up(self, marker: Marker) -> bool:
+        """Go on with the newest payload that was refused before, unless one is given now or an operator overrode it.
+        Whether that was so. Raises: FlushRefused when one of them could not be kept."""
+        self.settled = {one.digest for one in marker.stated}
+        if self.stated is not None or self.session.override_reason:
+            return False
+        one = stated.newest([one for one in marker.stated if not one.waived])
+        if one is None:
+            return False
+        self.stated, self.given = one, stated.payload_of(one)
+        return True
+
+    def _nothing_left(self, marker: Marker) -> Receipt:
+        """Nothing was said, and what was stated is overridden, or lost with the note of an earlier holdfast."""
+        session, services = self.session, self.services
+        if self.documents.proof.lost:
+            names = ", ".join(dict.fromkeys(w.name for w in self.documents.proof.lost))
+            raise FlushRefused(
+                f"What the last flush saved is no longer stored in {names}, and nothing is left to write it from.",
+                next_step="Restore the document from a copy, or state a payload.",
+                target=self.documents.proof.lost[0].surface,
+            )
+        if marker.stated:
+            session.use_override()
+        session.unwritten.clear()
+        safety.clear(services.state, session.id, self.settled)
+        if session.last_receipt is None:
+            raise contract.nothing(session.id)
+        return self._repeat(session.last_receipt)
+
+    def _extract(self) -> tuple[list[Extraction], str]:
+        """What the extractors say that need no model; the others are asked later, without the lock."""
+        if not self.unflushed:
+            return [], ""
+        self.step = "on_extract"
+        turns = turns_of(self.unflushed)
+        self.gathered = extract.at_once(self.services, turns)
+        self.warnings += self.gathered.failed.values()
+        found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
+        summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
+        return found, summary or contract.digest(self.unflushed)
+
+    def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
+        """Store the facts stated and found, and let the turns wait for those who are asked later. Returns what to warn
+        of. A flush that is written again brings back no fact that was deleted since."""
+        fresh = None if self.documents.proof.lost else payload
+        queued, warnings = backlog.settle_flush(
+            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
+        )
+        self.queued += queued
+        return warnings
+
+    def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
+        """The journal's record of the summary; empty when there is none."""
+        derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
+        by = summaries.DERIVED if derived else summaries.EXTRACTED
+        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
+
+    def ask_models(self, receipt: Receipt) -> Receipt:
+        """Ask those that wait for this flush's turns, and one piece more; the receipt with what came of it."""
+        asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
+        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+        mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
+        if mine:
+            self.session.catch_up()
+            receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
+        return receipt
+
+    def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
+        found: list[Finding] = []
+        payload, summary = stated.admitted(self.services, payload, summary, found)
+        self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        return payload, summary
+
+    def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
+        payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
+        self.warnings += warnings
+        return payload, summary
+
+    def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:
+        evidence = self.services.dispatch.on_flush(payload, receipt)
+        for item in evidence:
+            paths.check_pointer(item.pointer, "evidence.pointer")
+            if item.published.strip() != item.read_back.strip():
+                raise FlushRefused(
+                    f"What was published at {item.pointer} reads back differently.",
+                    next_step="Look at it there, then flush again.",
+                    target=Surface.TRAIL,
+                )
+        return evolve(
+            receipt,
+            evidence=evidence,
+            pending=self._pending(evidence),
+            warnings=(*receipt.warnings, *self._notes(evidence)),
+        )
+
+    def _pending(self, evidence: Iterable[Evidence]) -> int:
+        """How much waits to be published, after another try: in the outbox, where it has no pointer yet, of earlier
+        flushes too; and where a plugin keeps it itself."""
+        waiting = delivery.work_off(self.services, limit_s=delivery.FLUSH_LIMIT_S)
+        return waiting + sum(e.pending for e in evidence if e.pointer)
+
+    def _notes(self, evidence: Iterable[Evidence]) -> tuple[str, ...]:
+        told = (f"{e.target}: {e.note}" for e in evidence if e.note)
+        return tuple(dict.fromkeys(paths.rewrite(text, self.services.root) for text in told))
+
+    # the marker
+
+    def _begin(self) -> Marker:
+        services, session = self.services, self.session
+        old = safety.read(services.state, session.id)
+        marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
+        if old is not None:
+            marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
+            self.warnings += [old.error] if old.reason == safety.UNKNOWN else []
+        entries = old.stated if old is not None else ()
+        for one in (*session.unwritten, *([self.stated] if self.stated else [])):
+            entries = stated.joined(entries, one)
+        try:
+            marker = safety.begin(services.state, evolve(marker, stated=entries))
+        except HoldfastError as error:
+            raise FlushRefused(
+                f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
+                next_step=error.next_step,
+                target="state",
+            ) from error
+        session.unwritten.clear()
+        return marker
+
+    def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
+        """Leave the marker, with what went wrong and what was stated, and refuse."""
+        current = safety.read(self.services.state, self.session.id) or marker
+        target = error.target if isinstance(error, FlushRefused) and error.target else self.step
+        strict = isinstance(error, FlushRefused) and bool(error.missing)
+        if self.stated is not None and self.given is not None:
+            mine = next((one for one in current.stated if one.digest == self.stated.digest), self.stated)
+            mine = stated.kept(self.services, mine, self.given, error)
+            current = evolve(current, stated=stated.joined(current.stated, mine))
+        try:
+            safety.failed(
+                self.services.state,
+                current,
+                error=paths.rewrite(error.message, self.services.root),
+                next_step=error.next_step,
+                target=target,
+                blocked=strict,
+            )
+        except HoldfastError as second:
+            logger.error("the UNSAFE marker could not be updated: %s", second)  # noqa: TRY400 - the cause is raised below
+        logger.warning("flush of session %s failed at %s", self.session.id, target)
+        if isinstance(error, FlushRefused):
+            if not error.target:
+                error.target = target
+            raise error
+        raise FlushRefused(
+            f"{error.message} The session is UNSAFE and nothing was dropped.",
+            next_step=error.next_step,
+            target=target,
+        ) from error
+
+    def _repeat(self, receipt: Receipt) -> Receipt:
+        """Answer an earlier flush that still stands; an agent that takes over is put into its handoff."""
+        if self.agent and any(w.surface == Surface.HANDOFF for w in receipt.written):
+            mine = self.session.id
+            self.documents.change_handoff(
+                lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
+            )
+        self.session.unwritten.clear()
+        safety.clear(self.services.state, self.session.id, self.settled)
+        pending = self._pending(receipt.evidence)
+        over = () if pending else self._notes(receipt.evidence)  # what waited then has been published since
+        warnings = [w for w in receipt.warnings if w not in over]
+        return evolve(receipt, repeated=True, pending=pending, warnings=warnings)

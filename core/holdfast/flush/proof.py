@@ -1,0 +1,188 @@
+"""Whether what a receipt proves is still stored: its blocks, its handoff entry and its curated lines, not only names.
+
+Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
+correction replaces a line, retention and purges remove. None of that is a loss.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import payload_from
+from holdfast.errors import HoldfastError, Refused
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import capped, closings, curated, handoff, notes
+from holdfast.models import Written
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.models import CuratedEntry, Payload, Receipt
+    from holdfast.session.services import Services
+
+_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_CURATED = (Surface.MEMORY, Surface.USER)
+_PURGED = "[purged]"
+
+
+def _all_written(value: Sequence[Written]) -> tuple[Written, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class Proof:
+    """``whole`` is what is stored as it was written, ``lost`` what is not."""
+
+    whole: tuple[Written, ...] = field(default=(), converter=_all_written)
+    lost: tuple[Written, ...] = field(default=(), converter=_all_written)
+
+    def of(self, surface: str) -> Written | None:
+        """What is whole of this surface."""
+        return next((w for w in self.whole if w.surface == surface), None)
+
+
+def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) -> Proof:
+    """Compare what ``receipt`` says with what is stored. ``flushed`` is the session's record of that flush; without it
+    (an earlier holdfast kept none) curated lines are not looked for. Raises: Corrupt, Unavailable, PluginError."""
+    whole: list[Written] = []
+    lost: list[Written] = []
+    for written in receipt.written:
+        good = _is_whole(services, receipt, flushed, written)
+        (whole if good else lost).append(written)
+    return Proof(whole=whole, lost=lost)
+
+
+def payload_of(flushed: dict[str, Any]) -> Payload:
+    """The complete payload of a recorded flush. Raises: ConfigError when it cannot be read."""
+    return evolve(payload_from(flushed["payload"]), derived=flushed["derived"], sources=flushed.get("sources", ()))
+
+
+def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
+    if receipt.summary == _PURGED:
+        return True  # what was purged must not come back
+    document = services.store.read(written.name)
+    if document is None:
+        return _is_past(services, receipt.at, written.surface)
+    if written.surface in _BLOCKS:
+        return _has_block(document.text, receipt, flushed, written)
+    payload = payload_of(flushed) if flushed is not None else None
+    if written.surface == Surface.HANDOFF:
+        return _has_entry(services, handoff.parse(document.text, written.name), receipt, payload)
+    if written.surface in _CURATED and payload is not None and payload.curated is not None:
+        entries = payload.curated.memory if written.surface == Surface.MEMORY else payload.curated.user
+        return not missing(services, written.surface, document.text, entries, receipt.at)
+    return True
+
+
+def _is_past(services: Services, at: datetime, surface: str) -> bool:
+    """Whether retention removes documents of that day."""
+    rules = services.config.retention
+    days = {Surface.DAILY: rules.daily, Surface.TRAIL: rules.trail}.get(Surface(surface), 0)
+    return bool(days) and (services.now().date() - at.astimezone(services.config.tz).date()).days >= days
+
+
+def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
+    text = text.replace("\r\n", "\n")
+    base = receipt.flush_id.partition("-")[0]  # a suffix counts the copies next to edited ones
+    for found in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
+        block = text[text.rfind("\n", 0, found.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
+        if hashlib.sha256(block).hexdigest() == written.sha256:
+            return True
+    if written.surface != Surface.DAILY or not receipt.summary:
+        return False
+    # A purge or a scrub changes note and receipt alike, but not the digest.
+    again = notes.framed(
+        receipt.summary,
+        block_id=receipt.flush_id,
+        session=receipt.session_id,
+        reason=receipt.reason,
+        at=receipt.at,
+        overrides=(flushed or {}).get("overrides", ()),
+    )
+    return again.strip("\n") in text
+
+
+def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Receipt, payload: Payload | None) -> bool:
+    mine = next((w for w in entries if w.session == receipt.session_id), None)
+    if payload is None:
+        return mine is not None
+    note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+    wanted = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note)
+    if not wanted.is_open and mine is None:
+        return True  # a closed marker goes when the next session writes
+    name = services.layout.name(Surface.HANDOFF)
+    try:
+        text = services.gate.admit(handoff.render([wanted]), surface=Surface.HANDOFF, name=name)
+        wanted = handoff.parse(text, name)[0]
+    except Refused:
+        pass  # then it was let in only next to something written by hand: compared as it is
+    if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
+        return True
+    decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+    if decided is None:
+        return False
+    return not decided.open or (mine is not None and mine.is_open)  # it was closed or reopened by command since
+
+
+def missing(
+    services: Services, surface: str, text: str | None, entries: Sequence[CuratedEntry], at: datetime
+) -> list[CuratedEntry]:
+    """The entries decided at ``at`` that ``text`` does not hold, without those that a dream consolidated or a later
+    decision replaced since. Raises: Unavailable, PluginError."""
+    name = services.layout.name(Surface(surface))
+    absent = []
+    for entry in entries:
+        try:
+            new = services.gate.admit(curated.apply(text, [entry], surface), surface=surface, name=name, previous=text)
+        except Refused:
+            new = curated.apply(text, [entry], surface)
+        if new != text:
+            absent.append(entry)
+    if not absent:
+        return []
+    gone = _consolidated(services, at) if surface == Surface.MEMORY else set()
+    gone |= _replaced(services, at)
+    archive = services.store.read(services.layout.archive)
+    there = archive.text if archive else ""
+    return [
+        entry
+        for entry in absent
+        if duplicate_key(_plain(entry.text)) not in gone and not capped.is_archived(_plain(entry.text), there)
+    ]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).removeprefix("- ").strip()
+
+
+def _consolidated(services: Services, at: datetime) -> set[str]:
+    """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
+    from holdfast.flush.dreamlog import Status, entries
+
+    runs = (r for r in entries(services.state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
+    gone = (line for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
+    return {duplicate_key(_plain(line.text)) for line in gone}
+
+
+def _replaced(services: Services, at: datetime) -> set[str]:
+    """Keys of the lines that a later flush replaced, as its block says."""
+    day = at.astimezone(services.config.tz).date()
+    found: set[str] = set()
+    for name in services.store.names():
+        if services.layout.surface_of(name) is not Surface.DAILY or name < services.layout.name(Surface.DAILY, day):
+            continue
+        try:
+            document = services.store.read(name)
+        except HoldfastError:
+            continue  # only what it replaced is not known then, and a line too many is not lost
+        for line in (document.text if document else "").splitlines():
+            _, instead, old = line.partition(" (instead of: ")
+            if instead and line.startswith("- "):
+                found.add(duplicate_key(_plain(old.removesuffix(")"))))
+    return found

@@ -1,0 +1,135 @@
+"""Sending what waits in the outbox, and taking something out of it with a reason that stays on record."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import stamp
+from holdfast.errors import BadValue, HoldfastError
+from holdfast.flush.notes import WHAT_CHANGED, header
+from holdfast.flush.publish.forge import Forge
+from holdfast.flush.publish.outbox import FILE, Item, Outbox, Send
+from holdfast.fs import paths
+from holdfast.storage import block_marker
+from holdfast.text.plain import one_line
+
+if TYPE_CHECKING:
+    from holdfast.models import Evidence
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: Seconds that a flush with nothing new to publish gives to what waits, and the start of a session.
+FLUSH_LIMIT_S: Final = 5.0
+START_LIMIT_S: Final = 3.0
+#: Seconds that a person waits who asked for it; every call has its own limit, too.
+COMMAND_LIMIT_S: Final = 600.0
+
+
+@frozen(kw_only=True)
+class Delivery:
+    """What became of an item: ``evidence`` of what was published, None when it still waits, as ``item`` tells why."""
+
+    item: Item
+    evidence: Evidence | None
+
+
+class Deliveries:
+    """The outbox of an opened project. Made by :attr:`holdfast.Holdfast.outbox`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._outbox = Outbox(services.state)
+
+    def items(self) -> list[Item]:
+        """What waits, oldest first. Raises: Unavailable."""
+        return self._outbox.items()
+
+    def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
+        """Try everything that waits, due or not; what became of each, in order. Raises: Unavailable."""
+        before = self._outbox.items()
+        senders = _senders(self._services)
+        sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
+        proofs = {one.item.id: one.evidence for one in sent}
+        after = {item.id: item for item in self._outbox.items()}
+        return [
+            Delivery(item=_explained(after.get(item.id, item), senders), evidence=proofs.get(item.id))
+            for item in before
+            if item.id in proofs or item.id in after
+        ]
+
+    def send_due(self, *, limit_s: float | None = None) -> int:
+        """Try what is due, by default for the 3 seconds that the start of a session gives it; how many items wait then.
+        Never raises."""
+        return work_off(self._services, limit_s=START_LIMIT_S if limit_s is None else limit_s)
+
+    def drop(self, item_id: str, reason: str) -> Item:
+        """Take an item out for good; who did it and why goes into the daily note first. Returns the item.
+
+        Raises: NotFound; BadValue for a blank reason; Refused and PluginError from the gate; Unavailable.
+        """
+        services = self._services
+        if not reason.strip():
+            raise BadValue("reason", "is blank", next_step="Say why it is not to be published.")
+        item = self._outbox.get(item_id)
+        at = services.now()
+        name = services.layout.name(Surface.DAILY, at.date())
+        # Not by its flush: when its session is purged, nothing may hold that id, and this block is an operator's.
+        put = f"{item.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
+        what = f"the comment of {put} on {item.target}" if item.target else "a damaged item"
+        said = one_line(paths.rewrite(reason, services.root))
+        block = "\n".join(
+            [
+                "",
+                f"## Not Published ({at:%H:%M})",
+                block_marker(f"drop_{item.id}"),
+                f"<!-- at={stamp(at.astimezone(UTC))} session=outbox reason=drop -->",
+                "",
+                "**Objective:** Take out of the outbox what is not to be published",
+                "",
+                f"### {WHAT_CHANGED}",
+                "",
+                f"- Decision: {what} is not published: {said}",
+                "",
+            ]
+        )
+        block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+        services.store.append(Surface.DAILY, name, block, header(at.date()), f"drop_{item.id}")
+        self._outbox.remove(item.id)
+        return item
+
+
+def _senders(services: Services) -> dict[str, Send]:
+    return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
+
+
+def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
+    """An item that nobody can send says so."""
+    if item.is_damaged or item.plugin in senders:
+        return item
+    return evolve(
+        item,
+        error=f"The plugin {item.plugin!r} is not working.",
+        next_step=f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` tells more.",
+    )
+
+
+def work_off(services: Services, *, limit_s: float) -> int:
+    """Send what is due, for ``limit_s`` seconds at most, and return how many items wait then. Never raises, and asks
+    nobody when nothing is due: what was to be kept is kept."""
+    outbox = Outbox(services.state)
+    try:
+        if not os.path.exists(services.private(FILE)):
+            return 0
+        outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
+        return outbox.count()
+    except HoldfastError as error:
+        logger.warning("the outbox could not be read: %s", error.message)
+        return 1  # whatever it is: something waits there

@@ -1,0 +1,170 @@
+"""What a plugin of a forge (an issue tracker where people work) offers beside its hooks.
+
+A plugin whose object is a :class:`Forge` is used; no other entry point is needed. Its ``on_flush`` says what is to be
+published and hands it to :meth:`Forge.publish`, which keeps it in the outbox (:mod:`holdfast.flush.publish.outbox`)
+until :meth:`Forge.send` has shown it again; core asks :meth:`Forge.send` again for what waits. The morning report asks
+:meth:`Forge.activity`. A complete one but for the server::
+
+    class Tracker(Forge):
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            return self.publish([Post(m.target, m.summary) for m in payload.state_mutations or ()], receipt)
+
+        def send(self, item):
+            comment = self.server.comment_of(item.id) or self.server.add_comment(item.target, item.body, item.id)
+            return Evidence(target=item.target, pointer=comment.url, published=item.body, read_back=comment.body)
+
+        def activity(self, since, until):
+            return [Activity("comment", c.target, c.url, c.body, c.at) for c in self.server.comments(since, until)]
+
+Whoever opens a project imports this: it brings neither attrs nor a network.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from holdfast.errors import Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from holdfast.flush.publish.outbox import Item
+    from holdfast.models import Evidence, Receipt
+    from holdfast.plugin.discovery import PluginContext
+
+#: Seconds that a flush waits for a forge. What has not been published by then waits in the outbox.
+FLUSH_LIMIT_S: Final = 10.0
+
+
+class Post(NamedTuple):
+    """What a flush has to say on one target."""
+
+    target: str
+    body: str
+
+
+class Activity(NamedTuple):
+    """One thing that happened on a forge: ``kind`` is issue, pull, comment or review; ``pointer`` is its URL; ``text``
+    is one line; ``at`` is aware."""
+
+    kind: str
+    target: str
+    pointer: str
+    text: str
+    at: datetime
+    author: str = ""
+
+
+class Practice(ABC):
+    """A forge on this machine, to try a plugin on. ``settings`` is what ``[plugins.NAME]`` has to say to use it,
+    ``environment`` the variables that have to be set, ``target`` a piece of work that is there."""
+
+    settings: Mapping[str, str]
+    environment: Mapping[str, str]
+    target: str
+
+    @abstractmethod
+    def comments(self) -> list[str]:
+        """What stands on ``target``, oldest first."""
+
+    @abstractmethod
+    def down(self) -> None:
+        """Do not answer any more."""
+
+    @abstractmethod
+    def up(self) -> None:
+        """Answer again, with everything still there."""
+
+
+class Forge(ABC):
+    """A forge that a plugin publishes to. ``name`` is the plugin's."""
+
+    #: What people call it.
+    title: ClassVar[str] = "the forge"
+
+    def __init__(self, context: PluginContext) -> None:
+        self.name = context.name
+        self._state = context.state
+
+    @abstractmethod
+    def send(self, item: Item) -> Evidence:
+        """Publish ``item`` once: one that is there already, known by its id, is only read back.
+
+        Raises: Unavailable when nothing can be published there now (the others wait, too); any other HoldfastError
+        when this item needs a person.
+        """
+
+    @abstractmethod
+    def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
+        """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
+
+    def check(self) -> str:
+        """Ask whether it can be used now, for ``holdfast doctor``; a line that says so, empty when nothing was asked.
+        Raises: HoldfastError."""
+        return ""
+
+    def item_id(self, flush: str, target: str) -> str:
+        """The id of what the flush ``flush`` says on ``target``: 32 hex digits, the same at every try."""
+        import hashlib
+
+        return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]
+
+    def publish(self, posts: Sequence[Post], receipt: Receipt) -> list[Evidence]:
+        """Publish what a flush changed, as far as it can be done now; the evidence of each target, in order. Posts on
+        one target become one, a blank line between them.
+
+        All of it is in the outbox before the first is sent. What cannot be sent now stays there: its evidence counts
+        as pending and tells why. Without posts nothing is asked. Raises: Unavailable when the outbox cannot be
+        written: then the flush must fail.
+        """
+        if not posts:
+            return []
+        from holdfast.flush.publish.outbox import Item, Outbox
+        from holdfast.models import Evidence
+
+        bodies: dict[str, list[str]] = {}
+        for post in posts:
+            bodies.setdefault(post.target, []).append(post.body)
+        posts = [Post(target, "\n\n".join(said)) for target, said in bodies.items()]
+        outbox = Outbox(self._state)
+        ids = [self.item_id(receipt.flush_id, post.target) for post in posts]
+        outbox.put(
+            Item(
+                id=item_id,
+                plugin=self.name,
+                flush=receipt.flush_id,
+                target=post.target,
+                body=post.body,
+                at=receipt.at,
+                due=receipt.at,
+            )
+            for item_id, post in zip(ids, posts, strict=True)
+        )
+        sent = outbox.send({self.name: self.send}, now=receipt.at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
+        proofs = {one.item.id: one.evidence for one in sent}
+        waiting = {item.id: item for item in outbox.items()}
+        evidence = []
+        for item_id, post in zip(ids, posts, strict=True):
+            if item_id in proofs:
+                evidence.append(proofs[item_id])
+                continue
+            if item_id in waiting:
+                item = waiting[item_id]
+                note = f"{item.error} {item.next_step}".strip()
+                note = note or f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
+            else:
+                note = "Another process of this project has published it meanwhile."
+            pending = int(item_id in waiting)
+            evidence.append(
+                Evidence(target=post.target, pointer="", published="", read_back="", pending=pending, note=note)
+            )
+        return evidence
+
+    @classmethod
+    def practice(cls) -> AbstractContextManager[Practice]:
+        """A forge on this machine, running while the block lasts, for ``holdfast demo``. Raises: Unsupported."""
+        raise Unsupported(f"There is nothing to try {cls.title} on.", next_step="Run `holdfast demo` without it.")

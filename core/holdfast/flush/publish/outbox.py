@@ -1,0 +1,279 @@
+"""What is to be published waits here: ``state/outbox.jsonl``, in order, durable, one checksummed line an item.
+
+An item is on the disk before it is sent for the first time and goes when the forge has shown it again. So nothing is
+lost whenever a process dies; and since its id is made before the first try, and a forge looks for the id first, nothing
+is published twice. Only one process sends at a time, and on one target nothing overtakes what came before it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import evolve, frozen
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt, HoldfastError, NotFound, Unavailable
+from holdfast.fs import durable, private, records, safeopen, tally
+
+if TYPE_CHECKING:
+    from holdfast.models import Evidence
+
+logger = logging.getLogger(__name__)
+
+FILE: Final = "outbox.jsonl"
+_FIRST_PAUSE: Final = timedelta(minutes=1)
+_LONGEST_PAUSE: Final = timedelta(hours=1)
+_LONGEST_ASKED_S: Final = 86400.0  # what a forge may ask for
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAMAGED: Final = "damaged-"
+#: So many items that a plugin could not publish, and the others are not tried either: a token that has become invalid
+#: must not be shown to a server hundreds of times.
+_ENOUGH: Final = 3
+#: So much of an id is enough to name it.
+_PREFIX: Final = 6
+
+
+class TryLater(Unavailable):
+    """Nothing can be published there now, and the forge asks to be left alone for ``after_s`` seconds."""
+
+    def __init__(self, message: str, *, next_step: str = "", after_s: float = 0.0) -> None:
+        super().__init__(message, next_step=next_step)
+        self.after_s = after_s
+
+
+@frozen(kw_only=True)
+class Item:
+    """Something to publish: ``body`` on ``target``, by the plugin of that name, for the flush ``flush``.
+
+    ``id`` is made before the first try; ``at`` is when it was put here, ``due`` when it is tried next. ``attempts``
+    counts tries; ``error`` and ``next_step`` tell what became of the last one.
+    """
+
+    id: str
+    plugin: str
+    flush: str
+    target: str
+    body: str
+    at: datetime
+    due: datetime
+    attempts: int = 0
+    error: str = ""
+    next_step: str = ""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it stands for a line that cannot be read any more."""
+        return self.id.startswith(_DAMAGED)
+
+
+class Sent(NamedTuple):
+    """An item that was published, and the proof."""
+
+    item: Item
+    evidence: Evidence
+
+
+#: Publishes an item once and reads it back. Raises: Unavailable when nothing can be published there now; any other
+#: HoldfastError when a person has to do something about this item.
+Send = Callable[[Item], "Evidence"]
+
+
+class _Row(NamedTuple):
+    line: bytes
+    item: Item
+
+
+class Outbox:
+    """The outbox of one project. All methods but :meth:`send` may raise Unavailable."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._path = os.path.join(state, FILE)
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Keep ``items`` behind what is there, durable on return. One whose id is there already is not put twice."""
+        with self._locked():
+            rows = self._read()
+            known = {row.item.id for row in rows}
+            new = [_Row(records.encode(unstructure(item)), item) for item in items if item.id not in known]
+            if new:
+                self._write([*rows, *new])
+
+    def items(self) -> list[Item]:
+        """What waits, in order. A line that cannot be read is an item without plugin and target, never left out."""
+        return [row.item for row in self._read()]
+
+    def get(self, item_id: str) -> Item:
+        """The item of that id, or of the one id that begins with these six characters or more. Raises: NotFound."""
+        found = [item for item in self.items() if item.id.startswith(item_id)]
+        if len(found) == 1 and (len(item_id) >= _PREFIX or found[0].id == item_id):
+            return found[0]
+        which = "Several items have ids that begin with" if len(found) > 1 else "Nothing waits that has the id"
+        raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists what waits.")
+
+    def count(self) -> int:
+        """How many items wait."""
+        return len(self._lines())
+
+    def remove(self, item_id: str) -> None:
+        """Take an item out, durably; one that is gone is fine."""
+        with self._locked():
+            rows = self._read()
+            kept = [row for row in rows if row.item.id != item_id]
+            if len(kept) != len(rows):
+                self._write(kept)
+
+    def send(
+        self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
+    ) -> list[Sent]:
+        """Try what is due, in order, for ``limit_s`` seconds at most; returns what was published. Never raises.
+
+        What was tried in vain is tried again after a minute, then after twice as long each time, up to an hour; it is
+        never given up. A call that is still under way after ``limit_s`` is left to itself: nobody else sends before it
+        has come to its end, and what it publishes leaves the outbox all the same.
+        """
+        if not os.path.exists(self._path):
+            return []
+        work = _Work(self, dict(senders), now.astimezone(UTC), time.monotonic() + limit_s, even_if_not_due)
+        thread = threading.Thread(target=work.run, name="holdfast-outbox", daemon=True)
+        thread.start()
+        thread.join(limit_s)
+        if thread.is_alive():
+            logger.warning("what waits in the outbox could not be sent in %g s", limit_s)
+        return list(work.sent)
+
+    def failed(self, item: Item, error: HoldfastError, *, now: datetime) -> None:
+        """Note a try in vain. When nothing of the plugin can be published now, its other items wait as long."""
+        pause = min(_FIRST_PAUSE * 2 ** min(item.attempts, 16), _LONGEST_PAUSE)
+        if isinstance(error, TryLater):
+            pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
+        due = now + pause
+        with self._locked():
+            rows = []
+            for row in self._read():
+                new = row.item
+                if new.id == item.id:
+                    new = evolve(
+                        new, attempts=new.attempts + 1, due=due, error=error.message, next_step=error.next_step
+                    )
+                elif isinstance(error, Unavailable) and new.plugin == item.plugin:
+                    new = evolve(new, due=max(new.due, due))
+                rows.append(row if new is row.item else _Row(records.encode(unstructure(new)), new))
+            self._write(rows)
+
+    def sending(self, *, timeout_s: float) -> durable.Lock:
+        """Held by whoever sends. Raises: Unavailable when somebody else still does after ``timeout_s``."""
+        private.make(self._state)
+        return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
+
+    # the file
+
+    def _locked(self) -> durable.Lock:
+        private.make(self._state)
+        return private.lock(self._path)
+
+    def _lines(self) -> list[bytes]:
+        try:
+            with safeopen.reader(self._path) as file:
+                return file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise durable.unavailable(error, self._path, "read") from error
+
+    def _read(self) -> list[_Row]:
+        return [_Row(line, _item(line)) for line in self._lines()]
+
+    def _write(self, rows: Iterable[_Row]) -> None:
+        data = b"".join(row.line if row.line.endswith(b"\n") else row.line + b"\n" for row in rows)
+        tally.replace(self._path, data)
+
+
+class _Work:
+    """One way through the outbox. It may go on in its thread when nobody waits for it any more."""
+
+    def __init__(
+        self, outbox: Outbox, senders: dict[str, Send], now: datetime, ends: float, even_if_not_due: bool
+    ) -> None:
+        self.sent: list[Sent] = []
+        self._outbox = outbox
+        self._senders = senders
+        self._now = now
+        self._ends = ends
+        self._even_if_not_due = even_if_not_due
+
+    def run(self) -> None:
+        try:
+            with self._outbox.sending(timeout_s=max(0.0, self._ends - time.monotonic())):
+                self._all()
+        except HoldfastError as error:
+            logger.warning("the outbox could not be worked off: %s", error.message)
+
+    def _all(self) -> None:
+        held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
+        down: set[str] = set()
+        failures: Counter[str] = Counter()
+        for item in self._outbox.items():
+            lane = (item.plugin, item.target)
+            ready = self._even_if_not_due or item.due <= self._now
+            if not ready or lane in held or item.plugin in down or item.plugin not in self._senders:
+                held.add(lane)
+                continue
+            if time.monotonic() >= self._ends:
+                return
+            try:
+                item = self._outbox.get(item.id)
+            except NotFound:  # somebody dropped or purged it a moment ago
+                continue
+            error = self._one(item)
+            if error is not None:
+                self._outbox.failed(item, error, now=self._now)
+                held.add(lane)
+                failures[item.plugin] += 1
+                if isinstance(error, Unavailable) or failures[item.plugin] >= _ENOUGH:
+                    down.add(item.plugin)
+
+    def _one(self, item: Item) -> HoldfastError | None:
+        """Send one item; what went wrong, or None."""
+        try:
+            evidence = self._senders[item.plugin](item)
+        except HoldfastError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not keep others from being sent
+            return HoldfastError(
+                f"The plugin {item.plugin!r} failed: {type(error).__name__}.", next_step="Report it to its author."
+            )
+        if evidence.published.strip() != evidence.read_back.strip():
+            return HoldfastError(
+                f"What was published at {evidence.pointer} reads back differently.",
+                next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
+            )
+        self._outbox.remove(item.id)
+        self.sent.append(Sent(item, evidence))
+        return None
+
+
+def _item(line: bytes) -> Item:
+    record = records.decode(line.rstrip(b"\n"))
+    try:
+        return structure(record, Item, what="An item of the outbox", error=Corrupt)
+    except Corrupt:
+        return Item(
+            id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
+            plugin="",
+            flush="",
+            target="",
+            body="",
+            at=_EPOCH,
+            due=_EPOCH,
+            error=f"A line of {FILE} is damaged.",
+            next_step="The daily summary tells what changed: publish it by hand, then drop this with a reason.",
+        )

@@ -1,0 +1,179 @@
+"""Payloads that were stated and refused: kept redacted in the UNSAFE marker, taken up again, told in the next note.
+
+Nothing that was stated leaves in silence. A flush without a payload takes up the newest one. The block of a payload
+stated later also holds what earlier ones said beyond it. One that the gate did not admit has to be stated again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import payload_from, stamp, unstructure
+from holdfast.errors import FlushRefused, HoldfastError, PluginError
+from holdfast.flush import contract
+from holdfast.fs import paths
+from holdfast.journal.safety import Stated
+from holdfast.models import Payload
+from holdfast.storage import sha256
+from holdfast.text.openwork import is_none
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.models import Finding
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: The label of a line about a payload that could not be kept.
+NOT_KEPT = "Not kept"
+
+
+def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
+    """Put into the session's marker that ``payload`` was refused before the project could even be opened, or its
+    messages read. What cannot be told without the settings is guessed. Never raises."""
+    from datetime import UTC, datetime
+
+    from holdfast.config import settings
+    from holdfast.journal import safety
+    from holdfast.journal.journal import Journal
+
+    try:
+        folder = settings.find_root(root)
+        try:
+            names = [settings.state_folder(settings.raw(folder)[0])]
+        except HoldfastError:  # without its settings: the private folder that there is
+            names = [name for name in settings.STATE_FOLDERS.values() if os.path.isdir(os.path.join(folder, name))]
+        state = os.path.join(folder, *names[:1])
+        old = safety.read(state, session_id) if names else None
+        if not names or (contract.missing(payload) and old is None and not Journal(state, session_id).exists()):
+            return  # a session that never was must not stay behind as UNSAFE
+        at = stamp(datetime.now(UTC))
+        one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
+        marker = old or safety.Marker(session=session_id, at=at, reason="manual")
+        marker = evolve(marker, stated=joined(marker.stated, one))
+        message = f"The flush could not begin: {paths.rewrite(error.message, folder)} Context is kept."
+        safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError as second:
+        logger.warning("a refused payload could not be told of: %s", second.message)
+
+
+def form(payload: Payload) -> dict[str, Any]:
+    """The payload as JSON data, without its sources; a field that later versions added is there only when it says
+    something."""
+    table: dict[str, Any] = unstructure(payload)
+    del table["sources"]
+    return {k: v for k, v in table.items() if k != "needs_operator" or v is not None}
+
+
+def digest(payload: Payload) -> str:
+    """What identifies a stated payload."""
+    return sha256(json.dumps(form(payload), sort_keys=True))  # ASCII: a lone surrogate has a digest, too
+
+
+def admitted(services: Services, payload: Payload, summary: str, found: list[Finding]) -> tuple[Payload, str]:
+    """Every text without this machine's paths, through the gate in one call; warnings go to ``found``.
+
+    Raises: Refused, for a pointer to a place on this machine too; PluginError.
+    """
+    rewrite = paths.rewriter(services.root)
+    payload = contract.map_texts(payload, {t: rewrite(t) for t in contract.texts(payload)})
+    texts = contract.texts(payload)
+    *good, summary = services.gate.admit_all([*texts, rewrite(summary)], surface=Surface.DAILY, notes=found)
+    payload = contract.map_texts(payload, dict(zip(texts, good, strict=True)))
+    contract.check_pointers(payload)  # now, because a refusal quotes the pointer and is written into the marker
+    return payload, summary
+
+
+def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError) -> Stated:
+    """``one`` with the redacted payload, if the gate admits it. It is not asked again when it was what failed: a
+    validator that hangs would do so twice."""
+    if one.payload is not None:
+        return one
+    why = error.message
+    if not isinstance(error, PluginError):
+        try:
+            return evolve(one, payload=form(admitted(services, payload, "", [])[0]))
+        except HoldfastError as second:
+            why = second.message
+    return evolve(one, why=paths.rewrite(why, services.root))
+
+
+def joined(there: Iterable[Stated], one: Stated) -> tuple[Stated, ...]:
+    """``there`` with ``one`` as the newest; what was kept of the same payload before is kept."""
+    same = next((s for s in there if s.digest == one.digest), None)
+    if same is not None and same.payload is not None and one.payload is None:
+        one = evolve(one, payload=same.payload)
+    return (*(s for s in there if s.digest != one.digest), one)
+
+
+def newest(standing: Sequence[Stated]) -> Stated | None:
+    """The payload that a flush without one takes up, among those that no operator overrode; None when there is none.
+
+    Raises: FlushRefused when one of them could not be kept.
+    """
+    for one in standing:
+        if one.payload is None:
+            why = f" when it was refused: {one.why}" if one.why else "."
+            raise FlushRefused(
+                f"A payload stated at {one.at[:16].replace('T', ' ')} is not stored, and could not be kept{why}",
+                next_step="State the payload again, or let an operator run `holdfast override`.",
+                target="payload",
+            )
+    return standing[-1] if standing else None
+
+
+def payload_of(one: Stated) -> Payload | None:
+    """The kept payload. Raises: ConfigError when it cannot be read."""
+    return None if one.payload is None else payload_from(one.payload, "A stated payload")
+
+
+def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[str]:
+    """Lines for the block of ``payload``: what earlier payloads said that it does not say, each once."""
+    said = set(_lines(payload))
+    found: dict[str, None] = {}
+    for one in earlier:
+        before = payload_of(one)
+        if before is not None:
+            found.update((line, None) for line in _lines(before) if line not in said)
+        else:
+            over = "an operator overrode it" if one.waived else "this one takes its place"
+            at = _local(one.at, zone)
+            found[f"{NOT_KEPT}: a payload stated at {at} was refused before it could be stored; {over}"] = None
+    return list(found)
+
+
+def _local(at: str, zone: datetime) -> str:
+    from holdfast.config.serde import moment
+
+    return f"{moment(at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
+
+
+def _lines(payload: Payload) -> list[str]:
+    """Everything that a payload says, one labelled line each, with the labels of a block."""
+    rows: list[tuple[str, str | None]] = [("Objective", payload.objective)]
+    for label, items in (
+        ("Fact", payload.facts),
+        ("Decision", payload.decisions),
+        ("Blocker", payload.blockers),
+        ("Needed", payload.needs_operator),
+        ("Promised", payload.follow_ups),
+        ("Artifact", payload.artifacts),
+    ):
+        rows += [(label, item) for item in items or ()]
+    rows += [("State", f"{m.kind} of {m.target}: {m.summary}") for m in payload.state_mutations or ()]
+    rows.append(("Next step", payload.next_step))
+    if payload.handoff is not None:
+        rows += [(f"Handoff {n.replace('_', ' ')}", getattr(payload.handoff, n)) for n in contract.HANDOFF_FIELDS]
+    if payload.curated is not None:
+        for name, entries in (("memory", payload.curated.memory), ("user", payload.curated.user)):
+            instead = ((e, f" (instead of: {e.replaces})" if e.replaces else "") for e in entries)
+            rows += [(f"Curated {name}", e.text + tail) for e, tail in instead]
+    return [f"{label}: {' '.join(text.split())}" for label, text in rows if text and not is_none(text)]

@@ -1,0 +1,122 @@
+"""What is stored, judged: every document through ``on_validate``, and whether those that belong together are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.errors import Corrupt, NotFound, Refused
+from holdfast.flush import handoff
+from holdfast.flush.derived import Derived
+from holdfast.models import Finding, Severity
+from holdfast.subject import MAX_DOCUMENT_CHARS, Subject
+from holdfast.text import conflicts
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: What a document of no known surface is shown to validators as.
+OTHER = "other"
+FIX = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
+
+
+@frozen(kw_only=True)
+class Validation:
+    """``checked`` names the documents that were read, sorted; ``findings`` are by document, then by line. A finding's
+    ``name`` is its document's; of a secret only where it stands is told, never what it is."""
+
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity is Severity.WARNING)
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error; warnings do not count."""
+        return not self.errors
+
+
+@frozen(kw_only=True)
+class Repair:
+    """What would put a document right safely: only anchors are added. ``before`` is None when it does not exist."""
+
+    surface: Surface
+    name: str
+    before: str | None
+    after: str
+
+
+def validate(services: Services, names: Iterable[str] = ()) -> Validation:
+    """See :meth:`holdfast.Holdfast.validate`."""
+    stored = services.store.names()
+    expected = three_files(services, stored)
+    wanted = tuple(dict.fromkeys(names)) or tuple(sorted({*stored, *expected}))
+    checked: list[str] = []
+    findings: list[Finding] = []
+    derived = Derived(services)
+    for name in sorted(wanted):
+        try:
+            document = services.store.read(name)
+        except (Corrupt, Refused) as error:
+            findings.append(Finding(rule="document/unreadable", message=error.message, fix=error.next_step, name=name))
+            continue
+        if document is None:
+            if name not in expected:
+                raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists what there is.")
+            fix = "`holdfast validate --fix` makes it; restore it from a copy if it was there."
+            findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
+            continue
+        if len(document.text) > MAX_DOCUMENT_CHARS:  # no validator is asked: it would run out of its time
+            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not judged"
+            findings.append(
+                Finding(rule="document/size", message=message, fix="Move what is old out of it.", name=name)
+            )
+            continue
+        checked.append(name)
+        findings += [
+            Finding(rule="document/conflict", message="has git conflict markers", fix=FIX, name=name, line=found.first)
+            for found in conflicts.find(document.text)
+        ]
+        surface = services.layout.surface_of(name) or OTHER
+        found = services.gate.findings(Subject(surface, name, document.text, stored=True))
+        found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
+        if surface is Surface.HANDOFF:
+            found += _crowded(name, document.text)
+        findings += sorted(found, key=lambda f: f.line or 0)
+    return Validation(checked=tuple(checked), findings=tuple(findings))
+
+
+def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:
+    """The files of the three-file memory that have to be there: all with the layout made for them, and with any other
+    layout once there is one of them."""
+    names = {services.layout.name(surface): surface for surface in THREE_FILES}
+    there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
+    return names if there else {}
+
+
+def _crowded(name: str, text: str) -> list[Finding]:
+    """A warning when the handoff has open work of so many sessions that old entries are shortened."""
+    try:
+        told = handoff.crowded(handoff.parse(text, name))
+    except Corrupt:
+        return []  # no matter of how many there are
+    if not told:
+        return []
+    fix = "End the sessions that are over: `holdfast end --session ID`."
+    return [Finding(rule="handoff/crowded", message=told, severity=Severity.WARNING, fix=fix, name=name)]
+
+
+def _placed(finding: Finding, name: str, text: str) -> Finding:
+    line = finding.line
+    if line is None and finding.span is not None:
+        line = text.count("\n", 0, finding.span[0]) + 1
+    return evolve(finding, name=name, line=line)

@@ -1,0 +1,1 @@
+"""Files on this machine: durable writes, locks, the private folder, opening what a clone could have prepared."""

@@ -1,0 +1,289 @@
+"""Writing local files so that a yes means durable: the one place that knows about fsync.
+
+Shared by the journal and the file backend. It runs at every agent event, so it imports nothing heavy. No path that it
+writes to may have a symbolic link in it, see :mod:`holdfast.fs.safeopen`: resolve the user's own links before. Each
+function either did all it says and the result survives a power cut, or raises :class:`~holdfast.errors.Unavailable`
+naming the file and the next step, having put back what it could. None of them locks: callers that share a file hold
+:func:`lock` around reading and writing.
+
+Source: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC 2020): a failed fsync is never
+retried on the same file, since the kernel may have marked the lost pages clean. Pillai et al., "All File Systems Are
+Not Created Equal" (OSDI 2014): a rename or a new name is durable only after an fsync of the directory.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from stat import S_IMODE, S_ISDIR, S_ISLNK
+
+from holdfast.fs import safeopen
+from holdfast.fs.faults import unavailable
+from holdfast.fs.locks import FolderLock, KeptLock, Lock, lock, tell_of_forks
+from holdfast.fs.safeopen import Folder
+
+TYPE_CHECKING = False  # as typing has it, without the import
+if TYPE_CHECKING:
+    from holdfast.fs.safeopen import PathArg
+
+if sys.platform == "darwin":
+    import fcntl
+
+__all__ = [
+    "TEMP_PREFIX",
+    "TEMP_SUFFIX",
+    "FolderLock",
+    "KeptLock",
+    "Lock",
+    "append",
+    "append_open",
+    "fsync_dir",
+    "lock",
+    "make_private_dir",
+    "remove",
+    "replace",
+    "retire",
+    "sync",
+    "tell_of_forks",
+    "truncate",
+    "unavailable",
+]
+
+#: How names of unfinished temporary files begin and end; a crash can leave one behind, nothing ever reads it.
+TEMP_PREFIX, TEMP_SUFFIX = ".holdfast-", ".tmp"
+#: The mode of a folder whose name may not be durable yet.
+_UNSETTLED = 0o1700
+
+
+def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True) -> None:
+    """Make ``data`` the whole content of ``path``, new or not. A crash leaves the old content or the new, whole.
+
+    Without ``flush`` a power cut may lose the new content. Raises: Unavailable; the old content is still there, except
+    that after a failed flush of the *folder* the new content is already visible and not known to be durable.
+    """
+    target = os.path.abspath(path)
+    temp = f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMP_SUFFIX}"
+    try:
+        with Folder(os.path.dirname(target), syncable=True) as folder:
+            renamed = False
+            try:
+                fd = folder.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+                try:
+                    _write_all(fd, data)
+                    if flush:
+                        _flush(fd)
+                finally:
+                    os.close(fd)
+                folder.replace(temp, os.path.basename(target))
+                renamed = True
+            finally:
+                if not renamed:
+                    _unlink_quietly(folder, temp)
+            if flush:
+                _sync_names(folder)
+    except OSError as error:
+        raise unavailable(error, target, "write") from error
+
+
+def append(
+    path: PathArg,
+    data: bytes,
+    *,
+    mode: int = 0o600,
+    private: bool = True,
+    flush: bool = True,
+    settled: bool = False,
+) -> int:
+    """Add ``data`` at the end of ``path``, made when missing. Returns the offset at which the data begins.
+
+    The name of a new or empty file is durable before the first byte is in it: a file with content needs no flush of its
+    folder, even when the process that made it was killed. ``settled``: the caller sees to that for an empty file.
+    Without ``flush`` a power cut may lose the data.
+    Raises: Unavailable; the file is cut back to its old length, and removed when it was new. Should that fail too,
+    part of the data stays behind: callers recognise such a torn tail by their framing and cut it.
+    """
+    target = os.path.abspath(path)
+    name = os.path.basename(target)
+    flags = os.O_WRONLY | os.O_APPEND
+    try:
+        with Folder(os.path.dirname(target), syncable=True) as folder:
+            try:
+                fd, new = folder.open(name, flags, mode, private=private), False
+            except FileNotFoundError:
+                fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
+            done = False
+            offset = 0
+            try:
+                offset = os.fstat(fd).st_size
+                if flush and (new or not (offset or settled)):
+                    _sync_names(folder)
+                _write_all(fd, data)
+                if flush:
+                    _flush(fd)
+                done = True
+            finally:
+                try:
+                    if not done:
+                        _cut_back(fd, offset)
+                        if new:
+                            _unlink_quietly(folder, name)
+                finally:
+                    os.close(fd)
+    except OSError as error:
+        raise unavailable(error, target, "append to") from error
+    return offset
+
+
+def append_open(fd: int, path: PathArg, data: bytes, *, size: int) -> None:
+    """:func:`append` for whoever has ``path`` open, with O_APPEND, and has seen that it is ``size`` bytes long.
+
+    ``fd`` stays open. Raises: Unavailable, as :func:`append` does.
+    """
+    try:
+        done = False
+        try:
+            written = os.write(fd, data)
+            if written != len(data):
+                _write_all(fd, data[written:])
+            _flush(fd)
+            done = True
+        finally:
+            if not done:
+                _cut_back(fd, size)
+    except OSError as error:
+        raise unavailable(error, path, "append to") from error
+
+
+def truncate(path: PathArg, length: int, *, private: bool = True) -> None:
+    """Cut ``path`` to its first ``length`` bytes, durably. Raises: Unavailable."""
+    try:
+        fd = safeopen.open_fd(path, os.O_WRONLY, private=private)
+        try:
+            os.ftruncate(fd, length)
+            _flush(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise unavailable(error, path, "cut") from error
+
+
+def sync(path: PathArg, *, private: bool = True) -> None:
+    """Make durable what another process, perhaps a killed one, wrote to ``path``. Raises: Unavailable."""
+    try:
+        fd = safeopen.open_fd(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY, private=private)
+        try:
+            _flush(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise unavailable(error, path, "flush") from error
+    fsync_dir(os.path.dirname(os.path.abspath(path)))
+
+
+def remove(path: PathArg) -> None:
+    """Remove ``path`` durably; a missing file is not an error. Raises: Unavailable."""
+    target = os.path.abspath(path)
+    try:
+        with Folder(os.path.dirname(target), syncable=True) as folder:
+            folder.unlink(os.path.basename(target))
+            _sync_names(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise unavailable(error, path, "remove") from error
+
+
+def retire(path: PathArg) -> None:
+    """Remove a lock file that this process holds. Whoever waits for it sees that what it got has no name any more, and
+    takes a new one. Where an open file cannot be removed (Windows) the file stays; it is empty. Raises: Unavailable."""
+    if sys.platform != "win32":
+        remove(path)
+
+
+def make_private_dir(path: PathArg) -> None:
+    """Make the folder ``path`` and its missing parents, mode 0700 whatever the umask, durably. Raises: Unavailable.
+
+    A folder of ours has the sticky bit until its name is durable, so that the next process finishes the work of one
+    that was killed in between.
+    """
+    target = os.path.abspath(path)
+    try:
+        found = safeopen.stat(target)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        above = os.path.dirname(target)
+        if above == target:
+            raise unavailable(error, target, "make the folder") from error
+        make_private_dir(above)
+    except OSError as error:
+        raise unavailable(error, target, "make the folder") from error
+    else:
+        if S_ISLNK(found.st_mode):
+            raise unavailable(OSError(errno.ELOOP, os.strerror(errno.ELOOP)), target, "make the folder")
+        if not S_ISDIR(found.st_mode):
+            raise unavailable(OSError(errno.EEXIST, os.strerror(errno.EEXIST)), target, "make the folder")
+        if S_IMODE(found.st_mode) != _UNSETTLED:
+            return
+    try:
+        with Folder(os.path.dirname(target), syncable=True) as parent:
+            try:
+                parent.make(os.path.basename(target), _UNSETTLED)
+            except FileExistsError:  # by another process, perhaps a killed one
+                if not S_ISDIR(parent.stat(os.path.basename(target)).st_mode):
+                    raise
+            _sync_names(parent)
+            parent.chmod(os.path.basename(target), 0o700)
+    except OSError as error:
+        raise unavailable(error, target, "make the folder") from error
+
+
+def fsync_dir(path: PathArg) -> None:
+    """Make names that were added to, removed from or renamed in the folder ``path`` durable. Raises: Unavailable."""
+    if sys.platform == "win32":
+        return  # folders cannot be opened there; NTFS journals names by itself
+    try:
+        with Folder(path, syncable=True) as folder:
+            _sync_names(folder)
+    except OSError as error:
+        raise unavailable(error, path, "flush the folder") from error
+
+
+def _sync_names(folder: Folder) -> None:
+    """Raises: Unavailable."""
+    try:
+        folder.sync()
+    except OSError as error:
+        raise unavailable(error, folder.path, "flush the folder") from error
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    while (written := os.write(fd, data)) != len(data):
+        if written <= 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        data = data[written:]
+
+
+def _flush(fd: int) -> None:
+    if sys.platform == "darwin":
+        try:
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the drive's cache there
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTSUP, errno.EINVAL):
+                raise
+    os.fsync(fd)
+
+
+def _cut_back(fd: int, length: int) -> None:
+    """Undo a failed append as far as the disk lets us; the caller raises the error that led here."""
+    try:  # noqa: SIM105 - as above
+        os.ftruncate(fd, length)
+    except OSError:
+        pass
+
+
+def _unlink_quietly(folder: Folder, name: str) -> None:
+    try:  # noqa: SIM105 - as above
+        folder.unlink(name)
+    except OSError:
+        pass

@@ -1,0 +1,262 @@
+"""Locks between threads and processes: a lock file that frees itself when its process ends.
+
+Part of the hot path: imports nothing but ``os`` and the platform's lock call.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import time
+from _thread import allocate_lock
+from operator import attrgetter
+
+from holdfast.errors import Unavailable
+from holdfast.fs import safeopen
+from holdfast.fs.faults import unavailable
+from holdfast.fs.safeopen import Folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import weakref
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Protocol, Self
+
+    from holdfast.fs.safeopen import PathArg
+
+    class HeedsForks(Protocol):
+        def after_fork(self) -> None: ...
+
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_file_of: Callable[[os.stat_result], tuple[int, int]] = attrgetter("st_dev", "st_ino")
+_BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+
+
+class Lock:
+    """An exclusive lock between threads and processes, as a context manager. See :func:`lock`."""
+
+    def __init__(self, path: PathArg, timeout_s: float) -> None:
+        self._path = os.fspath(path)
+        self._timeout_s = timeout_s
+        self._fd = -1
+        self._file = (-1, -1)  # device and inode of what is open
+
+    def __enter__(self) -> Self:
+        if not self._try():
+            self._wait(time.monotonic() + self._timeout_s)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        fd, self._fd = self._fd, -1
+        try:
+            _unlock(fd)
+        finally:
+            os.close(fd)
+
+    def _wait(self, deadline: float) -> None:
+        pause = 0.0005
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Unavailable(
+                    f"The lock {os.path.basename(self._path)!r} was still held after {self._timeout_s:g} s.",
+                    next_step="Another process is writing: wait for it or end it, then try again. "
+                    "The lock frees itself when its process ends; the file need not be removed.",
+                )
+            time.sleep(min(pause, left))
+            if self._try():
+                return
+            pause = min(pause * 2, 0.01)
+
+    def _try(self) -> bool:
+        held = False
+        try:
+            fd = self._open()
+            try:
+                file = _file_of(os.fstat(fd))
+                # The file may have been removed (`git clean`) and made anew by another process while this one was
+                # waiting: a lock on a file that has no name keeps nobody out.
+                held = _lock(fd) and _file_at(self._path) == file
+            finally:
+                if not held:
+                    os.close(fd)
+        except OSError as error:
+            raise unavailable(error, self._path, "take the lock") from error
+        if held:
+            self._fd, self._file = fd, file
+        return held
+
+    def _open(self) -> int:
+        return safeopen.open_fd(self._path, os.O_RDWR | os.O_CREAT)
+
+
+class FolderLock(Lock):
+    """A :func:`lock` on the folder ``path`` itself, which needs no file in it. Windows has none: it excludes nobody
+    there."""
+
+    def _try(self) -> bool:
+        return sys.platform == "win32" or super()._try()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if sys.platform != "win32":
+            super().__exit__(kind, value, traceback)
+
+    def _open(self) -> int:
+        with Folder(self._path, syncable=True) as folder:
+            return os.dup(folder.fd)
+
+
+class KeptLock(Lock):
+    """A :func:`lock` for whoever takes it again and again: its file stays open in between, which halves the calls.
+
+    The threads of a process share one object, and it excludes them, too. A forked child has no part in it: its copy of
+    the descriptor is closed before it runs, so it neither frees its parent's lock nor goes on holding that of a killed
+    one, and it opens the file itself when it takes the lock. :meth:`close` closes the file; so does garbage collection.
+    """
+
+    def __init__(self, path: PathArg, timeout_s: float) -> None:
+        super().__init__(path, timeout_s)
+        self._held = False
+        self._mutex = allocate_lock()  # threads share the descriptor, and with it what flock knows of it
+        tell_of_forks(self)
+
+    def __del__(self) -> None:
+        self._drop()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not self._held:
+            return  # a child that was forked inside of the block: what is held is its parent's
+        self._held = False
+        freed = False
+        try:
+            _unlock(self._fd)
+            freed = True
+        finally:
+            if not freed:
+                self._drop()
+            self._mutex.release()
+
+    def close(self) -> None:
+        """Close the file, unless a block is under way; taking the lock again opens it anew."""
+        if self._mutex.acquire(False):
+            try:
+                self._drop()
+            finally:
+                self._mutex.release()
+
+    def after_fork(self) -> None:
+        """In a child, before it runs anything else: have no part in what the parent holds."""
+        self._held = False
+        self._mutex = allocate_lock()  # whichever thread holds the old one is not in this process
+        self._drop()
+
+    def _try(self) -> bool:
+        if not self._mutex.acquire(False):
+            return False
+        held = False
+        try:
+            try:
+                held = self._fd >= 0 and _lock(self._fd) and _file_of(os.stat(self._path)) == self._file
+            except OSError:  # it was removed, or a network file system has lost it
+                held = False
+            if not held:
+                self._drop()
+                held = super()._try()
+            self._held = held
+        finally:
+            if not held:
+                self._drop()
+                self._mutex.release()
+        return held
+
+    def _drop(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            try:  # noqa: SIM105 - importing contextlib costs more than all of this module
+                os.close(fd)
+            except OSError:  # other code in this process has closed it
+                pass
+
+
+#: Who is told of forks, by id.
+_told_of_forks: dict[int, weakref.ref[HeedsForks]] = {}
+
+
+def tell_of_forks(heeding: HeedsForks) -> None:
+    """Call ``heeding.after_fork()`` in each child that is forked off this process, before the child runs anything else,
+    for as long as ``heeding`` lives."""
+    import weakref  # here, since agents' hooks have nobody to tell and pay for every import
+
+    known, key = _told_of_forks, id(heeding)
+    known[key] = weakref.ref(heeding, lambda _: known.pop(key, None))
+
+
+def _after_fork() -> None:
+    for found in list(_told_of_forks.values()):
+        heeding = found()
+        if heeding is not None:
+            heeding.after_fork()
+
+
+if sys.platform != "win32":  # which cannot fork
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
+    """Hold the lock file ``path`` (made when missing, never removed) while the block runs; not re-entrant.
+
+    It is freed when the process ends in whatever way. Waits ``timeout_s`` seconds at most.
+    Raises: Unavailable when it stays held or cannot be opened.
+    """
+    return Lock(path, timeout_s)
+
+
+def _file_at(path: str) -> tuple[int, int] | None:
+    try:
+        return _file_of(os.stat(path))
+    except FileNotFoundError:
+        return None
+
+
+if sys.platform == "win32":
+
+    def _lock(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            raise
+        return True
+
+    def _unlock(fd: int) -> None:
+        os.lseek(fd, 0, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
+
+else:
+
+    def _lock(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _BUSY:
+                return False
+            raise
+        return True
+
+    def _unlock(fd: int) -> None:
+        # Said aloud, not left to close: a forked child may still have the descriptor.
+        fcntl.flock(fd, fcntl.LOCK_UN)

@@ -1,0 +1,147 @@
+"""The mark of a private folder: proof that this user made it on this machine.
+
+The file ``owner`` in the folder holds a random number, the folder's inode and a keyed hash of both. The key is in the
+user's own folder, so no clone, archive or copy can bring a valid mark; a copied folder has another inode. Agents' hooks
+check it at every event: one small read, one read of the key, one hash.
+
+``HOLDFAST_KEY_FILE`` names a key that is shared on purpose, with a container for example. Inodes and owners differ
+there, so they are not compared.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from holdfast.errors import ConfigError
+from holdfast.fs import durable, safeopen, userdir
+from holdfast.fs.safeopen import Folder
+
+try:
+    from _blake2 import blake2b  # hashlib.blake2b without the 3 ms of loading OpenSSL
+except ImportError:
+    from hashlib import blake2b
+
+#: The mark's name in the private folder.
+FILE = "owner"
+KEY_VARIABLE = "HOLDFAST_KEY_FILE"
+_HEAD = "holdfast-state-1"
+#: Errors that say that there is something else than a mark: nothing, a link, a folder, a pipe, a device.
+_NO_MARK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
+_MOST = 512  # bytes of a mark or a key that are read
+_KEY_BYTES = 32
+_LEAST_SHARED = 16  # bytes
+
+
+def write(state: str) -> None:
+    """Mark the folder ``state`` as this user's, durably. Makes the key when there is none.
+
+    Raises: ConfigError for a key that cannot be used; Unavailable.
+    """
+    key = _key(make=True)
+    try:
+        with Folder(state, syncable=True) as folder:
+            found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
+    except OSError as error:
+        raise durable.unavailable(error, state, "mark") from error
+    # A file system that does not record owners shows another one from the beginning.
+    owner = "-" if _is_ours(found) else str(found.st_uid)
+    told = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"
+    durable.replace(os.path.join(state, FILE), f"{told} {_hash(key, told)}\n".encode("ascii"))
+
+
+def is_valid(state: str) -> bool:
+    """Whether the folder has this user's mark. A folder that cannot be read now is not taken for another one.
+
+    Raises: ConfigError for a key that cannot be used; Unavailable.
+    """
+    found: os.stat_result | None = None
+    try:
+        with Folder(state) as folder:
+            found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
+            # The hash proves where the file was made, so its owner is of no concern.
+            fd = folder.open(FILE, os.O_RDONLY, private=False)
+            try:
+                line = os.read(fd, _MOST)
+            finally:
+                os.close(fd)
+        head, nonce, inode, owner, proof = line.decode("ascii").split()
+    except ValueError:
+        return False
+    except OSError as error:
+        denied = error.errno in (errno.EACCES, errno.EPERM) and found is not None and not _is_ours(found)
+        if denied or error.errno in _NO_MARK:
+            return False
+        raise durable.unavailable(error, state, "check") from error
+    key = _key(make=False)
+    if not key or head != _HEAD or proof != _hash(key, f"{head} {nonce} {inode} {owner}"):
+        return False
+    if os.environ.get(KEY_VARIABLE):
+        return True
+    return inode == str(found.st_ino) and (_is_ours(found) if owner == "-" else owner == str(found.st_uid))
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+
+
+def _hash(key: bytes, text: str) -> str:
+    return blake2b(text.encode("ascii"), key=key, digest_size=_KEY_BYTES).hexdigest()
+
+
+def _key(*, make: bool) -> bytes:
+    """The secret; empty when there is none and none is to be made."""
+    shared = os.environ.get(KEY_VARIABLE)
+    if shared:
+        return _shared_key(os.path.expanduser(shared))
+    path = userdir.path(userdir.KEY_FILE)
+    key = _own_key(path)
+    if key or not make:
+        return key
+    durable.make_private_dir(os.path.dirname(path))
+    with durable.lock(f"{path}.lock"):
+        key = _own_key(path)
+        if not key:
+            durable.replace(path, os.urandom(_KEY_BYTES).hex().encode("ascii") + b"\n")
+            key = _own_key(path)
+    return key
+
+
+def _own_key(path: str) -> bytes:
+    try:
+        key = bytes.fromhex(safeopen.read(path, _MOST).decode("ascii"))
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise durable.unavailable(error, path, "read the key of private state,") from error
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise ConfigError(
+            "The key of private state is damaged.",
+            next_step=f"Remove {path}. A new one is made; then run `holdfast trust --adopt-state` in your projects.",
+        )
+    return key
+
+
+def _shared_key(path: str) -> bytes:
+    """The shared key, whoever owns the file and wherever a link to it leads."""
+    try:
+        data = safeopen.read(os.path.realpath(path), _MOST, private=False).strip()
+    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
+        raise ConfigError(
+            f"The file that {KEY_VARIABLE} names cannot be read: {error.strerror}.",
+            next_step="Copy `key` from the user's holdfast folder there, or unset the variable.",
+        ) from error
+    except OSError as error:
+        raise durable.unavailable(error, path, "read the key of private state,") from error
+    try:
+        key = bytes.fromhex(data.decode("ascii"))
+    except ValueError:
+        key = blake2b(data, digest_size=_KEY_BYTES).digest() if len(data) >= _LEAST_SHARED else b""
+    if not _LEAST_SHARED <= len(key) <= blake2b.MAX_KEY_SIZE:
+        raise ConfigError(
+            f"The file that {KEY_VARIABLE} names is not a key.",
+            next_step=f"It must hold {_LEAST_SHARED} bytes or more.",
+        )
+    return key

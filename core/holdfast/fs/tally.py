@@ -1,0 +1,151 @@
+"""How many lines of a private list were acknowledged: ``NAME.mark`` next to ``NAME.jsonl``.
+
+By it removed lines and removed lists are noticed.
+
+A mark is written after its list and not flushed, so after a power cut it can show less than there was. Before a list
+becomes shorter, its mark is lowered durably. Whoever changes a list holds its lock, :func:`holdfast.fs.private.lock`.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import NamedTuple
+
+from holdfast.fs import durable, private, safeopen
+
+_LONGEST = 1 << 16  # bytes in which the last line ends, for a quick look
+_FORM = b"%012d %08x %012d %012d"
+
+
+class Mark(NamedTuple):
+    """``size`` bytes, the CRC-32 of the last line in them, and how many lines there were then. ``short`` is the number
+    of lines that were missing before."""
+
+    size: int = 0
+    last: int = 0
+    lines: int = 0
+    short: int = 0
+
+
+def path_of(path: str) -> str:
+    return os.path.splitext(path)[0] + ".mark"
+
+
+def append(path: str, data: bytes, *, flush: bool = True) -> None:
+    """:func:`holdfast.fs.durable.append` for whole lines. The caller holds the lock. Raises: Unavailable."""
+    before = read(path)
+    tail = _goes_on(path, before)
+    if tail is None:
+        whole = _bytes(path)
+        lines, short = _count(whole), _short(before, whole)
+    else:
+        lines, short = before.lines + _count(tail), before.short
+    start = durable.append(path, data, flush=flush)
+    _note(path, Mark(start + len(data), _last(data), lines + _count(data), short))
+
+
+def replace(path: str, data: bytes) -> None:
+    """Make ``data`` the whole list; an empty one has no file. The caller holds the lock. Raises: Unavailable."""
+    before = read(path)
+    whole = _bytes(path)
+    short, lines = _short(before, whole), _count(data)
+    if lines < before.lines:
+        durable.replace(path_of(path), _line(Mark(short=short)))
+    if data:
+        durable.replace(path, data)
+    else:
+        durable.remove(path)
+    if lines or short:
+        _note(path, Mark(len(data), _last(data), lines, short))
+    else:
+        durable.remove(path_of(path))
+
+
+def missing(path: str) -> int:
+    """How many lines were acknowledged and are missing. Reads a few bytes while nothing is. Raises: Unavailable."""
+    mark = read(path)
+    if _goes_on(path, mark) is not None:
+        return mark.short
+    with private.lock(path):  # else another process may just be rewriting it
+        return _short(read(path), _bytes(path))
+
+
+def accept(path: str) -> None:
+    """Take the list as it is: nothing of it is missing from here on. Raises: Unavailable."""
+    with private.lock(path):
+        whole = _bytes(path)
+        durable.replace(path_of(path), _line(Mark(len(whole), _last(whole), _count(whole))))
+
+
+def is_kept(path: str) -> bool:
+    """Whether the lines of this list are counted."""
+    return os.path.lexists(path_of(path))
+
+
+def read(path: str) -> Mark:
+    """The mark of the list at ``path``; zeros when there is none that is whole."""
+    try:
+        with safeopen.reader(path_of(path)) as file:
+            body, _, seal = file.read(100).strip().rpartition(b" ")
+        if int(seal, 16) != zlib.crc32(body):
+            return Mark()
+        size, last, lines, short = body.split()
+        return Mark(int(size), int(last, 16), int(lines), int(short))
+    except (OSError, ValueError):
+        return Mark()
+
+
+def _goes_on(path: str, mark: Mark) -> bytes | None:
+    """What comes after the marked line, if that is where it was; None when it is not."""
+    start = max(0, mark.size - _LONGEST)
+    try:
+        with safeopen.reader(path) as file:
+            file.seek(start)
+            before, after = file.read(mark.size - start), file.read()
+    except OSError:
+        return None if mark.size else b""
+    return after if len(before) == mark.size - start and _last(before) == mark.last else None
+
+
+def _short(mark: Mark, whole: bytes) -> int:
+    if len(whole) >= mark.size and _last(whole[: mark.size][-_LONGEST:]) == mark.last:
+        return mark.short
+    return mark.short + max(0, mark.lines - _count(whole))
+
+
+def _count(data: bytes) -> int:
+    return sum(1 for line in data.split(b"\n") if line.strip())
+
+
+def _last(data: bytes) -> int:
+    """The CRC-32 of the last line, as far as it is in the last bytes that are looked at."""
+    data = data[-_LONGEST:].rstrip(b"\n")
+    return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with safeopen.reader(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+
+
+def _line(mark: Mark) -> bytes:
+    body = _FORM % mark
+    return b"%b %08x\n" % (body, zlib.crc32(body))
+
+
+def _note(path: str, mark: Mark) -> None:
+    """A mark that cannot be written shows less."""
+    try:
+        fd = safeopen.open_fd(path_of(path), os.O_WRONLY | os.O_CREAT)
+        try:
+            os.write(fd, _line(mark))  # of one length always, so that it is never empty
+        finally:
+            os.close(fd)
+    except OSError:
+        return

@@ -1,0 +1,135 @@
+"""Files of the private folder that git tracks: a pull can bring them, so they are put aside like a foreign folder.
+
+The folder ignores itself, so git has such a file only when someone added it by force. The index is searched when it has
+changed since the last look. Only a hit starts git, with everything switched off by which a repository makes git start
+other programs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.fs import durable, private, safeopen
+from holdfast.fs.safeopen import Folder
+
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.devnull, "-c", "core.untrackedCache=false")
+_TIMEOUT_S = 20.0
+_MOST = 1 << 30  # bytes of an index
+_LINE = 4096  # bytes of a `.git` file
+_COMPRESSES = b"\0\0\0\4"  # the version of the index that shortens names
+
+
+def check(root: str, state: str) -> list[str]:
+    """Put aside the files of the private folder ``state`` that git tracks; returns their names in it, sorted.
+
+    Makes nothing when there is no private folder or no repository. Raises: Unavailable.
+    """
+    if not os.path.isdir(state):
+        return []
+    top = _top(root)
+    index = _index(top) if top else ""
+    if not index:
+        return []
+    seen = os.path.join(state, private.INDEX_SEEN)
+    now = _identity(index)
+    try:
+        if safeopen.read(seen, _LINE).decode("ascii", "replace") == now:
+            return []
+    except OSError:
+        pass
+    prefix = os.path.relpath(state, top).replace(os.sep, "/") + "/"
+    names = _names(top, prefix) if _may_hold(index, prefix) else []
+    moved = [name for name in names if name != ".gitignore" and _is_there(state, name)]
+    if moved:
+        _put_aside(state, moved)
+    durable.replace(seen, now.encode("ascii"), flush=False)
+    return moved
+
+
+def _top(root: str) -> str:
+    """The folder with ``.git`` at or above ``root``; empty when there is none."""
+    folder = root
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+    return folder
+
+
+def _index(top: str) -> str:
+    """The index of the repository, also of a worktree or a submodule, where ``.git`` is a file."""
+    folder = os.path.join(top, ".git")
+    if os.path.isfile(folder):
+        try:
+            line = safeopen.read(os.path.realpath(folder), _LINE, private=False).decode("utf-8", "replace")
+        except OSError:
+            return ""
+        folder = os.path.join(top, line.partition("gitdir:")[2].strip())
+    path = os.path.join(os.path.realpath(folder), "index")
+    return path if os.path.isfile(path) else ""
+
+
+def _identity(index: str) -> str:
+    try:
+        found = os.stat(index)
+    except OSError:
+        return ""
+    return f"{found.st_dev} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def _may_hold(index: str, prefix: str) -> bool:
+    """Whether a look at the bytes cannot rule out that the index names a file below ``prefix``."""
+    try:
+        data = safeopen.read(index, _MOST, private=False)
+    except OSError:
+        return True
+    # Shortened names, and names in another file that this one links to, do not show.
+    return data[4:8] == _COMPRESSES or b"link" in data or prefix.encode() in data
+
+
+def _names(top: str, prefix: str) -> list[str]:
+    """Names below ``prefix`` that git tracks; none without git, which then cannot bring any either."""
+    import subprocess  # only for a hit: agents' hooks import this module
+
+    words = [*_GIT, "-C", top, "ls-files", "-z", "--", f":(top,literal){prefix.rstrip('/')}"]
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    try:
+        done = subprocess.run(  # noqa: S603 - the words are ours
+            words, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TIMEOUT_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    names = (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
+    return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+def _is_there(state: str, name: str) -> bool:
+    try:
+        safeopen.stat(os.path.join(state, *name.split("/")))
+    except OSError:
+        return False
+    return True
+
+
+def _put_aside(state: str, names: list[str]) -> None:
+    aside = os.path.join(os.path.dirname(state), private.put_aside_name(os.path.basename(state)))
+    durable.make_private_dir(aside)
+    private.ignore(aside)
+    for name in names:
+        target = os.path.join(aside, *name.split("/"))
+        durable.make_private_dir(os.path.dirname(target))
+        _move(os.path.join(state, *name.split("/")), target)
+
+
+def _move(source: str, target: str) -> None:
+    try:
+        with (
+            Folder(os.path.dirname(source), syncable=True) as old,
+            Folder(os.path.dirname(target), syncable=True) as new,
+        ):
+            new.take(os.path.basename(target), old, os.path.basename(source))
+            new.sync()
+            old.sync()
+    except OSError as error:
+        raise durable.unavailable(error, source, "put aside") from error

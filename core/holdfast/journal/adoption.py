@@ -1,0 +1,186 @@
+"""Taking over private state that was put aside: of another account, a container, a copy, or an older version.
+
+A person asks for it after seeing what the state holds, since holdfast then acts on it: turns are flushed into the
+notes, waiting comments are published. Every file is copied as this user's own and then removed where it was. What
+cannot be taken stays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from holdfast.config import provenance
+from holdfast.errors import Unavailable
+from holdfast.fs import durable, private, safeopen, statemark
+from holdfast.fs.safeopen import Folder
+from holdfast.journal import journal, reserve
+from holdfast.journal.journal import Journal
+
+_SESSIONS = "sessions"
+#: Means nothing elsewhere, or is made again. An intent to append may name any document and any place in it; the
+#: register of written documents would vouch for what came with a clone.
+_OF_ITS_PLACE = frozenset(
+    {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
+)
+_OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
+#: Of these the present ones serve, and the others are not missed.
+_REPLACEABLE = ("heartbeats/", "agents/", "redaction.key")
+
+
+@frozen(kw_only=True)
+class Held:
+    """What one folder of foreign state holds. ``sessions`` and ``unsafe`` are names of files without their ending;
+    ``waiting`` counts comments that wait to be published; ``files`` and ``size`` (bytes) are of everything.
+    ``problem`` says why it cannot be read, and is else empty."""
+
+    path: str
+    sessions: tuple[str, ...] = ()
+    unsafe: tuple[str, ...] = ()
+    waiting: int = 0
+    files: int = 0
+    size: int = 0
+    problem: str = ""
+
+
+@frozen(kw_only=True)
+class Adopted:
+    """Names of the files taken, and of those that stay, each with the reason."""
+
+    taken: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def contents(aside: str) -> Held:
+    """What the folder ``aside`` holds; nothing in it is followed or changed."""
+    try:
+        found = list(_files(aside, ""))
+        sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
+        waiting = 0
+        if "outbox.jsonl" in found:
+            waiting = safeopen.read(os.path.join(aside, "outbox.jsonl"), private=False).count(b"\n")
+    except OSError as error:
+        return Held(path=aside, problem=error.strerror or str(error))
+    return Held(
+        path=aside,
+        sessions=_stems(found, _SESSIONS, ".jsonl"),
+        unsafe=_stems(found, "unsafe", ".json"),
+        waiting=waiting,
+        files=len(found),
+        size=sum(sizes),
+    )
+
+
+def adopt(state: str, aside: str) -> Adopted:
+    """Take over what ``aside`` holds into the private folder ``state``. Doing it again completes what was interrupted.
+
+    A session that both have becomes one more session; lines of a log that both have are put together. Another file that
+    both have stays aside. Raises: Unavailable.
+    """
+    private.make(state)
+    taken: list[str] = []
+    left: list[tuple[str, str]] = []
+    try:
+        names = list(_files(aside, ""))
+    except OSError as error:
+        raise durable.unavailable(error, aside, "read") from error
+    for name in names:
+        try:
+            why = "" if _is_of_its_place(name) else _take(state, aside, name)
+            if why:
+                left.append((name, why))
+                continue
+            with Folder(os.path.dirname(os.path.join(aside, name)), syncable=True) as folder:
+                folder.unlink(os.path.basename(name))
+        except OSError as error:
+            left.append((name, error.strerror or str(error)))
+        except Unavailable as error:
+            left.append((name, error.message))
+        else:
+            if not _is_of_its_place(name):
+                taken.append(name)
+    _remove_empty(aside)
+    return Adopted(taken=tuple(taken), left=tuple(left))
+
+
+def _take(state: str, aside: str, name: str) -> str:
+    """Copy one file; why it was not, or an empty text. Raises: OSError, Unavailable."""
+    folder, base = os.path.split(os.path.join(aside, name))
+    with Folder(folder) as opened:
+        if opened.stat(base).st_nlink > 1:
+            return "It has several names (hard links)"
+    data = safeopen.read(os.path.join(aside, name), private=False)
+    *parts, last = name.split("/")
+    target = os.path.join(private.make(state, *parts), last)
+    try:
+        own = safeopen.read(target)
+    except FileNotFoundError:
+        own = None
+    if name == reserve.FILE:
+        reserve.adopt(state, data)
+    elif own is None:
+        durable.replace(target, data)
+    elif own == data:
+        return ""
+    elif parts == [_SESSIONS] and last.endswith(".jsonl"):
+        _add_session(state, os.path.join(aside, name), data)
+    elif last.endswith(".jsonl"):
+        known = set(own.splitlines())
+        lines = [line for line in data.splitlines() if line and line not in known]
+        with private.lock(target):
+            durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
+    elif not name.startswith(_REPLACEABLE):
+        return "This user's state has one of its own"
+    return ""
+
+
+def _add_session(state: str, path: str, data: bytes) -> None:
+    session_id = journal.session_id_of(path, private=False) or os.path.basename(path)
+    number = 1
+    while Journal(state, name := f"{session_id}-adopted-{number}").exists():
+        if _is_same(state, name, data):
+            return
+        number += 1
+    durable.replace(Journal(state, name).path, journal.whole_lines(data, name)[0])
+
+
+def _is_same(state: str, session_id: str, data: bytes) -> bool:
+    """Whether the session is what :func:`adopt` makes of ``data``. First lines differ: they hold a random number."""
+    own = safeopen.read(Journal(state, session_id).path)
+    return own.partition(b"\n")[2] == journal.whole_lines(data, session_id)[0].partition(b"\n")[2]
+
+
+def _is_of_its_place(name: str) -> bool:
+    return name in _OF_ITS_PLACE or name.endswith(_OF_ITS_PLACE_ENDS)
+
+
+def _files(base: str, inside: str) -> Iterator[str]:
+    """Names of everything but folders, relative, with slashes, sorted. Links are named, never followed."""
+    from stat import S_ISDIR
+
+    with Folder(os.path.join(base, inside) if inside else base) as folder:
+        modes = [(name, folder.stat(name).st_mode) for name in folder.names()]
+    for name, mode in modes:
+        path = f"{inside}/{name}" if inside else name
+        if S_ISDIR(mode):
+            yield from _files(base, path)
+        else:
+            yield path
+
+
+def _stems(names: list[str], folder: str, end: str) -> tuple[str, ...]:
+    return tuple(
+        name.removeprefix(f"{folder}/").removesuffix(end)
+        for name in names
+        if name.startswith(f"{folder}/") and name.endswith(end)
+    )
+
+
+def _remove_empty(folder: str) -> None:
+    for path, _, _ in os.walk(folder, topdown=False):
+        try:
+            os.rmdir(path)
+        except OSError:
+            continue

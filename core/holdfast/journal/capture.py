@@ -1,0 +1,154 @@
+"""The shortest way from a turn to the disk: gate, journal, done.
+
+Agents start this at every event, so nothing here imports attrs, reads a store or looks at the rest of the session.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError
+from holdfast.fs import paths, private
+from holdfast.gate import Gate, is_plain
+from holdfast.journal.journal import Entry, Journal
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+    from holdfast.plugin.manager import Dispatch
+
+ROLES = ("user", "assistant", "system", "tool")
+
+
+def message_record(
+    gate: Gate,
+    root: str,
+    role: str,
+    text: str,
+    *,
+    at: datetime,
+    message_id: str | None = None,
+    tool: str = "",
+    failed: bool = False,
+    tokens: int | None = None,
+) -> dict[str, Any]:
+    """The journal record of one message, redacted and without this machine's paths.
+
+    Raises: ValueError for an unknown role or a text that is not one; Refused and PluginError from the gate.
+    """
+    _check_role(role)
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a str, not {type(text).__name__}")  # noqa: TRY004 - one error for bad values
+    text = gate.admit(paths.rewrite(text, root), surface="journal")
+    if tool:
+        tool = gate.admit(paths.rewrite(tool, root), surface="journal")
+    message_id = gate.identifier(message_id) if message_id else os.urandom(8).hex()
+    return _record(message_id, at, role, text, tool, failed, tokens)
+
+
+def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The records of many messages, with as few questions to the validators as may be. Raises: as the one above."""
+    for message in messages:
+        _check_role(message.role)
+    rewritten = paths.rewriter(root)
+    given = [rewritten(text) for message in messages for text in (message.text, message.tool)]
+    texts = gate.admit_all(given, surface="journal")
+    ids = gate.identifiers([message.id for message in messages])
+    return [
+        _record(message_id, m.at, m.role, text, tool, m.failed, m.tokens or None)
+        for m, message_id, text, tool in zip(messages, ids, texts[::2], texts[1::2], strict=True)
+    ]
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise ValueError(f"role {role!r} is not one of {', '.join(ROLES)}")
+
+
+def _record(
+    message_id: str, at: datetime, role: str, text: str, tool: str, failed: bool, tokens: int | None
+) -> dict[str, Any]:
+    """A message as the journal holds it: what says nothing is left out."""
+    record: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": text}
+    if tool:
+        record["tool"] = tool
+    if failed:
+        record["failed"] = True
+    if tokens is not None:
+        record["tokens"] = tokens
+    return record
+
+
+def capture(
+    root: str,
+    session_id: str,
+    role: str,
+    text: str,
+    *,
+    message_id: str | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Entry:
+    """Journal one message of a session of the project at ``root``, durably, without opening the store.
+
+    Raises: ConfigError, Refused, PluginError, Unavailable; then nothing was written.
+    """
+    dispatch, state = hot_dispatch(root, env)
+    gate = Gate(dispatch)
+    record = message_record(gate, root, role, text, at=datetime.now().astimezone(), message_id=message_id)
+    entry = Journal(state, gate.identifier(session_id)).append(record)[0]
+    if role == "assistant":
+        from holdfast.journal import background
+
+        background.after_turn(root)
+    return entry
+
+
+def stored_id(root: str, session_id: str) -> str:
+    """The id under which a session of the project is stored: a secret in it is masked.
+
+    Raises: ConfigError, Refused, PluginError.
+    """
+    return session_id if is_plain(session_id) else Gate(hot_dispatch(root)[0]).identifier(session_id)
+
+
+def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[Dispatch, str]:
+    """The enabled plugins and the private folder, from the settings in force; ``alone`` leaves the project's file out.
+
+    Reads the same keys as :class:`holdfast.config.values.Config` and checks only what it uses; a test holds the two
+    together.
+    """
+    from holdfast.config import inforce, settings
+    from holdfast.plugin import discovery
+    from holdfast.plugin.manager import Dispatch, PluginSettings
+
+    data = inforce.hot(root, env, alone=alone)
+    with _as_config_error("The configuration"):
+        tables = data.get("plugins", {})
+        tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
+        state = os.path.join(root, *settings.state_folder(data).split("/"))
+        enabled = [
+            PluginSettings(
+                name,
+                table.get("deadline_s"),
+                {k: v for k, v in table.items() if k not in ("enabled", "deadline_s")},
+            )
+            for name, table in tables.items()
+            if table.get("enabled", True)
+        ]
+    private.check(state)
+    dispatch = Dispatch()
+    dispatch.load(enabled, discovery.scan(), root=root, state=state)
+    return dispatch, state
+
+
+@contextmanager
+def _as_config_error(source: str) -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, TypeError, KeyError) as error:
+        raise ConfigError(
+            f"{source} does not have the form it should.", next_step="Run `holdfast config` to see what is wrong."
+        ) from error

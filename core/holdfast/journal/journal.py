@@ -1,0 +1,499 @@
+"""A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line a record, only ever appended.
+
+An append is durable on return. A crash can leave a torn last line, which was never acknowledged: readers stop before
+it and the next writer cuts it. Anything else that cannot be read is :class:`~holdfast.errors.Corrupt`. So is a journal
+that is shorter than what was acknowledged, or missing: the file ``ID.hint`` has the acknowledged size. It is written
+after each append and not flushed, so after a power cut it can show less than was acknowledged, never more.
+
+Only a purge or a scrub rewrites what was said, by :meth:`Journal.rewrite`; the first line differs afterwards, so that
+whoever has the session open notices.
+
+Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
+state up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush;
+the running summary is read from these, so that no checkpoint repeats it), ``work`` (it was closed or reopened by
+command, :mod:`holdfast.flush.closings`).
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from holdfast.errors import Conflict, Corrupt, Unavailable
+from holdfast.fs import durable, private, safeopen
+from holdfast.fs.records import decode, encode
+from holdfast.fs.torn import may_be_torn
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+_CHUNK = 65536
+_CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
+_MESSAGE = b'{"kind":"message",'
+_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # what a checkpoint points to
+_BEGINNING = b'{"kind":"'  # of every line
+_HINT = b"%016d %016d"  # of one length always, so that it is written in place and never empty
+
+
+class Entry(NamedTuple):
+    """A record with the offsets, in bytes, at which it begins and ends."""
+
+    start: int
+    end: int
+    record: dict[str, Any]
+
+
+def file_stem(session_id: str) -> str:
+    """A file name for a session id, the same on every system: plain ids as they are, others with a digest."""
+    if 0 < len(session_id) <= 80 and _PLAIN.issuperset(session_id) and session_id not in _RESERVED:
+        return session_id
+    import hashlib
+    import re
+
+    # No plain id has a tilde, so none can be the name of another id's file.
+    slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
+    return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+class Hint(NamedTuple):
+    """Offset of the last checkpoint, 0 when that is not known, and how many bytes of the journal were acknowledged."""
+
+    checkpoint: int = 0
+    acknowledged: int = 0
+
+
+class Journal:
+    """The journal of one session. Safe for several processes and threads; nothing is opened before it is needed."""
+
+    def __init__(self, state: str, session_id: str) -> None:
+        self.session_id = session_id
+        self._state = state
+        self.folder = os.path.join(state, "sessions")
+        stem = os.path.join(self.folder, file_stem(session_id))
+        self.path = stem + ".jsonl"
+        self._lock_path = stem + ".lock"
+        self._hint_path = stem + ".hint"
+        self._clean_size = -1  # size of the file after our own last append: its tail needs no second look
+        self._checkpoint = 0  # the last one's offset, as the hint had it then
+
+    @property
+    def shown(self) -> str:
+        """The file as a person is told of it."""
+        return f"state/sessions/{os.path.basename(self.path)}"
+
+    def exists(self) -> bool:
+        return os.path.exists(self.path)
+
+    def size(self) -> int:
+        """Bytes in the file, 0 when there is none. Raises: Unavailable."""
+        try:
+            return os.stat(self.path).st_size
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def first_line(self) -> bytes:
+        """By what the journal is told from one that was rewritten or begun anew; empty when there is none.
+
+        Raises: Unavailable.
+        """
+        try:
+            with safeopen.reader(self.path) as file:
+                return file.readline()
+        except (FileNotFoundError, IsADirectoryError):
+            return b""
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def append(self, *records: dict[str, Any], first_line: bytes = b"") -> list[Entry]:
+        """Add records durably, all with one flush.
+
+        Raises: Unavailable; Corrupt when the journal was damaged or cut short; Conflict when ``first_line`` is given
+        and is not the journal's any more. Then nothing was added.
+        """
+        lines = [encode(record) for record in records]
+        private.make(self._state, "sessions")
+        with durable.lock(self._lock_path):
+            if first_line and self.first_line() != first_line:
+                raise Conflict(
+                    f"{self.shown} was rewritten by a purge in between.", next_step="Do it again; nothing was dropped."
+                )
+            size = self.size()
+            if size != self._clean_size:
+                hint = self.hint()
+                size = self._cut_torn_tail(size, hint.acknowledged)
+                self._checkpoint = hint.checkpoint
+            first = b"" if size else _first_line(self.session_id)
+            if not size:  # a process killed in its first addition may have made `sessions` and nothing durable
+                durable.fsync_dir(self._state)
+                self._reserve()
+            start = durable.append(self.path, first + b"".join(lines)) + len(first)
+            entries = []
+            for line, record in zip(lines, records, strict=True):
+                entries.append(Entry(start, start + len(line), record))
+                if record["kind"] == "checkpoint":
+                    self._checkpoint = start
+                start += len(line)
+            self._clean_size = start
+            self._leave_hint(start)
+        return entries
+
+    def _reserve(self) -> None:
+        """Take room for a note that this session is UNSAFE. Without it only a full disk makes a difference."""
+        from holdfast.journal import reserve
+
+        try:
+            reserve.make(self._state)
+        except Unavailable:
+            return
+
+    def entries(self, start: int = 0) -> Iterator[Entry]:
+        """Records from offset ``start`` (a record's beginning) on, in order; a torn last line is left out.
+
+        Memory stays flat in the length of the journal. Raises: Corrupt naming file and offset, also after the last
+        record when some that were acknowledged are missing; Unavailable.
+        """
+        if os.path.isdir(self.path):
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal is a file.")
+        try:
+            file = safeopen.reader(self.path)
+        except FileNotFoundError:
+            self._check_length(0)
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+        with file:
+            file.seek(start)
+            bad = -1
+            for line in file:
+                end = start + len(line)
+                record = decode(line[:-1]) if line.endswith(b"\n") else None
+                if bad >= 0:
+                    raise self._corrupt(bad)
+                if record is None:
+                    if not may_be_torn(line, _BEGINNING):
+                        raise self._corrupt(start)
+                    bad = start  # torn when it is the last line, damage when it is not
+                else:
+                    yield Entry(start, end, record)
+                start = end
+            whole = min(os.fstat(file.fileno()).st_size, start)
+        self._check_length(whole if bad < 0 else bad)
+
+    def last_checkpoint(self) -> Entry | None:
+        """The newest checkpoint. Uses the hint beside the journal, which may be missing or stale, never wrong.
+
+        Only checkpoints are decoded: whoever reads on from there meets what is damaged. Raises: Unavailable.
+        """
+        found: Entry | None = None
+        start = self._hinted()
+        try:
+            with safeopen.reader(self.path) as file:
+                file.seek(start)
+                for line in file:
+                    record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
+                    if record is not None:
+                        found = Entry(start, start + len(line), record)
+                    start += len(line)
+        except (FileNotFoundError, IsADirectoryError):
+            return None
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+        return found
+
+    def is_unflushed(self) -> bool:
+        """Whether a message came after the last flush. Reads from the last checkpoint on. Raises: Unavailable."""
+        last = self.last_checkpoint()
+        if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
+            return True
+        try:
+            with safeopen.reader(self.path) as file:
+                file.seek(last.end if last else 0)
+                return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
+        except (FileNotFoundError, IsADirectoryError):
+            return False
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
+        """Records of these kinds that begin before offset ``until``, in order.
+
+        Only these are decoded; a damaged line is passed over. Raises: Unavailable.
+        """
+        beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
+        start = 0
+        try:
+            with safeopen.reader(self.path) as file:
+                for line in file:
+                    if until is not None and start >= until:
+                        return
+                    record = decode(line[:-1]) if line.startswith(beginnings) else None
+                    if record is not None:
+                        yield Entry(start, start + len(line), record)
+                    start += len(line)
+        except (FileNotFoundError, IsADirectoryError):
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def repair(self) -> int:
+        """Keep the damaged file beside the journal and go on with the lines that are whole; returns how many bytes
+        were left out or are missing. Nothing is deleted, and checkpoints point to the same messages as before."""
+        with durable.lock(self._lock_path):
+            data = self._bytes()
+            whole, lost = whole_lines(data, self.session_id)
+            lost = max(lost, self.hint().acknowledged - len(data))
+            if lost <= 0:
+                return 0
+            if data:
+                durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
+            durable.remove(self._hint_path)  # first: it must never show more than there is
+            durable.replace(self.path, whole)
+            self._clean_size = -1
+            return lost
+
+    def rewrite(
+        self,
+        change: Callable[[dict[str, Any]], dict[str, Any]],
+        keep: Callable[[bytes], bool],
+        *,
+        dry_run: bool = False,
+    ) -> int:
+        """Put ``change(record)`` in the place of every record and leave out damaged lines that ``keep`` does not want.
+
+        Returns how many lines that concerns. All at once: a crash leaves the old journal or the new. Checkpoints point
+        to the same messages as before. Nothing is written when nothing changes. Raises: Unavailable.
+        """
+        if dry_run:
+            return self._rewritten(change, keep)[1]
+        with durable.lock(self._lock_path):
+            data, changed = self._rewritten(change, keep)
+            if changed:
+                durable.remove(self._hint_path)  # first: it must never show more than there is
+                durable.replace(self.path, data)
+                self._clean_size = -1
+            return changed
+
+    def _rewritten(
+        self, change: Callable[[dict[str, Any]], dict[str, Any]], keep: Callable[[bytes], bool]
+    ) -> tuple[bytes, int]:
+        changed = 0
+
+        def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
+            nonlocal changed
+            if record is None:
+                changed += not keep(line)
+                return line if keep(line) else b""
+            new = change(record)
+            changed += new != record
+            return line if new == record and record["kind"] != "checkpoint" else new
+
+        data = self._bytes()
+        return (_rebuilt(data, self.session_id, choose), changed) if data else (b"", 0)
+
+    def erase(self) -> None:
+        """Remove the journal and everything that lies beside it. Raises: Unavailable."""
+        with durable.lock(self._lock_path):
+            for path in self.beside():
+                durable.remove(path)
+            durable.remove(self.path)
+            self._clean_size = -1
+            durable.retire(self._lock_path)
+
+    def beside(self) -> list[str]:
+        """Paths of the hint and of damaged journals that a repair put aside."""
+        damaged = os.path.basename(self.path) + ".damaged-"
+        names = [n for n in safeopen.names(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
+        return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
+
+    def hint(self) -> Hint:
+        """What the hint says; nothing when it is missing or cannot be read."""
+        try:
+            with safeopen.reader(self._hint_path) as file:
+                checkpoint, acknowledged = map(int, file.read(40).split())
+        except (OSError, ValueError, OverflowError):
+            return Hint()
+        return Hint(max(checkpoint, 0), acknowledged)
+
+    def _bytes(self) -> bytes:
+        """The whole file, empty when there is none. Raises: Unavailable."""
+        try:
+            with safeopen.reader(self.path) as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+
+    def _check_length(self, whole: int) -> None:
+        """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
+        if self.hint().acknowledged <= whole:
+            return
+        with durable.lock(self._lock_path):  # else a purge or another writer may just be at work
+            acknowledged, size = self.hint().acknowledged, self.size()
+            if size:
+                with safeopen.reader(self.path) as file:
+                    size = _whole_length(file, size)
+            if acknowledged > size:
+                raise self._cut_short(size, acknowledged)
+
+    def _cut_short(self, whole: int, acknowledged: int) -> Corrupt:
+        how = f"was cut at byte {whole:,}" if whole else "is missing or empty"
+        return Corrupt(
+            f"{self.shown} {how}: {acknowledged:,} bytes were acknowledged.",
+            next_step="Restore the file from a copy, or run `holdfast doctor --fix` to go on without the rest.",
+        )
+
+    def _corrupt(self, offset: int) -> Corrupt:
+        return Corrupt(
+            f"{self.shown} is damaged at byte {offset}.",
+            next_step="Run `holdfast doctor --repair`: it keeps the damaged file and every line that is whole.",
+        )
+
+    def _cut_torn_tail(self, size: int, acknowledged: int) -> int:
+        cut = 0
+        if size:
+            try:
+                with safeopen.reader(self.path) as file:
+                    cut = _whole_length(file, size)
+                    file.seek(cut)
+                    tail = file.read(size - cut)
+            except OSError as error:
+                raise durable.unavailable(error, self.path, "read") from error
+            if tail and not may_be_torn(tail, _BEGINNING):
+                raise self._corrupt(cut)
+        if cut < acknowledged:
+            raise self._cut_short(cut, acknowledged)
+        if cut < size:
+            durable.truncate(self.path, cut)
+        return cut
+
+    def _leave_hint(self, acknowledged: int) -> None:
+        try:
+            fd = safeopen.open_fd(self._hint_path, os.O_WRONLY | os.O_CREAT)
+            try:
+                os.write(fd, _HINT % (self._checkpoint, acknowledged))
+            finally:
+                os.close(fd)
+        except OSError:
+            return  # without it reading is slower, and a cut is not noticed
+
+    def _hinted(self) -> int:
+        """Offset of a checkpoint, perhaps not the last one, or 0."""
+        offset = self.hint().checkpoint
+        try:
+            with safeopen.reader(self.path) as file:
+                file.seek(offset)
+                record = decode(file.readline().rstrip(b"\n"))
+        except (OSError, ValueError, OverflowError):
+            return 0
+        return offset if record and record.get("kind") == "checkpoint" else 0
+
+
+def _first_line(session_id: str) -> bytes:
+    """The beginning of a journal. No two are the same, see :meth:`Journal.first_line`."""
+    return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
+
+
+def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
+    """The lines of a journal that are whole, and how many bytes were left out."""
+    lost = 0
+
+    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
+        nonlocal lost
+        if record is None:
+            lost += len(line)
+            return b""
+        return record if record["kind"] == "checkpoint" else line
+
+    return _rebuilt(data, session_id, choose), lost
+
+
+def _rebuilt(
+    data: bytes, session_id: str, choose: Callable[[bytes, dict[str, Any] | None], dict[str, Any] | bytes]
+) -> bytes:
+    """A journal of the lines or records that ``choose`` gives for each line, behind a first line of its own, with the
+    offsets in its checkpoints moved to where those lines are now."""
+    from bisect import bisect_right
+
+    out = bytearray(_first_line(session_id))
+    old, new = [0], [len(out)]
+    for line in data.splitlines(keepends=True):
+        record = decode(line[:-1]) if line.endswith(b"\n") else None
+        old.append(old[-1] + len(line))
+        if record is None or record["kind"] != "session":
+            chosen = choose(line, record)
+            if isinstance(chosen, dict):
+                moved = {k: new[bisect_right(old, chosen[k]) - 1] for k in _OFFSETS if chosen.get(k, -1) >= 0}
+                chosen = encode({**chosen, **moved})
+            out += chosen
+        new.append(len(out))
+    return bytes(out)
+
+
+def _whole_length(file: BinaryIO, size: int) -> int:
+    """Length of the file up to the end of its last whole line."""
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        start = _line_start(file, size - 1)
+        file.seek(start)
+        if decode(file.read(size - 1 - start)) is not None:
+            return size
+        return start
+    return _line_start(file, size)
+
+
+def _line_start(file: BinaryIO, end: int) -> int:
+    """Where the line begins that holds the byte before ``end``."""
+    while end > 0:
+        begin = max(0, end - _CHUNK)
+        file.seek(begin)
+        at = file.read(end - begin).rfind(b"\n")
+        if at >= 0:
+            return begin + at + 1
+        end = begin
+    return 0
+
+
+def last_record(path: str) -> dict[str, Any] | None:
+    """The last record of a journal whose hint says that it is the last checkpoint and nothing is missing, else None.
+
+    Reads only this record.
+    """
+    try:
+        with safeopen.reader(path.removesuffix(".jsonl") + ".hint") as file:
+            offset, acknowledged = map(int, file.read(40).split())
+        with safeopen.reader(path) as file:
+            if os.fstat(file.fileno()).st_size != acknowledged:
+                return None
+            file.seek(offset)
+            return decode(file.read().removesuffix(b"\n"))
+    except (OSError, ValueError):
+        return None
+
+
+def session_files(state: str, *, missing: bool = False) -> list[str]:
+    """Paths of all journals, sorted; with ``missing`` also of those that are gone while their hint is there.
+
+    Raises: Unavailable.
+    """
+    folder = os.path.join(state, "sessions")
+    try:
+        names = {name for name in safeopen.names(folder) if name.endswith((".jsonl", ".hint") if missing else ".jsonl")}
+        return sorted(os.path.join(folder, name) for name in {n.replace(".hint", ".jsonl") for n in names})
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise durable.unavailable(error, folder, "list") from error
+
+
+def session_id_of(path: str, *, private: bool = True) -> str | None:
+    """The session of a journal file, None when its first line is not whole. Raises: Unavailable."""
+    try:
+        with safeopen.reader(path, private=private) as file:
+            record = decode(file.readline().rstrip(b"\n"))
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+    return str(record["id"]) if record and record.get("kind") == "session" else None

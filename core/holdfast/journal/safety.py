@@ -1,0 +1,333 @@
+"""Whether context may be dropped, as a state machine, and the UNSAFE marker that outlives the process.
+
+    SAFE      everything said is durable
+    DIRTY     something was said since the last flush (it is in the journal)
+    UNSAFE    a flush has begun and has not succeeded
+
+    SAFE  --add-->        DIRTY
+    any   --flush begins--> UNSAFE   the marker is written, durably, before anything else
+    UNSAFE --verified-->  SAFE       the marker goes only after everything was read back
+    UNSAFE --failed-->    UNSAFE     the marker says what failed and what to do
+    UNSAFE --killed-->    UNSAFE     the marker is what the next process finds
+
+The marker also carries the flush that has begun (its id, instant, complete payload), so that the next try is the
+same flush and completes what is missing instead of writing a second block.
+
+And it carries every payload that was stated and refused, from before anything else is done with it: at first only its
+digest, then, where the gate admits it, the redacted payload. The marker goes only when each of them is settled: stored
+whole, replaced by a payload stated later, or overridden by an operator. They are kept a second time in
+``state/stated/``, so that damage to the marker does not lose them. When no marker can be written, a note in
+:mod:`holdfast.journal.reserve` makes the session UNSAFE for every process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from enum import StrEnum
+from typing import Any
+
+from attrs import asdict, evolve, field, fields, frozen
+
+from holdfast.errors import Corrupt, Unavailable
+from holdfast.fs import durable, private, safeopen
+from holdfast.journal import reserve
+from holdfast.journal.journal import file_stem, session_id_of
+from holdfast.text import untrusted
+
+logger = logging.getLogger(__name__)
+
+
+class State(StrEnum):
+    SAFE = "safe"
+    DIRTY = "dirty"
+    UNSAFE = "unsafe"
+
+
+@frozen(kw_only=True)
+class Stated:
+    """A payload that was stated and is not stored. ``digest`` is that of its JSON; ``payload`` holds the redacted
+    fields, or is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true
+    once an operator overrode it."""
+
+    digest: str
+    at: str
+    payload: dict[str, Any] | None = field(default=None, repr=False)
+    why: str = ""
+    waived: bool = False
+
+
+def _all_stated(value: Iterable[Stated]) -> tuple[Stated, ...]:
+    return tuple(value)
+
+
+@frozen(kw_only=True)
+class Marker:
+    """Why a session is UNSAFE. ``key`` identifies what was to be flushed; ``pending`` is that flush, redacted.
+
+    ``blocked`` counts the times that strict policy said no; ``attempts`` all tries; ``at`` is ISO-8601.
+    ``stated`` are the payloads that stand between the session and SAFE, oldest first.
+    """
+
+    session: str
+    at: str
+    reason: str
+    error: str = "The flush was interrupted before it was verified."
+    next_step: str = "Flush again: it completes what is missing."
+    target: str = ""
+    attempts: int = 1
+    blocked: int = 0
+    key: str = ""
+    pending: dict[str, Any] | None = field(default=None, repr=False)
+    stated: tuple[Stated, ...] = field(default=(), converter=_all_stated)
+
+    @property
+    def way_out(self) -> str:
+        """The next step, and how to look again: the reason is that of the last flush, and may be gone by now."""
+        if "holdfast flush" in self.next_step:
+            return self.next_step
+        again = f"`holdfast flush --session {shlex.quote(self.session)}` tries again, and shows what is wrong by then."
+        return f"{self.next_step} {again}".lstrip()
+
+
+#: The reason of a marker that is made up for one that is damaged or could not be written.
+UNKNOWN = "unknown"
+#: The digest of a payload that was stated when no marker could be written.
+_UNWRITTEN = "unwritten"
+_COPIES = "stated"
+
+
+def path_of(state: str, session_id: str) -> str:
+    return os.path.join(state, "unsafe", file_stem(session_id) + ".json")
+
+
+def forget(state: str, session_id: str) -> None:
+    """Remove whatever says that the session is UNSAFE, for a purge: marker, damaged markers that were kept, stated
+    payloads and the note. Raises: Unavailable."""
+    path, stem = path_of(state, session_id), file_stem(session_id)
+    folder, name = os.path.split(path)
+    with suppress(OSError):
+        for one in safeopen.names(folder):
+            if one.startswith(f"{name}.damaged-"):
+                durable.remove(os.path.join(folder, one))
+    durable.remove(_copy_of(state, stem))
+    durable.remove(path)
+    reserve.clear(state, stem)
+
+
+def read(state: str, session_id: str) -> Marker | None:
+    """The marker of a session, also where only a note or the stated payloads are left of it. One that cannot be read
+    still means UNSAFE. Raises: Unavailable."""
+    return _found(state, file_stem(session_id), session_id, reserve.of(state, file_stem(session_id)))
+
+
+def begin(state: str, marker: Marker) -> Marker:
+    """Write the marker, durably, and return it: with the payloads that others have stated meanwhile.
+
+    Raises: Unavailable; then the flush must not start. The session is noted in the reserve, if that can be written.
+    """
+    try:
+        private.make(state, "unsafe")
+        with _changing(state, marker.session):
+            there = read(state, marker.session)
+            known = {one.digest for one in marker.stated}
+            others = [one for one in (there.stated if there else ()) if one.digest not in known]
+            marker = evolve(marker, stated=(*others, *marker.stated))
+            _write(state, marker)
+    except Unavailable:
+        with suppress(Unavailable):
+            reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
+        raise
+    with suppress(Unavailable):  # a marker is there, so the note and room for the next one can wait
+        reserve.clear(state, file_stem(marker.session))
+        reserve.make(state)
+    return marker
+
+
+def _write(state: str, marker: Marker) -> None:
+    path, copy = path_of(state, marker.session), _copy_of(state, file_stem(marker.session))
+    record = {a.name: getattr(marker, a.name) for a in fields(Marker)}
+    record["stated"] = [asdict(one) for one in marker.stated]
+    _keep_damaged(path)
+    if marker.stated:
+        private.make(state, _COPIES)
+        table = {"session": marker.session, "stated": record["stated"]}
+        durable.replace(copy, json.dumps(table, ensure_ascii=False).encode("utf-8"))
+    elif os.path.lexists(copy):
+        durable.remove(copy)
+    durable.replace(path, json.dumps(record, ensure_ascii=False).encode("utf-8"))
+
+
+def _remove(state: str, session_id: str) -> None:
+    """The stated payloads go first: alone they would be taken up once more."""
+    path, copy = path_of(state, session_id), _copy_of(state, file_stem(session_id))
+    _keep_damaged(path)
+    if os.path.lexists(copy):
+        durable.remove(copy)
+    durable.remove(path)
+    reserve.clear(state, file_stem(session_id))
+
+
+def _keep_damaged(path: str) -> None:
+    """Keep a marker that cannot be read under another name before it is written over or removed."""
+    data = _bytes(path)
+    if data is not None and _parsed(data) is None:
+        durable.replace(_aside(path, data), data)
+
+
+def _aside(path: str, data: bytes) -> str:
+    return f"{path}.damaged-{zlib.crc32(data):08x}"
+
+
+def _copy_of(state: str, stem: str) -> str:
+    return os.path.join(state, _COPIES, f"{stem}.json")
+
+
+@contextmanager
+def _changing(state: str, session_id: str) -> Iterator[None]:
+    """Hold the lock of the session's journal, which no code holds while it changes a marker: one process that cannot
+    begin to flush must not lose its payload to another that just succeeds. Without the lock the marker is written all
+    the same, since refusing to say UNSAFE helps nobody."""
+    with ExitStack() as held:
+        try:
+            private.make(state, "sessions")
+            held.enter_context(durable.lock(os.path.join(state, "sessions", f"{file_stem(session_id)}.lock")))
+        except Unavailable as error:
+            logger.warning("a marker is changed without its lock: %s", error.message)
+        yield
+
+
+def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
+    """Say in the marker what went wrong. Raises: Unavailable; the marker of :func:`begin` is then still there."""
+    marker = evolve(
+        marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
+    )
+    return begin(state, marker)
+
+
+def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
+    """Remove the marker, durably, unless it holds a stated payload whose digest is not in ``settled``.
+
+    Raises: Unavailable; the session then stays UNSAFE, which is the safe side.
+    """
+    if read(state, session_id) is None:
+        return
+    with _changing(state, session_id):
+        marker = read(state, session_id)
+        left = [one for one in (marker.stated if marker else ()) if one.digest not in settled]
+        if marker is None or not left:
+            _remove(state, session_id)
+        else:
+            error = "A payload that another process stated meanwhile was refused."
+            _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
+
+
+def waive(state: str, session_id: str) -> None:
+    """Let no stated payload stand in the way any more: an operator overrode them. Raises: Unavailable."""
+    if read(state, session_id) is None:
+        return
+    with _changing(state, session_id):
+        marker = read(state, session_id)
+        if marker is not None and not all(one.waived for one in marker.stated):
+            _write(state, evolve(marker, stated=[evolve(one, waived=True) for one in marker.stated]))
+
+
+def all_unsafe(state: str) -> list[Marker]:
+    """Markers of every session that is UNSAFE, by session id. Raises: Unavailable."""
+    noted = {note.stem: note for note in reserve.notes(state)}
+    stems = {name.removesuffix(".json") for folder in ("unsafe", _COPIES) for name in _names(state, folder)}
+    markers = (_found(state, stem, _id_of(state, stem), noted.get(stem)) for stem in {*stems, *noted})
+    return sorted((m for m in markers if m), key=lambda m: m.session)
+
+
+def _names(state: str, folder: str) -> list[str]:
+    path = os.path.join(state, folder)
+    try:
+        return [name for name in safeopen.names(path) if name.endswith(".json")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise durable.unavailable(error, path, "list") from error
+
+
+def _id_of(state: str, stem: str) -> str:
+    """The session of a marker that cannot be read, as its journal has it, else the stem."""
+    if "~" in stem:
+        with suppress(Unavailable):
+            return session_id_of(os.path.join(state, "sessions", f"{stem}.jsonl")) or stem
+    return stem
+
+
+def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) -> Marker | None:
+    path = os.path.join(state, "unsafe", f"{stem}.json")
+    data = _bytes(path)
+    marker = _parsed(data) if data is not None else None
+    if marker is None:
+        copy = _copy_of(state, stem)
+        stated = _copied(copy)
+        if data is not None:
+            name = os.path.basename(_aside(path, data))
+            error = f"The UNSAFE marker itself is damaged. The next flush keeps it as state/unsafe/{name}."
+        elif note is not None:
+            error = "A flush failed, and its UNSAFE marker could not be written."
+        elif stated:
+            error = "The UNSAFE marker is missing, and a stated payload of it is left."
+        else:
+            return None
+        at = note.at if note else _changed(path if data is not None else copy)
+        step = "Flush the session again; a verified flush makes it safe."
+        marker = Marker(session=session_id, at=at, reason=UNKNOWN, error=error, next_step=step, stated=stated)
+    if note is not None and note.stated and all(one.digest != _UNWRITTEN for one in marker.stated):
+        one = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")
+        marker = evolve(marker, stated=(*marker.stated, one))
+    return marker
+
+
+def _bytes(path: str) -> bytes | None:
+    """None when there is no such file. Raises: Unavailable."""
+    try:
+        with safeopen.reader(path) as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+
+
+def _parsed(data: bytes) -> Marker | None:
+    from holdfast.config.serde import structure
+
+    try:
+        return structure(untrusted.from_json(data), Marker, what="An UNSAFE marker", error=Corrupt)
+    except (ValueError, Corrupt):
+        return None
+
+
+def _copied(path: str) -> tuple[Stated, ...]:
+    """The stated payloads of the second copy. One that cannot be read stands for a payload that is lost."""
+    from holdfast.config.serde import structure
+
+    data = _bytes(path)
+    if data is None:
+        return ()
+    try:
+        told = untrusted.from_json(data)["stated"]
+        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in told)
+    except (ValueError, Corrupt, KeyError, TypeError):
+        digest = f"damaged-{zlib.crc32(data):08x}"
+        return (Stated(digest=digest, at=_changed(path), why="the marker and its copy are damaged."),)
+
+
+def _changed(path: str) -> str:
+    """When the file was last written, as ISO-8601; the epoch when that is not known."""
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(safeopen.stat(path).st_mtime, UTC).isoformat()
+    except OSError:
+        return datetime.fromtimestamp(0, UTC).isoformat()

@@ -1,0 +1,100 @@
+"""Who said a sentence that instructs an agent: the user, or a tool, page or client that the agent read it from.
+
+Only the user's own words may become curated memory. The journals of this machine are the witness, because the agent's
+word would be that of the text that took it over. Journals are read only when such a sentence appears.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from holdfast.config.serde import moment
+from holdfast.errors import HoldfastError, Refused
+from holdfast.journal import journal
+from holdfast.models import Message, Turn
+from holdfast.text import hostile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.session.services import Services
+
+#: Limits of the journals searched, the newest first.
+_JOURNALS: Final = 30
+_BYTES: Final = 32_000_000
+REASON: Final = "it instructs an agent and is not in the user's own words"
+NEXT_STEP: Final = "If it belongs into the memory, a person writes it there with an editor."
+
+
+class Witness:
+    """What was said in the sessions of this machine. Reads nothing before it is asked."""
+
+    def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
+        self._services = services
+        self._said = tuple(said)
+        self._turns: list[Turn] | None = None
+
+    def is_hostile(self, text: str) -> bool:
+        """Whether ``text`` instructs an agent and is not in the user's own words."""
+        return hostile.instructs_anywhere(text) and not self.is_own(text)
+
+    def is_own(self, text: str) -> bool:
+        """Whether the user said ``text``, which may be a line of a note with its label."""
+        bare = text.strip().lstrip("-*> ").strip()
+        forms = (bare, bare.partition(": ")[2])
+        return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
+
+    def source_of(self, text: str) -> str:
+        """See :func:`holdfast.text.hostile.source_of`; empty for the user's own words."""
+        return "" if self.is_own(text) else hostile.source_of(text.partition(": ")[2] or text, self._all())
+
+    def _all(self) -> list[Turn]:
+        if self._turns is None:
+            self._turns = [*_journalled(self._services), Turn(messages=self._said)]
+        return self._turns
+
+
+def _journalled(services: Services) -> list[Turn]:
+    """The messages of the newest journals, one turn for each; an unreadable journal says nothing."""
+    found: list[Turn] = []
+    left = _BYTES
+    for _, size, path in sorted(map(_stat, journal.session_files(services.state)), reverse=True)[:_JOURNALS]:
+        left -= size
+        if left < 0:
+            break
+        messages: list[Message] = []
+        try:
+            session = journal.session_id_of(path)
+            entries = journal.Journal(services.state, session).entries() if session else ()
+            messages.extend(_message(entry.record) for entry in entries if entry.record.get("kind") == "message")
+        except (HoldfastError, KeyError, TypeError, ValueError):
+            pass  # what was read up to here counts
+        found.insert(0, Turn(messages=messages))
+    return found
+
+
+def _message(record: dict[str, object]) -> Message:
+    return Message(
+        role=str(record["role"]),
+        text=str(record["text"]),
+        at=moment(str(record["at"])),
+        id=str(record["id"]),
+        tool=str(record.get("tool", "")),
+    )
+
+
+def _stat(path: str) -> tuple[float, int, str]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0.0, 0, path
+    return found.st_mtime, found.st_size, path
+
+
+def check(services: Services, texts: Iterable[str], name: str) -> None:
+    """Raises: Refused for the first of ``texts`` that must not become part of the curated document ``name``."""
+    witness = Witness(services)
+    for text in texts:
+        if witness.is_hostile(text):
+            raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)

@@ -1,0 +1,60 @@
+"""Token counters by name: the offline estimate, or tiktoken with an encoding file that is already on this machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from holdfast.errors import ConfigError
+from holdfast.text import tokens
+
+Counter: TypeAlias = Callable[[str], int]
+
+_loading = threading.Lock()
+
+
+def counter(name: str) -> Counter:
+    """``estimate``, or ``tiktoken:ENCODING`` (like ``tiktoken:o200k_base``). Source: reading A17.
+
+    Raises: ConfigError when the name is not known, tiktoken is not installed, or its encoding would have to be
+    downloaded: that never happens here.
+    """
+    if name == "estimate":
+        return tokens.estimate
+    kind, _, encoding = name.partition(":")
+    if kind != "tiktoken" or not encoding:
+        raise ConfigError(
+            f"prompt.counter {name!r} is not known.", next_step="Use `estimate`, or `tiktoken:` and an encoding's name."
+        )
+    return _tiktoken(encoding)
+
+
+def _tiktoken(name: str) -> Counter:
+    try:
+        import tiktoken
+        import tiktoken.load
+    except ImportError as error:
+        raise ConfigError(
+            "The counter tiktoken is not installed.", next_step="Install it with `pip install 'holdfast[tiktoken]'`."
+        ) from error
+
+    def refuse(path: str) -> bytes:
+        raise ConfigError(
+            f"The encoding {name!r} of tiktoken is not on this machine, and nothing is downloaded here.",
+            next_step=f'Fetch it once, knowingly: `python -c "import tiktoken; tiktoken.get_encoding({name!r})"`.',
+        )
+
+    with _loading:
+        # tiktoken reads its cache and, failing that, downloads through this function.
+        module: Any = tiktoken.load
+        download, module.read_file = module.read_file, refuse
+        try:
+            encoding = tiktoken.get_encoding(name)
+        except ValueError as error:
+            if isinstance(error, ConfigError):
+                raise
+            raise ConfigError(f"tiktoken knows no encoding {name!r}.", next_step="Try `o200k_base`.") from error
+        finally:
+            module.read_file = download
+    return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -1,0 +1,218 @@
+"""Plugins and backends are found through entry points: everything is listed, only what is enabled is imported.
+
+The scan reads ``entry_points.txt`` beside each installed distribution itself. ``importlib.metadata`` gives the same
+answer (a test compares them) and costs three times as much as the rest of a hook's start-up, because it imports an
+e-mail parser; this module runs at every agent event. Distributions inside zip files are not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.errors import PluginLoadFailed, PluginNotFound
+
+if TYPE_CHECKING:
+    from holdfast.errors import NotTrusted, PluginError, StorageError
+
+PLUGINS = "holdfast.plugins"
+BACKENDS = "holdfast.backends"
+#: A module with a command of the command line; see :mod:`holdfast.cli.table`.
+COMMANDS = "holdfast.commands"
+#: A function that ``holdfast doctor`` asks; see :mod:`holdfast.plugin.checks`.
+CHECKS = "holdfast.checks"
+#: A method of :class:`holdfast.Holdfast`; see :mod:`holdfast.plugin.features`.
+METHODS = "holdfast.methods"
+#: Plugins that are on without a table in the settings. Only the entries of :data:`OWN` count, because installed is not
+#: enabled.
+DEFAULTS = "holdfast.defaults"
+_KINDS: Mapping[str, str] = {
+    PLUGINS: "plugin",
+    BACKENDS: "backend",
+    COMMANDS: "command",
+    CHECKS: "check",
+    METHODS: "method",
+    DEFAULTS: "default",
+}
+#: The distribution that this module is part of.
+OWN = "holdfast"
+
+#: Optional distributions behind first-party plugins: what to install when an import inside one fails.
+EXTRAS: Mapping[str, str] = {}
+
+
+class Found(NamedTuple):
+    """An installed entry point. ``value`` is ``module`` or ``module:attribute``."""
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+    version: str
+
+
+class Status(NamedTuple):
+    """What became of a plugin. ``status`` is loaded, off, missing or failed; ``reason`` says why."""
+
+    name: str
+    group: str
+    distribution: str
+    version: str
+    status: str
+    reason: str
+    hooks: tuple[str, ...] = ()
+
+
+class PluginContext(NamedTuple):
+    """What a plugin class is given: its name, its ``[plugins.NAME]`` settings, the project and the private folder."""
+
+    name: str
+    settings: Mapping[str, object]
+    root: str
+    state: str
+
+
+def scan(path: Iterable[str] | None = None) -> list[Found]:
+    """Every installed entry point in holdfast's groups, by group, name and distribution. Imports none of them.
+
+    Within a process a folder is read again only after something was installed into it or removed from it.
+    """
+    folders = tuple(dict.fromkeys(sys.path if path is None else path))
+    return list(_scanned(folders, tuple(map(_changed, folders))))
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=2)
+def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found, ...]:  # ``changed`` is but a key
+    found: list[Found] = []
+    seen: set[str] = set()
+    for folder in folders:
+        try:
+            entries = sorted(e.name for e in os.scandir(folder or ".") if e.name.endswith((".dist-info", ".egg-info")))
+        except OSError:
+            continue
+        for entry in entries:
+            distribution, _, version = entry.rpartition(".")[0].partition("-")
+            if distribution in seen:  # the first on the path wins, as it does for imports
+                continue
+            seen.add(distribution)
+            try:
+                with open(os.path.join(folder, entry, "entry_points.txt"), encoding="utf-8") as file:
+                    text = file.read()
+            except (OSError, UnicodeDecodeError):
+                continue
+            if "[holdfast." in text:
+                found += _parse(text, distribution.replace("_", "-"), version)
+    return tuple(sorted(found))
+
+
+def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[] ")
+        elif "=" in line and not line.startswith(("#", ";")) and group in _KINDS:
+            name, _, value = line.partition("=")
+            yield Found(group, name.strip(), value.partition("[")[0].strip(), distribution, version)
+
+
+def defaults() -> tuple[str, ...]:
+    """Names of the plugins that are on without a table in the settings, sorted."""
+    return tuple(f.name for f in scan() if f.group == DEFAULTS and f.distribution == OWN)
+
+
+def method(name: str) -> Callable[..., Any]:
+    """The function behind a method that a package adds to :class:`holdfast.Holdfast`.
+
+    A method of holdfast's own distribution cannot be replaced by another one. Raises: PluginNotFound, PluginLoadFailed.
+    """
+    found = scan()
+    own = [f for f in found if f.distribution == OWN]
+    offered = own if any(f.group == METHODS and f.name == name for f in own) else found
+    entry = choose(offered, METHODS, name)
+    function = import_object(entry)
+    if not callable(function):
+        raise PluginLoadFailed(
+            f"The method {name!r} ({entry.distribution}) is not a function.", next_step=f"Repair {entry.distribution}."
+        )
+    return function
+
+
+def choose(found: Iterable[Found], group: str, name: str) -> Found:
+    """The one entry point of that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
+    kind = _KINDS[group]
+    installed = [f for f in found if f.group == group]
+    matches = [f for f in installed if f.name == name]
+    if not matches:
+        near = ", ".join(sorted({f.name for f in installed})) or "none"
+        raise PluginNotFound(
+            f"The {kind} {name!r} is not installed.",
+            next_step=f"Install the distribution that provides it, or correct the name; installed: {near}.",
+        )
+    if len(matches) > 1:
+        owners = " and ".join(f.distribution for f in matches)
+        raise PluginLoadFailed(f"The {kind} name {name!r} is offered by {owners}.", next_step="Uninstall one of them.")
+    return matches[0]
+
+
+def statuses(
+    loaded: Iterable[Status],
+    found: Sequence[Found],
+    backend: str,
+    *,
+    error: NotTrusted | PluginError | StorageError | None = None,
+) -> list[Status]:
+    """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
+    that is configured, ``error`` why it cannot be used."""
+    rows = list(loaded)
+    enabled = {s.name for s in rows}
+    for one in found:
+        if one.group == PLUGINS and one.name not in enabled:
+            rows.append(Status(one.name, PLUGINS, one.distribution, one.version, "off", "not enabled"))
+        elif one.group == BACKENDS and one.name != backend:
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, "off", "not the configured backend"))
+        elif one.group == BACKENDS:
+            status, reason = ("failed", error.message) if error else ("loaded", "")
+            hooks = () if error else ("storage_backend",)
+            rows.append(Status(one.name, BACKENDS, one.distribution, one.version, status, reason, hooks))
+    if error and not any(s.group == BACKENDS and s.name == backend for s in rows):
+        status = "missing" if isinstance(error, PluginNotFound) else "failed"
+        rows.append(Status(backend, BACKENDS, "", "", status, error.message))
+    return sorted(rows, key=lambda s: (s.group, s.name, s.distribution))
+
+
+def import_object(found: Found) -> object:
+    """Import what an entry point names. Raises: PluginLoadFailed, telling a missing plugin module from a missing
+    dependency of it."""
+    import importlib
+
+    module_name, _, attribute = found.value.partition(":")
+    try:
+        loaded: object = importlib.import_module(module_name)
+        for part in filter(None, attribute.split(".")):
+            loaded = getattr(loaded, part)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if missing and (module_name == missing or module_name.startswith(missing + ".")):
+            step = f"Reinstall {found.distribution}."
+        else:
+            step = f"Install {missing!r}" + (
+                f" with `pip install '{EXTRAS[found.name]}'`." if found.name in EXTRAS else "."
+            )
+        raise PluginLoadFailed(f"{found.name!r} ({found.distribution}) needs {missing!r}.", next_step=step) from error
+    except Exception as error:
+        raise PluginLoadFailed(
+            f"{found.name!r} ({found.distribution}) cannot be imported: {type(error).__name__}: {error}.",
+            next_step=f"Repair {found.distribution}, or switch it off in holdfast.toml.",
+        ) from error
+    return loaded

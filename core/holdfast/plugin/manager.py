@@ -1,0 +1,408 @@
+"""The typed face of the hooks: one method a hook, and the only place that calls one.
+
+Every implementation is wrapped when it is registered. The wrapper bounds its time and turns an exception into a
+value, so that one plugin can neither stop another nor go unnamed; what a failure means is decided here, by hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import pluggy
+
+from holdfast import hooks
+from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
+from holdfast.plugin import discovery
+from holdfast.plugin.deadline import Deadlines
+from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
+from holdfast.subject import PORTION_CHARS, Portions, Subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from holdfast.config.values import StorageConfig
+    from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
+    from holdfast.storage import StorageBackend
+
+T = TypeVar("T")
+
+#: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
+DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
+#: Seconds for one question to a plugin that judges.
+JUDGE_S = 60.0
+#: Seconds for ``on_extract`` of a plugin that says EXTRACTS_AT_ONCE: a flush waits for it with its lock held.
+AT_ONCE_S = 5.0
+
+
+class _Answer(NamedTuple):
+    plugin: str
+    distribution: str
+    value: Any
+
+
+class _Failure(NamedTuple):
+    plugin: str
+    distribution: str
+    hook: str
+    reason: str  # of core's own words
+    detail: str  # of the plugin's: it may quote a text that nobody has redacted
+    cause: BaseException | None
+
+
+class PluginSettings(NamedTuple):
+    """The ``[plugins.NAME]`` table as the loader needs it."""
+
+    name: str
+    deadline_s: float | None = None
+    settings: Mapping[str, object] = {}
+
+
+class Dispatch:
+    """Holds one plugin manager. ``statuses`` tells what became of each enabled plugin."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(hooks.PROJECT)
+        self._manager.add_hookspecs(hooks)
+        self._deadlines = Deadlines()
+        self.statuses: list[Status] = []
+
+    # loading
+
+    def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], *, root: str, state: str) -> None:
+        """Load the enabled plugins in order of name. A plugin that cannot be loaded is recorded, not raised: what
+        needs it (every gate) fails closed, the rest works."""
+        for plugin in sorted(enabled):
+            entry: Found | None = None
+            try:
+                entry = choose(found, PLUGINS, plugin.name)
+                obj = import_object(entry)
+                if plugin.settings:
+                    _check_keys(obj, plugin, entry)
+                if isinstance(obj, type):
+                    context = PluginContext(plugin.name, plugin.settings, root, state)
+                    obj = _instantiate(obj, context, entry)
+                implemented = self.register(
+                    obj, plugin.name, f"{entry.distribution} {entry.version}", deadline_s=plugin.deadline_s
+                )
+            except PluginError as error:
+                status = "missing" if isinstance(error, PluginNotFound) else "failed"
+                self.statuses.append(
+                    Status(
+                        plugin.name,
+                        PLUGINS,
+                        entry.distribution if entry else "",
+                        entry.version if entry else "",
+                        status,
+                        error.message,
+                    )
+                )
+            else:
+                self.statuses.append(
+                    Status(plugin.name, PLUGINS, entry.distribution, entry.version, "loaded", "", implemented)
+                )
+
+    def register(
+        self, plugin: object, name: str, distribution: str = "this process", *, deadline_s: float | None = None
+    ) -> tuple[str, ...]:
+        """Register an object with hook implementations; returns the hooks it implements, sorted.
+
+        Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt one must not load silently), an
+        argument that the hook does not have, a wrapper, or an object without any hook.
+        """
+        manager = self._manager
+        problem = ""
+        taken = manager.has_plugin(name) or manager.is_registered(plugin)
+        try:
+            manager.register(plugin, name)
+            manager.check_pending()
+            callers = manager.get_hookcallers(plugin) or []
+            problem = "" if callers else "it implements none of the hooks"
+            for caller in callers:
+                for impl in caller.get_hookimpls():
+                    if impl.plugin is plugin:
+                        if impl.wrapper or impl.hookwrapper:
+                            problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
+                        # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
+                        limit_s = deadline_s
+                        if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
+                            limit_s = AT_ONCE_S
+                        impl.function = _guarded(  # type: ignore[misc]
+                            impl.function, name, distribution, caller.name, limit_s, self._deadlines
+                        )
+        except (pluggy.PluginValidationError, ValueError) as error:
+            problem = str(error).replace("\n", " ")
+        if problem:
+            if manager.get_plugin(name) is plugin and not taken:
+                manager.unregister(plugin)
+            raise PluginLoadFailed(
+                f"The plugin {name!r} ({distribution}) cannot be used: {problem}.",
+                next_step="Hooks are: " + ", ".join(sorted(DEADLINES_S)) + ".",
+            )
+        return tuple(sorted(caller.name for caller in callers))
+
+    def validators(self) -> tuple[str, ...]:
+        """Names of the plugins that judge texts, sorted."""
+        return tuple(sorted(impl.plugin_name for impl in self._manager.hook.on_validate.get_hookimpls()))
+
+    def require_all(self, *, installed: bool = False) -> None:
+        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no.
+        With ``installed`` a plugin that is not installed at all is left out."""
+        for status in self.statuses:
+            if status.status != "loaded" and not (installed and status.status == "missing"):
+                kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
+                raise kind(
+                    f"The enabled plugin {status.name!r} is not working, so nothing can be stored: {status.reason}",
+                    next_step=f"{'Install' if status.status == 'missing' else 'Repair'} it, or set "
+                    f"`[plugins.{status.name}] enabled = false`.",
+                )
+
+    # the five hooks
+
+    @staticmethod
+    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: Path) -> StorageBackend:
+        """The backend from the one plugin that the configuration names. Raises: PluginLoadFailed, or its own error."""
+        from holdfast.storage import StorageBackend as Backend
+
+        own = Dispatch()
+        own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
+        answer = own._manager.hook.storage_backend(config=config, root=root)
+        if isinstance(answer, _Failure):
+            raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
+        if answer is None or not isinstance(answer.value, Backend):
+            raise PluginLoadFailed(
+                f"The backend {entry.name!r} ({entry.distribution}) gave no StorageBackend.",
+                next_step="Choose another with `[storage] backend` in holdfast.toml.",
+            )
+        return answer.value
+
+    def on_validate(self, subject: Subject, *, outgoing: bool = False) -> list[Finding]:
+        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal.
+
+        ``outgoing``: what is stored is about to be shown. A plugin that was never installed does not hold that up, so
+        that memory can be read on another machine; a plugin that is installed and broken does.
+        """
+        self.require_all(installed=outgoing)
+        findings: list[Finding] = []
+        for answer in self._manager.hook.on_validate(subject=subject):
+            got = self._value(answer)
+            if got:  # only now is the value class worth importing
+                from holdfast.models import Finding as Kind
+
+                _expect(answer, isinstance(got, list | tuple) and all(isinstance(f, Kind) for f in got), "on_validate")
+                findings += got
+            else:
+                _expect(answer, isinstance(got, list | tuple), "on_validate")
+        return findings
+
+    def on_extract(
+        self, turns: Sequence[Turn], *, only: Collection[str] = (), known: Sequence[Fact] = ()
+    ) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
+        """What each extractor found, by plugin name in order of name, and the failures beside it.
+
+        ``only`` asks the plugins of these names, by default all. ``known`` are stored facts on the same subjects.
+        """
+        from holdfast.models import Extraction as Kind
+
+        results: list[tuple[str, Extraction]] = []
+        failures: list[HookFailed] = []
+        others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name not in only]
+        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns, known=known):
+            try:
+                got = self._value(answer)
+                _expect(answer, isinstance(got, Kind), "on_extract")
+            except HookFailed as error:
+                failures.append(error)
+            else:
+                results.append((answer.plugin, got))
+        return sorted(results, key=lambda r: r[0]), failures
+
+    def extractors(self) -> dict[str, bool]:
+        """The plugins that implement ``on_extract``, by name, sorted; true for those that are asked within a flush."""
+        found = {impl.plugin_name: _at_once(impl.plugin) for impl in self._manager.hook.on_extract.get_hookimpls()}
+        return dict(sorted(found.items()))
+
+    def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
+        """What was published. Raises: HookFailed, which fails the flush."""
+        from attrs import evolve
+
+        from holdfast.models import Evidence as Kind
+
+        evidence: list[Evidence] = []
+        for answer in self._manager.hook.on_flush(payload=payload, receipt=receipt):
+            got = self._value(answer)
+            several = got if isinstance(got, list | tuple) else [got]
+            _expect(answer, all(isinstance(one, Kind) for one in several), "on_flush")
+            evidence += (evolve(one, note=self._told(one.note)) if one.note else one for one in several)
+        return evidence
+
+    def offering(self, interface: type[T]) -> dict[str, T]:
+        """The plugins that are instances of ``interface``, by name, sorted: how a plugin offers more than its hooks,
+        to the feature that declares the interface."""
+        named = sorted(self._manager.list_name_plugin(), key=lambda pair: pair[0])
+        return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
+
+    def dreamers(self) -> tuple[str, ...]:
+        """Names of the plugins that implement ``on_dream``, the one to ask first: those that the user enabled before
+        those that are on by default, so that a configured model wins over the offline one; then by name."""
+        implementing = (
+            name
+            for name, plugin in self._manager.list_name_plugin()
+            if plugin is not None and any(c.name == "on_dream" for c in self._manager.get_hookcallers(plugin) or ())
+        )
+        by_default = discovery.defaults()
+        return tuple(sorted(implementing, key=lambda name: (name in by_default, name)))
+
+    def dreams_of_everything(self, name: str) -> bool:
+        """Whether a plugin's dream costs so little that ``[dream] max_chars`` does not concern it."""
+        return getattr(self._manager.get_plugin(name), "dreams_of_everything", False) is True
+
+    def on_dream(self, sources: DreamSources, *, only: str = "") -> DreamDraft | None:
+        """The first draft, or None when no plugin dreams. ``only`` asks the plugin of that name. Raises: HookFailed."""
+        from holdfast.models import DreamDraft as Kind
+
+        others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name != only]
+        answer = self._manager.subset_hook_caller("on_dream", others)(sources=sources)
+        if answer is None:
+            return None
+        got = self._value(answer)
+        _expect(answer, isinstance(got, Kind), "on_dream")
+        return got  # type: ignore[no-any-return]
+
+    def judges(self) -> tuple[str, ...]:
+        """Names of the plugins that have a method ``judge``, sorted."""
+        named = self._manager.list_name_plugin()
+        return tuple(sorted(name for name, plugin in named if callable(getattr(plugin, "judge", None))))
+
+    def judge(self, name: str, system: str, question: str) -> str:
+        """The plugin's answer to a question on lines and their sources. Not a hook: the user chooses one plugin.
+        Raises: HookFailed."""
+        plugin: Any = self._manager.get_plugin(name)
+        status = next((one for one in self.statuses if one.name == name), None)
+        distribution = status.distribution if status else "this process"
+        guard = _guarded(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines)
+        answer = guard(system, question)
+        got = self._value(answer) if answer is not None else None
+        _expect(_Answer(name, distribution, got), isinstance(got, str), "judge")
+        return str(got)
+
+    def _value(self, answer: Any) -> Any:
+        if isinstance(answer, _Failure):
+            step = answer.cause.next_step if isinstance(answer.cause, HoldfastError) else ""
+            raise _hook_failed(answer, self._told(answer.detail), self._told(step))
+        return answer.value
+
+    def _told(self, detail: str) -> str:
+        """What a plugin said of its failure, as it may be shown and written down: masked like any text, and left out
+        when a validator cannot judge it."""
+        from holdfast.gate import clean, mask
+
+        detail = clean(detail)
+        findings: list[Finding] = []
+        for answer in self._manager.hook.on_validate(subject=Subject("journal", "", detail)) if detail else ():
+            if isinstance(answer, _Failure) or not isinstance(answer.value, list | tuple):
+                return ""
+            findings += answer.value
+        return mask(detail, findings)
+
+
+def _at_once(plugin: object) -> bool:
+    return getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
+
+
+def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
+    try:
+        return cls(context=context)
+    except HoldfastError as error:
+        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
+    except Exception as error:
+        raise PluginLoadFailed(
+            f"{entry.name!r} ({entry.distribution}) cannot be started: {type(error).__name__}: {error}.",
+            next_step=f"Check `[plugins.{entry.name}]` in holdfast.toml.",
+        ) from error
+
+
+def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
+    from holdfast.plugin.options import check_plugin
+
+    try:
+        check_plugin(plugin, given.name, given.settings)
+    except HoldfastError as error:
+        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
+
+
+def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:
+    reason = ": ".join(filter(None, (failure.reason, detail))) or type(failure.cause).__name__
+    error = HookFailed(
+        plugin=failure.plugin, distribution=failure.distribution, hook=failure.hook, reason=reason, next_step=next_step
+    )
+    error.__cause__ = failure.cause
+    return error
+
+
+def _expect(answer: _Answer, ok: bool, hook: str) -> None:
+    if not ok:
+        reason = f"it returned {type(answer.value).__name__}, which is not what the hook asks for"
+        raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)
+
+
+def _guarded(
+    function: Callable[..., Any],
+    plugin: str,
+    distribution: str,
+    hook: str,
+    deadline_s: float | None,
+    deadlines: Deadlines,
+) -> Callable[..., Any]:
+    limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
+
+    def guard(*args: Any) -> Any:
+        limit = limit_s and limit_s * _portions(args)
+        got = call(lambda: function(*args), limit)
+        if isinstance(got, _Failure):
+            return got
+        if isinstance(got, Portions):
+            got = in_steps(got)
+            if isinstance(got, _Failure):
+                return got
+        # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
+        return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
+
+    def call(job: Callable[[], Any], limit: float | None) -> Any:
+        box: list[Any] = []
+
+        def run() -> None:
+            box.append(_tried(job, plugin, distribution, hook))
+
+        if limit is None:
+            run()
+        elif not deadlines.call(run, limit):
+            return _Failure(plugin, distribution, hook, f"it took longer than {limit:g} s", "", TimeoutError())
+        return box[0]
+
+    def in_steps(portions: Portions) -> Any:
+        found: list[Any] = []
+        while (step := call(lambda: next(portions.steps, None), limit_s)) is not None:
+            if isinstance(step, _Failure) or not isinstance(step, list | tuple):
+                return step
+            found += step
+        return found
+
+    return guard
+
+
+def _tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
+    """What ``job`` returns, or a named failure: the guard, whatever a plugin throws."""
+    try:
+        return job()
+    except HoldfastError as error:  # it speaks for itself
+        return _Failure(plugin, distribution, hook, "", error.message, error)
+    except BaseException as error:  # noqa: BLE001 - as above
+        return _Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
+
+
+def _portions(args: tuple[Any, ...]) -> int:
+    """By how much the deadline of a call is longer: a validator that cannot answer in steps has the time of as many
+    portions as there are in the text."""
+    subject = args[0] if args else None
+    return 1 + (len(subject.text) - 1) // PORTION_CHARS if isinstance(subject, Subject) and subject.text else 1

@@ -1,0 +1,218 @@
+"""Starting again from files alone: no provider, no transcript, no pasted context.
+
+Read are the curated files, the three files of the workflow protocol where a project has them, the handoff and the
+newest daily notes (today and yesterday, else the latest). Summaries and automation output are not: they are derived,
+and must not become the source of what they were derived from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast.config import provenance
+from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.flush import handoff, losses
+from holdfast.flush.losses import Loss
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker
+from holdfast.journal.witness import Witness
+from holdfast.session.fitting import fitted
+from holdfast.session.resume import artifacts, own_first, resume
+from holdfast.text import conflicts
+from holdfast.text.plain import BOM
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: Lines of a note that a brief can do without.
+_SAYS_NOTHING = re.compile(
+    r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
+    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )"
+    r"|_(?:Derived from the session|Nothing was stated about)"
+)
+#: Lines of a block that the resume point repeats.
+_IN_RESUME = re.compile(
+    r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+)
+_ARTIFACT = "- Artifact: "
+_BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
+_MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
+
+
+@frozen(kw_only=True)
+class Brief:
+    """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
+    text), oldest first, and ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
+    ``lost`` is stored data that a quick look found missing.
+
+    ``str()`` is the text for an agent, no longer than the budget that was asked for.
+    """
+
+    work: tuple[handoff.Work, ...]
+    memory: str
+    user: str
+    notes: tuple[tuple[str, str], ...]
+    unsafe: tuple[Marker, ...]
+    pointers: tuple[str, ...]
+    text: str
+    files: tuple[tuple[str, str], ...] = ()
+    #: One sentence about documents that came with a clone and are not in the brief; empty when there are none.
+    withheld: str = ""
+    lost: tuple[Loss, ...] = ()
+
+    @property
+    def objective(self) -> str:
+        return self.work[0].objective if self.work else ""
+
+    @property
+    def next_step(self) -> str:
+        return self.work[0].next_action if self.work else ""
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        return tuple(b for b in self.work[0].blockers if b.casefold() != "none") if self.work else ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def load(services: Services, *, max_chars: int | None = None, session: str = "") -> Brief:
+    """See :meth:`holdfast.Holdfast.load`."""
+    if max_chars is not None and max_chars < 1:
+        raise ValueError("max_chars must be 1 or more")
+    layout = services.layout
+    reading = _Reading(services)
+    handoff_name = layout.name(Surface.HANDOFF)
+    handoff_text = reading.text(handoff_name)
+    entries, torn = _work(handoff_text, handoff_name)
+    session = services.gate.identifier(session) if session else ""
+    work = own_first([w for w in entries if w.is_open], session)
+    closed = next((w for w in entries if not w.is_open), None)
+    names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
+    memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
+    files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
+    days = _newest_notes(services, reading)
+    unsafe = tuple(safety.all_unsafe(services.state))
+    facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
+    withheld = provenance.sentence(reading.withheld, facts=facts)
+    read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
+    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
+    lost = (
+        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
+        *losses.newest(services, reading.stored),
+    )
+    first, shown = resume(services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars)
+    notes = [(name, _brief_note(text, shown)) for name, text in days]
+    standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
+    text = fitted(
+        first,
+        (handoff_name, torn),
+        standing,
+        notes[::-1],
+        max_chars,
+        memory=names[Surface.MEMORY],
+        state=services.state,
+        is_own=Witness(services).is_own,
+    )
+    curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
+    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
+    return Brief(
+        work=work,
+        memory=memory,
+        user=user,
+        notes=days,
+        unsafe=unsafe,
+        pointers=tuple(services.store.backend.where(n) for n in read),
+        text=text,
+        files=files,
+        withheld=withheld,
+        lost=lost,
+    )
+
+
+def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+    """The entries, open and closed; and the text itself when a git merge left both sides in it. Raises: Corrupt."""
+    versions = conflicts.sides(text)
+    entries: dict[str, handoff.Work] = {}
+    for version in dict.fromkeys(versions):
+        for work in handoff.parse(version, name) if version else ():
+            entries.setdefault(work.session, work)
+    return tuple(entries.values()), text if versions[0] != versions[1] else ""
+
+
+class _Reading:
+    """Reads each document once, as it may leave the store; ``withheld`` names those that may not. ``stored`` holds
+    what was read, as stored."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self.withheld: list[str] = []
+        self.stored: dict[str, str | None] = {}
+
+    def text(self, name: str) -> str:
+        """Empty when the document is missing or withheld. An editor's byte-order mark is no part of the text."""
+        document = self._services.store.read(name)
+        self.stored[name] = document.text if document else None
+        if document is None:
+            return ""
+        if self._services.store.is_withheld(name):
+            self.withheld.append(name)
+            return ""
+        return self._services.shown(document).text.removeprefix(BOM)
+
+
+def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
+    """Names and texts of the notes of today and yesterday; of the latest day before, when there is neither. Oldest
+    first; withheld notes are left out."""
+    layout = services.layout
+    today = services.now().date()
+    near = []
+    for day in (today - timedelta(days=1), today):  # by name: what is no file is not passed over
+        name = layout.name(Surface.DAILY, day)
+        near.append((name, reading.text(name)))
+    if any(text or name in reading.withheld for name, text in near):
+        return tuple((name, text) for name, text in near if text)
+    days: dict[date, str] = {}
+    for name in services.store.backend.names(layout.prefix(Surface.DAILY)):
+        day_of = layout.day_of(Surface.DAILY, name)
+        if day_of is not None:
+            days[day_of] = name
+    if not days:
+        return ()
+    latest = days[max(days)]
+    return ((latest, text),) if (text := reading.text(latest)) else ()
+
+
+def _brief_note(text: str, shown: Collection[str]) -> str:
+    """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty. Of a
+    block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
+    kept: list[str] = []
+    repeated = heading = ""
+    listed: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith(_ARTIFACT) and not repeated:
+            listed.append(line.removeprefix(_ARTIFACT))
+            continue
+        if listed:
+            kept += [*([heading, ""] if heading else []), artifacts(listed)]
+            listed, heading = [], ""
+        if line.startswith("## "):
+            repeated = heading = ""
+        elif mark := _BLOCK.match(line):
+            repeated = mark[1] if mark[1] in shown else ""
+        if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
+            continue
+        if line.startswith("### "):
+            heading = line
+            continue
+        if heading and line.strip():
+            kept += [*([""] if kept and kept[-1].strip() else []), heading, ""]
+            heading = ""
+        if line.strip() or (kept and kept[-1].strip()):
+            kept.append(line)
+    return "\n".join(kept)

@@ -1,0 +1,141 @@
+"""A brief in limited room: the resume point first, then the notes of today and yesterday, then memory.
+
+Each part has a share of the room, and leaves to the others what it does not need. A part that does not fit is cut at a
+line, and the lines cut are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from holdfast.session import shortened
+from holdfast.text import hostile, recall
+
+Section = tuple[str, str]  # name and text
+
+#: Shares of the room: the resume point of all, the notes of what it leaves, memory of what the notes leave.
+RESUME_SHARE: Final = 0.6
+NOTES_SHARE: Final = 0.5
+MEMORY_SHARE: Final = 0.7
+#: Fewer characters of a document say nothing.
+_LEAST: Final = 80
+#: Characters for the heading of a part and for the sentence on what was cut.
+_HEAD: Final = 80
+
+
+def fitted(
+    resume: str,
+    torn: Section,
+    standing: Sequence[Section],
+    notes: Sequence[Section],
+    max_chars: int | None,
+    *,
+    memory: str,
+    state: str,
+    is_own: Callable[[str], bool],
+) -> str:
+    """The text of a brief, fenced as data, of at most ``max_chars`` characters. Lines that instruct an agent are marked
+    with the document they are in, except for the user's own words (``is_own``).
+
+    ``torn`` is a handoff with both sides of a merge; ``standing`` is curated memory, of which the document ``memory``
+    is shortened by its items; ``notes`` are newest first. They are printed in this order.
+    """
+    raw = {name: text for name, text in standing if name == memory}
+    sections = [(name, _body(name, text, is_own)) for name, text in (("", resume), torn, *standing, *notes)]
+    if max_chars is None:
+        return _framed([recall.heading(name) + body if name else body for name, body in sections if body])
+    ends = {name for name, _ in notes}
+    room = max_chars - len(_framed([]))
+    sizes = {name: len(body) + _HEAD if body else 0 for name, body in sections}
+    sizes[""] = len(sections[0][1])
+    caps = {"": max(int(room * RESUME_SHARE), room - sum(sizes.values()) + sizes[""])}
+    room -= min(sizes[""], caps[""])
+    others = sizes[torn[0]] + sum(sizes[name] for name, _ in standing if name != memory)
+    wanted = sum(sizes[name] for name in ends)
+    room -= min(wanted, max(int(room * NOTES_SHARE), room - others - sizes[memory]))
+    caps[memory] = max(int(room * MEMORY_SHARE), room - others)
+    if sizes[memory] > caps[memory]:
+        short = _body(memory, shortened.shortened(raw[memory], memory, max(0, caps[memory] - _HEAD), state), is_own)
+        sections = [(name, short if name == memory else body) for name, body in sections]
+        sizes[memory] = len(short) + _HEAD
+    for name in (torn[0], *(name for name, _ in standing if name != memory)):
+        caps[name] = max(0, room - min(sizes[memory], caps[memory]))
+    parts, out = _parts(sections, max_chars, caps, ends, 0)
+    if out:
+        parts, out = _parts(sections, max_chars, caps, ends, len(_left_out(out)) + _HEAD)
+    whole = _framed([*parts, *([_left_out(out)] if out else [])])
+    return whole if len(whole) <= max_chars else _framed(parts)[:max_chars]
+
+
+def _body(name: str, text: str, is_own: Callable[[str], bool]) -> str:
+    place = name or "the handoff"
+    return recall.defuse(hostile.marked(text.strip(), lambda line: "" if is_own(line) else place))
+
+
+def _framed(parts: Sequence[str]) -> str:
+    return "\n".join([recall.OPEN, "\n\n".join(parts), recall.CLOSE])
+
+
+def _parts(
+    sections: Sequence[Section], max_chars: int, caps: dict[str, int], ends: set[str], reserved: int
+) -> tuple[list[str], list[tuple[str, int]]]:
+    """The parts as they fit, and the names and numbers of lines of the documents that have no room at all."""
+    left = max_chars - len(_framed([])) - reserved
+    parts: list[str] = []
+    out: list[tuple[str, int]] = []
+    for name, body in sections:
+        if not body:
+            continue
+        head = recall.heading(name) if name else ""
+        before = (2 if parts else 0) + len(head)
+        room = min(left, caps.get(name, left)) - before
+        shown = body if len(body) <= room else _cut(body, name, room, end=name in ends)
+        if shown:
+            parts.append(head + shown)
+            left -= before + len(shown)
+        else:
+            out.append((name, body.count("\n") + 1))
+    return parts, out
+
+
+def _left_out(out: Sequence[tuple[str, int]]) -> str:
+    named = ", ".join(f"{name} ({_lines(count)})" for name, count in out[:3])
+    more = f" and {len(out) - 3} more" if len(out) > 3 else ""
+    return f"… no room for {named}{more}: `holdfast show NAME`"
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"
+
+
+def _cut(body: str, name: str, room: int, *, end: bool) -> str:
+    """``body`` in ``room`` characters, with the number of lines cut; empty when that would say nothing."""
+    total = body.count("\n") + 1
+    where = f"`holdfast show {name}`" if name else "`holdfast work`, `holdfast status`"
+    room -= len(f"… {_lines(total)} not shown: {where}") + 1
+    if room <= (_LEAST if name else 0):
+        return ""
+    kept = _newest(body, room) if end else _oldest(body, room)
+    note = f"… {_lines(max(1, total - kept.count(chr(10)) - 1))} not shown: {where}"
+    return f"{note}\n{kept}" if end else f"{kept}\n{note}"
+
+
+def _oldest(body: str, room: int) -> str:
+    """The beginning, cut at a line; within a line when the first one is longer."""
+    head, cut, _ = body[: room + 1].rpartition("\n")
+    if cut and len(head) * 2 >= room:
+        return head.rstrip()
+    return body[: room - 1].rstrip() + "…"
+
+
+def _newest(note: str, room: int) -> str:
+    """The end of a note, from where a block begins; of one block that is longer the beginning, where the quotations of
+    its session start. At most ``room`` characters."""
+    tail = note[-room:]
+    at = tail.find("\n## ")
+    if 0 <= at < len(tail) - _LEAST:
+        return tail[at + 1 :]
+    block = note.rfind("\n## ") + 1
+    head = note[block : block + room].rpartition("\n")[0]
+    return head if len(head) >= _LEAST else tail[tail.find("\n") + 1 :]

@@ -1,0 +1,150 @@
+"""A session in step with the list of messages that a loop keeps itself: ``session.mirror``.
+
+The session gets what it does not hold yet, and after a compaction lets go what the list let go. Messages are known
+again by what they say, as it was stored: lists have no ids, and positions move when the list gets shorter.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import FlushRefused
+from holdfast.journal import capture
+from holdfast.text.rows import messages as plain
+from holdfast.text.rows.reading import Reading
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
+
+    #: Role, tool and text.
+    Key = tuple[str, str, str]
+
+
+def parse(rows: Iterable[object]) -> list[Message]:
+    """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, or an SDK's own
+    objects. Every string in a row is in one of its messages; what is over a stated size is an excerpt with its digest.
+
+    Instructions of the loop (roles ``system`` and ``developer`` before anything else) are left out.
+    Raises: FlushRefused for a row that cannot be kept.
+    """
+    reading = Reading()
+    for number, row in enumerate(rows):
+        try:
+            table = _table(row)
+            table.pop("id", None)  # equal ids would make one message of two
+            if not plain.take(table, number, reading):
+                raise _refused(number, "is of no known form")
+        except RecursionError as error:
+            raise _refused(number, "is nested too deeply, or holds itself") from error
+        except TypeError as error:
+            raise _refused(number, f"holds a value that is not JSON ({error})") from error
+    return reading.kept
+
+
+def _refused(number: int, why: str) -> FlushRefused:
+    return FlushRefused(
+        f"Message {number} of the context {why}, so it cannot be kept. Nothing was dropped.",
+        next_step='Pass rows like {"role": "user", "content": "..."}.',
+        target="journal",
+    )
+
+
+class Mirror:
+    """One session and the list behind it. Threads may share it."""
+
+    def __init__(self, services: Services, session: Session) -> None:
+        self._services = services
+        self._session = session
+        self._carried: Counter[Key] = Counter()  # in the list and not in the session: what a compaction made or pinned
+        self._stored: dict[Key, Key] = {}  # as it was said -> as it is stored, of what is in the list
+        self._lock = threading.Lock()
+
+    def keep(self, rows: Iterable[object]) -> list[Message]:
+        """Journal what of ``rows``, the whole list, the session does not hold; returns it as stored. Cheap to call
+        after each turn. Raises: FlushRefused for a row of no known form; Refused, PluginError; Unavailable."""
+        return self.add(parse(rows))
+
+    def add(self, said: Sequence[Message]) -> list[Message]:
+        """:meth:`keep` for rows that are parsed."""
+        with self._lock:
+            held = Counter(_key(m) for m in self._session.messages) + self._carried
+            new = []
+            for m, key in zip(said, self._keys(said), strict=True):
+                if held[key] > 0:
+                    held[key] -= 1
+                    continue
+                at = m.at if m.at.timestamp() else None  # the epoch stands for a row without a time
+                new.append(self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed))
+            return new
+
+    def follow(self, left: Sequence[Message]) -> None:
+        """Let go what stands before the stretch that ``left`` ends with; through the gate once more, which costs little
+        when nothing was said since. Raises: FlushRefused; then all of it stays in the session."""
+        with self._lock:
+            held = [_key(m) for m in self._session.messages]
+            keys = self._keys(left)
+            kept = self._session.compact(keep_last=len(held) - _kept_from(held, keys))
+            self._carried = Counter(keys) - Counter(_key(m) for m in kept)
+
+    def _keys(self, said: Sequence[Message]) -> list[Key]:
+        """By which each message is known once it is stored: redacted, without this machine's paths."""
+        known, self._stored = self._stored, {}
+        for m in said:
+            raw = _key(m)
+            self._stored[raw] = known.get(raw) or self._as_stored(m)
+        return [self._stored[_key(m)] for m in said]
+
+    def _as_stored(self, message: Message) -> Key:
+        record: Mapping[str, Any] = capture.message_record(
+            self._services.gate, self._services.root, message.role, message.text, at=message.at, tool=message.tool
+        )
+        return message.role, record.get("tool", ""), record["text"].strip()
+
+
+def _key(message: Message) -> Key:
+    return message.role, message.tool, message.text.strip()
+
+
+def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
+    """Where in ``held`` the stretch begins that ``keys`` ends with; what one of the two never had is passed over. A key
+    pinned further up in ``keys`` does not count: all of ``held`` would stay for it."""
+    known = set(held)
+    start = len(held)
+    for key in reversed([key for key in keys if key in known]):
+        if start == len(held):
+            start = len(held) - 1 - held[::-1].index(key)
+        elif start and held[start - 1] == key:
+            start -= 1
+        else:
+            break
+    return start
+
+
+def _table(row: object) -> dict[str, object]:
+    """A message as a plain dict; empty when it is none."""
+    value = _plain(row)
+    return value if isinstance(value, dict) else {}
+
+
+def _plain(value: object) -> object:
+    """``value`` as JSON has it, with the SDKs' models in it as dicts. Raises: TypeError for what JSON cannot hold."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    if callable(dump := getattr(value, "model_dump", None)):
+        return _plain(dump())
+    if isinstance(value, bytes | bytearray):
+        raise TypeError("bytes")
+    if isinstance(value, Iterable):
+        return [_plain(one) for one in value]
+    if type(value).__str__ is not object.__str__:  # a time, a decimal number, an UUID
+        return str(value)
+    raise TypeError(type(value).__name__)

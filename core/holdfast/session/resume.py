@@ -1,0 +1,179 @@
+"""The first part of a brief: what needs care, and the open work. The reader's own work comes first, whole and marked;
+other sessions' work by name, and what does not fit by number.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from holdfast.config import provenance
+from holdfast.flush import handoff
+from holdfast.journal import journal
+from holdfast.text import asked
+from holdfast.text.plain import one_line
+
+if TYPE_CHECKING:
+    from holdfast.flush.losses import Loss
+    from holdfast.journal.safety import Marker
+    from holdfast.session.services import Services
+
+TITLE: Final = "# Where to go on"
+#: Share of a brief that the open work of other sessions may use.
+OTHERS_SHARE: Final = 0.3
+#: Other sessions that a brief without a limit shows whole.
+_WHOLE: Final = handoff.MAX_ENTRIES
+#: The newest this many journals are searched for turns that no flush has written.
+_JOURNALS: Final = 20
+#: Limit of losses that the brief names.
+_LOSSES: Final = 5
+#: Limit of artifacts of one piece of work.
+_ARTIFACTS: Final = 12
+_TITLE_CHARS: Final = 120
+_NEXT_CHARS: Final = 160
+_LEAST: Final = 60
+
+
+def own_first(work: Sequence[handoff.Work], session: str) -> tuple[handoff.Work, ...]:
+    """The entries with the one of ``session`` first."""
+    return tuple(sorted(work, key=lambda w: w.session != session))
+
+
+def resume(
+    services: Services,
+    work: Sequence[handoff.Work],
+    closed: handoff.Work | None,
+    unsafe: Sequence[Marker],
+    withheld: str,
+    lost: Sequence[Loss],
+    *,
+    session: str = "",
+    max_chars: int | None = None,
+) -> tuple[str, frozenset[str]]:
+    """The resume point, and the flushes whose entries it holds whole. ``work`` holds the open entries, the reader's own
+    first; ``session`` is the reader, and ``max_chars`` the length of the whole brief."""
+    lines = [TITLE]
+    for notice in services.notices:
+        lines += ["", notice]
+    if withheld:
+        lines += ["", f"{withheld} {provenance.NEXT_STEP}"]
+    for marker in unsafe:
+        lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
+    for loss in lost[:_LOSSES]:
+        word = loss.kind.upper() if loss.kind in ("conflict", "damaged") else "MISSING"
+        lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
+    if len(lost) > _LOSSES:
+        lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
+    if not work:
+        lines += ["", _nothing_open(services), *(_finished(closed) if closed is not None else [])]
+        return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
+    first, *others = work
+    own = bool(session) and first.session == session
+    lines += _entry(first, own=own, named=bool(others))
+    room = None if max_chars is None else int(max_chars * OTHERS_SHARE)
+    whole = 0 if session else _fitting(others, room)
+    for entry in others[:whole]:
+        lines += _entry(entry, own=False, named=True)
+    if room is not None:
+        room -= sum(len(line) + 1 for entry in others[:whole] for line in _entry(entry, own=False, named=True))
+    lines += _named(others[whole:], room)
+    return "\n".join(lines), frozenset(w.flush for w in (first, *others[:whole]))
+
+
+def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
+    """One entry whole."""
+    lines = ["", f"## {_line(work.active_task or work.objective)}", "", "- Work is open."]
+    if own:
+        lines.append("- This is this session's own work.")
+    elif named:
+        lines.append(f"- Session: {_line(work.session)}")
+    for label, value in (
+        ("Next action", work.next_action),
+        ("Objective", work.objective),
+        ("Branch or review", work.branch),
+        ("Blocker", work.blocker),
+        ("Handed to", work.agent),
+    ):
+        if value and value.casefold() != "none":
+            lines.append(f"- {label}: {_line(value)}")
+    for label, values in (
+        ("Facts that changed", work.facts),
+        ("Other blockers", tuple(b for b in work.blockers if b != work.blocker)),
+        ("Promised", work.follow_ups),
+        ("Needed from the operator", work.needs_operator),
+    ):
+        if values:
+            lines.append(f"- {label}: " + "; ".join(_line(v) for v in values))
+    if work.artifacts:
+        lines.append(artifacts(work.artifacts))
+    return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
+
+
+def _fitting(others: Sequence[handoff.Work], room: int | None) -> int:
+    """The number of entries that are shown whole in ``room`` characters."""
+    for at, work in enumerate(others[:_WHOLE]):
+        if room is not None:
+            room -= sum(len(line) + 1 for line in _entry(work, own=False, named=True))
+            if room < 0:
+                return at
+    return min(len(others), _WHOLE)
+
+
+def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
+    """A line for each of the entries while they fit, and the number of the rest."""
+    if not others:
+        return []
+    lines = ["", f"## {len(others)} more open, of other sessions", ""]
+    for at, work in enumerate(others):
+        line = f"- {_line(work.session)}: {asked.cut(work.title, _TITLE_CHARS)}"
+        if work.next_action and work.next_action.casefold() != "none":
+            line += f" Next: {asked.cut(work.next_action, _NEXT_CHARS)}"
+        if room is not None and (room := room - len(line) - 1) < _LEAST and at:
+            return [*lines, f"- … and {len(others) - at} more: `holdfast work`"]
+        lines.append(line)
+    return [*lines, "- Each whole: `holdfast work show ID`"]
+
+
+def _finished(work: handoff.Work) -> list[str]:
+    """The lines of the work that ended last."""
+    how = "" if work.status == handoff.FINISHED else f" ({work.status})"
+    lines = ["", f"## {_line(work.active_task or work.objective)}", "", f"- Work is closed{how}."]
+    if work.objective and work.objective != work.active_task:
+        lines.append(f"- Objective: {_line(work.objective)}")
+    if work.because:
+        lines.append(f"- Closed because: {_line(work.because)}")
+    if work.artifacts:
+        lines.append(artifacts(work.artifacts))
+    return [*lines, f"- Whole story: {work.note}, block {work.flush}"]
+
+
+def artifacts(found: Sequence[str]) -> str:
+    """The first artifacts on one line; the others are counted."""
+    rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
+    return "- Artifacts: " + "; ".join(_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
+
+
+def _nothing_open(services: Services) -> str:
+    """Says whether journals hold more than the handoff does; only the newest ones are read."""
+    paths = sorted(journal.session_files(services.state), key=_time, reverse=True)[:_JOURNALS]
+    ids = [journal.session_id_of(path) for path in paths]
+    waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
+    if not waiting:
+        return "No work is open."
+    many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
+    return (
+        f"The handoff names no open work, but {many} turns that are journalled and not flushed yet. "
+        "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
+    )
+
+
+def _time(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _line(text: str) -> str:
+    return one_line(text)

@@ -1,0 +1,500 @@
+"""The context tier: what was said in one conversation, journalled turn by turn, dropped only through the flush gate."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import attrs
+
+from holdfast.config.serde import moment, receipt_from, stamp, unstructure
+from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
+from holdfast.fs import paths
+from holdfast.journal import background, capture, safety
+from holdfast.journal.journal import Entry, Journal
+from holdfast.journal.safety import State, Stated
+from holdfast.journal.summaries import Summaries
+from holdfast.models import Message, Payload, Receipt
+from holdfast.text import recall
+
+if TYPE_CHECKING:
+    from holdfast.session.mirror import Mirror
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+OnSummary = Callable[[str], object]
+Given: TypeAlias = "Payload | Mapping[str, Any] | None"
+
+
+class Session:
+    """One conversation. ``messages`` is what is still in context, oldest first.
+
+    ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
+    :class:`~holdfast.errors.FlushRefused` when that fails; then nothing was dropped and the session is UNSAFE.
+    Several processes may use one session: each sees the others' messages when it flushes or drops. Threads may share
+    one object.
+    """
+
+    def __init__(self, services: Services, session_id: str) -> None:
+        self._services = services
+        #: As it is stored: a secret in it is masked.
+        self.id = services.gate.identifier(session_id)
+        self.journal = Journal(services.state, self.id)
+        #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
+        self.unmarked = False
+        self.unwritten: list[Stated] = []  # the payloads that were stated then
+        self._mirror: Mirror | None = None
+        self._lock = threading.RLock()  # over what follows; never held while a hook runs
+        self._begin()
+        self._load()
+
+    def _begin(self) -> None:
+        """As a session is before anything was read."""
+        self.provider = ""
+        self.branch = ""
+        self.ended = False
+        self.last_receipt: Receipt | None = None
+        #: The flush that gave the last receipt (:class:`holdfast.flush.proof.Flushed`), to write it again.
+        self.last_flush: dict[str, Any] | None = None
+        self.override_reason = ""
+        self._first_line = b""  # of the journal that was read
+        self._log: list[tuple[int, Message]] = []  # what is in context or not yet flushed, with its offset
+        self._ids: set[str] = set()
+        self._flushed_to = 0
+        self._kept_from = 0
+        self._read_to = 0
+        self._last_message = -1
+        self._summarised_to = 0  # summaries that begin before this offset are of messages that were dropped
+        self._summaries: Summaries | None = None  # read when somebody asks
+        self._unrecorded: list[str] = []  # overrides that no daily note tells of yet
+
+    # what is in it
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages in context, oldest first."""
+        return [m for offset, m in self._log if offset >= self._kept_from]
+
+    @property
+    def unflushed(self) -> list[Message]:
+        """The messages that no flush covers yet, oldest first."""
+        return [m for offset, m in self._log if offset >= self._flushed_to]
+
+    @property
+    def summary(self) -> str:
+        """The running summary: what was summarised and dropped so far, oldest first. Raises: Unavailable."""
+        with self._lock:
+            if self._summaries is None:
+                self._summaries = Summaries()
+                for entry in self.journal.of_kinds("summary", "checkpoint", until=self._read_to):
+                    self._summaries.take(entry)
+            return self._summaries.text(self._summarised_to)
+
+    @property
+    def token_usage(self) -> int:
+        """Tokens of the messages in context, by the configured counter."""
+        return sum(m.tokens for m in self.messages)
+
+    @property
+    def state(self) -> State:
+        """SAFE, DIRTY or UNSAFE. Reads the marker, so it is true across processes."""
+        if self.unmarked or safety.read(self._services.state, self.id) is not None:
+            return State.UNSAFE
+        return State.DIRTY if self.unflushed else State.SAFE
+
+    @property
+    def unsafe(self) -> bool:
+        return self.state is State.UNSAFE
+
+    @property
+    def unrecorded_overrides(self) -> tuple[str, ...]:
+        """Operator overrides that no daily note tells of yet."""
+        return (*self._unrecorded, *([self.override_reason] if self.override_reason else []))
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        message_id: str | None = None,
+        at: datetime | None = None,
+        tool: str = "",
+        failed: bool = False,
+        tokens: int | None = None,
+    ) -> Message:
+        """Journal a message, durably, and put it into context. Returns it as stored, redacted.
+
+        A message whose ``message_id`` is already there is not added again. ``at`` is an aware time, now by default.
+        Raises: ValueError for an unknown role; Refused or PluginError from the gate; Unavailable when the journal
+        cannot be written. Then the message is not in the session.
+        """
+        record = capture.message_record(
+            self._services.gate,
+            self._services.root,
+            role,
+            text,
+            at=at or self._services.now(),
+            message_id=message_id,
+            tool=tool,
+            failed=failed,
+            tokens=tokens,
+        )
+        with self._lock:
+            if record["id"] not in self._ids:
+                self._append(record)
+                background.said(self._services, role, tool)
+            return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
+
+    def extend(self, messages: Iterable[Message]) -> int:
+        """Journal messages that were recorded elsewhere, with one durable write; returns how many were added.
+
+        Those whose id is already there are left out. Otherwise like :meth:`add`: when it raises, none was added.
+        """
+        services = self._services
+        with self._lock:
+            new = {m.id: m for m in messages if m.id not in self._ids}
+            records = capture.message_records(services.gate, services.root, list(new.values()))
+            records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # ids as they are stored
+            if records:
+                self.journal.append(*records)
+                self.catch_up()
+                background.said(services, records[-1]["role"], records[-1].get("tool", ""))
+            return len(records)
+
+    @property
+    def mirror(self) -> Mirror:
+        """Keeps this session in step with the list of messages that a loop holds itself."""
+        from holdfast.session.mirror import Mirror
+
+        with self._lock:
+            self._mirror = self._mirror or Mirror(self._services, self)
+            return self._mirror
+
+    # the flush gate
+
+    def flush(self, payload: Given = None, *, reason: str = "manual", on_summary: OnSummary | None = None) -> Receipt:
+        """Make the session durable, verify it by reading back, and return the receipt.
+
+        Without ``payload`` the fields are derived from what was said, or a refused one is taken up. ``on_summary`` is
+        called once, with the daily block's text and what a model added, after everything is on disk. A flush that
+        changes nothing returns the earlier receipt if what it proves is still stored.
+        Raises: BadValue before anything begins; NothingToFlush for an empty session; FlushRefused: it is UNSAFE then.
+        """
+        from holdfast.flush.pipeline import flush
+
+        return flush(self._services, self, payload, reason=reason, on_summary=on_summary)
+
+    def pass_gate(
+        self, payload: Given = None, reason: str = "compaction", on_summary: OnSummary | None = None
+    ) -> Receipt | None:
+        """Return when whoever holds the context may drop it: everything in it is durable and verified.
+
+        None when there is nothing to flush at all. A failed flush lets nothing pass but an operator's override, which
+        is used up by it; the receipt then has no flush id and tells it in ``overridden``. Drops nothing itself:
+        ``compact``, ``trim`` and ``end`` do. Raises: FlushRefused; BadValue.
+        """
+        if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
+            return None
+        try:
+            return self.flush(payload, reason=reason, on_summary=on_summary)
+        except NothingToFlush:
+            return None
+        except FlushRefused as refused:
+            overridden = self.use_override()
+            if not overridden:
+                raise
+            return Receipt(
+                flush_id="",
+                session_id=self.id,
+                reason=reason,
+                at=self._services.now(),
+                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
+                overridden=overridden,
+            )
+
+    def compact(
+        self,
+        keep_last: int | None = None,
+        payload: Given = None,
+        *,
+        reason: str = "compaction",
+        on_summary: OnSummary | None = None,
+    ) -> list[Message]:
+        """Drop all but the last ``keep_last`` messages, once everything dropped is durable and verified.
+
+        Returns the messages kept. A kept tool result keeps the call before it. When all messages stay, nothing is
+        flushed unless the session is UNSAFE or ``payload`` is given.
+        Raises: FlushRefused; ValueError for a negative number.
+        """
+        keep = self._services.config.session.keep_last if keep_last is None else keep_last
+        if keep < 0:
+            raise ValueError("keep_last must not be negative")
+
+        def start(messages: list[Message]) -> int:
+            at = max(0, len(messages) - keep)
+            while 0 < at < len(messages) and messages[at].role == "tool":
+                at -= 1
+            return at
+
+        if payload is None and self._drops_nothing(start):
+            return self.messages
+        receipt = self.pass_gate(payload, reason, on_summary)
+        return self._drop(start(self.messages), receipt)
+
+    def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
+        """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``,
+        but a tool result whose call has to go goes with it."""
+        if max_tokens < 0:
+            raise ValueError("max_tokens must not be negative")
+
+        def start(messages: list[Message]) -> int:
+            total, at = sum(m.tokens for m in messages), 0
+            for message in messages:
+                if total <= max_tokens:
+                    break
+                total -= message.tokens
+                at += 1
+            while at and at < len(messages) and messages[at].role == "tool":
+                at += 1
+            return at
+
+        if payload is None and self._drops_nothing(start):
+            return self.messages
+        receipt = self.pass_gate(payload, "trim", on_summary)
+        return self._drop(start(self.messages), receipt)
+
+    def _drops_nothing(self, start: Callable[[list[Message]], int]) -> bool:
+        """Whether the gate need not be asked: the session is not UNSAFE, and all messages stay."""
+        try:
+            self.catch_up()
+        except HoldfastError:
+            return False  # the gate says why
+        return not self.unsafe and start(self.messages) == 0
+
+    def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
+        """Flush, drop everything and close the session; None when it holds nothing that could be flushed.
+
+        A later ``add`` opens it again. Raises: FlushRefused; the session then stays open.
+        """
+        if self.ended and payload is None and self.state is State.SAFE:
+            return self.last_receipt
+        receipt = self.pass_gate(payload, "end", on_summary)
+        if receipt is not None:
+            self.ended = bool(receipt.overridden) or not self.unflushed
+            self._drop(len(self.messages), receipt)
+        return receipt
+
+    def switch_provider(
+        self, provider: str, payload: Given = None, *, on_summary: OnSummary | None = None
+    ) -> Receipt | None:
+        """Flush before another model or provider goes on with the context. Raises: FlushRefused."""
+        provider = self._services.gate.identifier(provider)
+        receipt = self.pass_gate(payload, "switch", on_summary)
+        self._append({"kind": "provider", "name": provider})
+        return receipt
+
+    def hand_over(self, to: str, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt:
+        """Flush for another agent, ``to``, which is named in the handoff. Raises: FlushRefused."""
+        from holdfast.flush.pipeline import flush
+
+        to = self._services.gate.identifier(to)
+        return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to)
+
+    def override(self, reason: str) -> None:
+        """An operator lets context be dropped once although the flush fails; the reason goes into the daily note.
+
+        Raises: ValueError for a blank reason; Unavailable when not even the journal can be written.
+        """
+        if not reason.strip():
+            raise ValueError("an override needs a reason")
+        text = self._services.gate.admit(paths.rewrite(reason.strip(), self._services.root), surface="daily")
+        self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
+
+    def with_summary(self, summary: str | None = None) -> list[Message]:
+        """The messages in context with ``summary`` (default: the running summary) put before the first user text.
+
+        It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
+        Nothing is changed by itself: the caller decides what goes to the model. The summary is fenced as data.
+        """
+        text = self.summary if summary is None else summary
+        messages = self.messages
+        if not text.strip():
+            return messages
+        fenced = recall.fence(text.strip())
+        at = next((n for n, m in enumerate(messages) if m.role != "system"), len(messages))
+        if at < len(messages) and messages[at].role == "user":
+            first = messages[at]
+            joined = f"{fenced}\n\n{first.text}"
+            messages[at] = attrs.evolve(first, text=joined, tokens=self._services.count_tokens(joined))
+            return messages
+        injected = Message(
+            role="user", text=fenced, at=self._services.now(), id="recalled", tokens=self._services.count_tokens(fenced)
+        )
+        return [*messages[:at], injected, *messages[at:]]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the session through the gate. When the block raised and the flush fails too, the block's error goes on
+        with a note, and the UNSAFE marker stays on disk."""
+        if error is None:
+            self.end()
+            return
+        try:
+            self.end()
+        except FlushRefused as refused:
+            error.add_note(f"holdfast: the session is UNSAFE: {refused}")
+
+    # state, as the journal tells it
+
+    def catch_up(self) -> None:
+        """Read what others added to the journal, or all of it when they rewrote it. Raises: Corrupt; Unavailable."""
+        with self._lock:
+            first = self.journal.first_line()
+            if self._first_line not in (b"", first):
+                self._begin()  # what was purged must not come back from memory
+                self._load()
+                return
+            self._first_line = first
+            for entry in self.journal.entries(self._read_to):
+                self._apply(entry)
+
+    def stretch(self) -> tuple[list[Message], int, int]:
+        """What a flush has to cover now, up to which offset of the journal that reaches, and the newest message's."""
+        with self._lock:
+            return self.unflushed, self._read_to, self._last_message
+
+    def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: dict[str, Any]) -> None:
+        """Mark everything said before offset ``upto`` as flushed: what was added since then is not in the note.
+
+        ``flushed`` is the next :attr:`last_flush`; ``summary`` a record of the running summary, or empty. Called last.
+        """
+        with self._lock:
+            self._unrecorded, self.override_reason = [], ""
+            self._flushed_to = upto
+            self.last_receipt, self.last_flush = receipt, flushed
+            self._checkpoint(*([summary] if summary else []))
+
+    def _load(self) -> None:
+        self._first_line = self.journal.first_line()
+        checkpoint = self.journal.last_checkpoint()
+        if checkpoint is not None:
+            kept, flushed = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
+            self._kept_from, self._flushed_to = kept, flushed
+            self._read_to = min(kept, flushed)
+            for entry in self.journal.entries(self._read_to):
+                if entry.start > checkpoint.start:
+                    break
+                if entry.record["kind"] == "message":
+                    self._apply(entry)
+            self._apply(checkpoint)
+        self.catch_up()
+
+    def _append(self, *records: dict[str, Any], first_line: bytes = b"") -> Entry:
+        with self._lock:
+            try:
+                entry = self.journal.append(*records, first_line=first_line)[-1]
+            except Conflict:
+                self.catch_up()
+                raise
+            self.catch_up()
+            return entry
+
+    def _apply(self, entry: Entry) -> None:
+        record = entry.record
+        kind = record["kind"]
+        if kind == "message" and record["id"] not in self._ids:
+            self._ids.add(record["id"])
+            self._log.append((entry.start, self._message(record)))
+            self._last_message = entry.start
+            self.ended = False
+        elif kind == "provider":
+            self.provider = record["name"]
+        elif kind == "override":
+            self.override_reason = record["reason"]
+        elif kind == "checkpoint":
+            self._kept_from, self._flushed_to = record["kept_from"], record["flushed_to"]
+            self.provider = record["provider"]
+            self.branch = record["branch"]
+            self._last_message = max(self._last_message, record["last_message"])
+            # Before 1.1 each checkpoint repeated the summary itself: what it called new counts as told after it.
+            self._summarised_to = record.get("summarised_to", entry.start)
+            self.last_flush = record.get("flush")
+            self._unrecorded = list(record["unrecorded"])
+            self.override_reason = record["override"]
+            self.last_receipt = receipt_from(record["receipt"]) if record["receipt"] else None
+            first = min(self._kept_from, self._flushed_to)
+            self._log = [item for item in self._log if item[0] >= first]
+            # Another process may have added a message just before this line was written.
+            self.ended = record["ended"] and self._last_message == record["last_message"]
+        if self._summaries is not None and kind in ("summary", "checkpoint"):
+            self._summaries.take(entry)
+        self._read_to = entry.end
+
+    def _message(self, record: dict[str, Any]) -> Message:
+        tokens = record.get("tokens")
+        return Message(
+            role=record["role"],
+            text=record["text"],
+            at=moment(record["at"]),
+            id=record["id"],
+            tokens=self._services.count_tokens(record["text"]) if tokens is None else tokens,
+            tool=record.get("tool", ""),
+            failed=record.get("failed", False),
+        )
+
+    def use_override(self) -> str:
+        """Take the operator's override, once and durably: whoever asks lets context go. Empty when there is none."""
+        reason, self.override_reason = self.override_reason, ""
+        if reason:
+            self._unrecorded.append(reason)
+            self._checkpoint()
+            self.unwritten = [attrs.evolve(one, waived=True) for one in self.unwritten]
+            try:
+                safety.waive(self._services.state, self.id)
+            except Unavailable as error:  # it only stands in the way for longer
+                logger.warning("an override could not be put into the marker: %s", error.message)
+        return reason
+
+    def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
+        """Let the first ``count`` messages in context go, durably recorded: never one that the flush does not cover,
+        because others may have added it, unless an operator overrode that."""
+        with self._lock:
+            offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
+            if receipt is None or not receipt.overridden:
+                count = min(count, sum(offset < self._flushed_to for offset in offsets))
+            if count or self.ended:
+                self._kept_from = offsets[count] if count < len(offsets) else self._read_to
+                self._summarised_to = self._read_to
+                self._checkpoint()
+            return self.messages
+
+    def _checkpoint(self, *before: dict[str, Any]) -> None:
+        self._append(
+            *before,
+            {
+                "kind": "checkpoint",
+                "kept_from": self._kept_from,
+                "flushed_to": self._flushed_to,
+                "last_message": self._last_message,
+                "summary": "",  # an earlier holdfast wants these two keys
+                "new_summaries": [],
+                "summarised_to": self._summarised_to,
+                "provider": self.provider,
+                "branch": self.branch,
+                "ended": self.ended,
+                "unrecorded": self._unrecorded,
+                "override": self.override_reason,
+                "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
+                "flush": self.last_flush,
+            },
+            first_line=self._first_line,  # else it would bring back what a purge took out, and point to nowhere
+        )

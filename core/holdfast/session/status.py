@@ -1,0 +1,269 @@
+"""The state of a project's sessions, read from journals and markers.
+
+A session with nothing unflushed is read once: afterwards its row in :mod:`holdfast.journal.statusindex` counts, as long
+as the journal does not change. Markers are read every time. Nothing else is written.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from holdfast.config.serde import moment, stamp
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.flush import losses
+from holdfast.flush.losses import Loss
+from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.journal import journal, safety
+from holdfast.journal.safety import Marker, State
+from holdfast.journal.statusindex import StatusIndex
+from holdfast.models import turns_of
+from holdfast.session.session import Session
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+
+@frozen(kw_only=True)
+class SessionStatus:
+    """One session. ``state`` is safe, dirty or unsafe; what cannot be read is unsafe, with the reason in ``error``.
+
+    ``unflushed_*`` count what was said since the last flush, ``context_*`` what is in context. ``last_turn_at`` and
+    ``last_flush_at`` are None when there was none; ``last_flush_id`` is then empty.
+    """
+
+    id: str
+    state: State
+    ended: bool = False
+    unflushed_turns: int = 0
+    unflushed_tokens: int = 0
+    context_messages: int = 0
+    context_tokens: int = 0
+    last_turn_at: datetime | None = None
+    last_flush_at: datetime | None = None
+    last_flush_id: str = ""
+    provider: str = ""
+    error: str = ""
+    next_step: str = ""
+
+
+@frozen(kw_only=True)
+class Status:
+    """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting`` is
+    what is still to be published, oldest first. ``notices`` are sentences on settings of the project that are not in
+    force. ``lost`` is what a quick look found missing."""
+
+    root: str
+    at: datetime
+    layout: str
+    backend: str
+    sessions: tuple[SessionStatus, ...]
+    waiting: tuple[Item, ...] = ()
+    notices: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
+
+    @property
+    def unsafe(self) -> tuple[SessionStatus, ...]:
+        return tuple(s for s in self.sessions if s.state is State.UNSAFE)
+
+    @property
+    def ok(self) -> bool:
+        """True when no session is unsafe and nothing is known to be missing."""
+        return not self.unsafe and not self.lost
+
+
+_RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
+
+
+def status(services: Services) -> Status:
+    """Every session of the project, and what waits or is lost. Raises: Unavailable when the private folder cannot be
+    listed."""
+    markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
+    index = StatusIndex(services.state)
+    found = [_read(services, path, markers, index) for path in index.journals]
+    index.save()
+    known = {one.id for one in found}
+    found += [
+        _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker)
+        for session_id, marker in markers.items()
+        if session_id not in known
+    ]
+    return Status(
+        root=services.root,
+        at=services.now(),
+        layout=services.layout.preset,
+        backend=services.config.storage.backend,
+        sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
+        waiting=tuple(Outbox(services.state).items()),
+        notices=services.notices,
+        lost=tuple(_lost(services)),
+    )
+
+
+def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatus]:
+    """``found`` with ids as they may be shown: a journal of an earlier holdfast can have a secret in its id. While no
+    validator works the ids are shown as stored, because they passed the gate then."""
+    from attrs import evolve
+
+    try:
+        ids = services.gate.identifiers([one.id for one in found])
+    except HoldfastError:
+        return found
+    return [one if one.id == shown else evolve(one, id=shown) for one, shown in zip(found, ids, strict=True)]
+
+
+def _lost(services: Services) -> list[Loss]:
+    """A store that cannot be read is a matter of the call that needs it; here it is named."""
+    try:
+        return losses.newest(services)
+    except HoldfastError as error:
+        return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
+
+
+def _read(services: Services, path: str, markers: dict[str, Marker], index: StatusIndex) -> SessionStatus:
+    session_id = os.path.basename(path).removesuffix(".jsonl")
+    try:
+        known = all_flushed(path, index)
+        if known is not None and known.id not in markers:
+            return known
+        session_id = owner(path)
+        session = Session(services, session_id)
+        one = of_session(session)
+        remember(session, path, index)
+    except HoldfastError as error:
+        return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
+    marker = markers.get(session_id)
+    return _marked(one, marker) if marker else one
+
+
+def of_session(session: Session) -> SessionStatus:
+    """The status of an open session. Raises: Unavailable."""
+    receipt = session.last_receipt
+    messages = session.messages
+    unflushed = session.unflushed
+    return SessionStatus(
+        id=session.id,
+        state=session.state,
+        ended=session.ended,
+        unflushed_turns=len(turns_of(unflushed)),
+        unflushed_tokens=sum(m.tokens for m in unflushed),
+        context_messages=len(messages),
+        context_tokens=session.token_usage,
+        last_turn_at=max((m.at for m in (*messages, *unflushed)), default=receipt.at if receipt else None),
+        last_flush_at=receipt.at if receipt else None,
+        last_flush_id=receipt.flush_id if receipt else "",
+        provider=session.provider,
+    )
+
+
+def all_flushed(path: str, index: StatusIndex) -> SessionStatus | None:
+    """The session of a journal, when the index or the journal's last record shows that everything in it is flushed.
+
+    None when its journal must be read. The session may have an UNSAFE marker all the same.
+    """
+    row = index.get(path)
+    one = _from_row(row, path) if row is not None else None
+    if one is None:
+        one = ended_session(path)
+        if one is not None:
+            index.learn(path, _row(one))
+    return one
+
+
+def remember(session: Session, path: str, index: StatusIndex) -> None:
+    """Give the index a session that was read in full, if everything in it is flushed."""
+    if not session.unflushed:
+        index.learn(path, _row(of_session(session)))
+
+
+def _row(one: SessionStatus) -> dict[str, Any]:
+    """The session as a row of the index. A purge looks for ``session`` and ``at``."""
+    return {
+        "session": one.id,
+        "at": stamp(one.last_flush_at) if one.last_flush_at else "",
+        "turn_at": stamp(one.last_turn_at) if one.last_turn_at else "",
+        "flush": one.last_flush_id,
+        "provider": one.provider,
+        "ended": one.ended,
+        "messages": one.context_messages,
+        "tokens": one.context_tokens,
+    }
+
+
+def _from_row(row: dict[str, Any], path: str) -> SessionStatus | None:
+    """None for a row that is not one of ours, or of another session than the journal's."""
+    try:
+        if journal.file_stem(row["session"]) + ".jsonl" != os.path.basename(path):
+            return None
+        return SessionStatus(
+            id=row["session"],
+            state=State.SAFE,
+            ended=bool(row["ended"]),
+            context_messages=int(row["messages"]),
+            context_tokens=int(row["tokens"]),
+            last_turn_at=moment(row["turn_at"]) if row["turn_at"] else None,
+            last_flush_at=moment(row["at"]) if row["at"] else None,
+            last_flush_id=str(row["flush"]),
+            provider=str(row["provider"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def ended_session(path: str) -> SessionStatus | None:
+    """The session, when its journal's last record says that it has ended with everything flushed. None: read it all.
+
+    Projects have many such sessions, and nothing else of their journals is read.
+    """
+    record = journal.last_record(path)
+    receipt = record.get("receipt") if record else None
+    if not record or record["kind"] != "checkpoint" or not record["ended"] or not receipt:
+        return None
+    if record["override"] or min(record["kept_from"], record["flushed_to"]) <= record["last_message"]:
+        return None
+    session_id = receipt["session_id"]
+    if journal.file_stem(session_id) + ".jsonl" != os.path.basename(path):
+        return None
+    at = moment(receipt["at"])
+    return SessionStatus(
+        id=session_id,
+        state=State.SAFE,
+        ended=True,
+        last_turn_at=at,
+        last_flush_at=at,
+        last_flush_id=receipt["flush_id"],
+        provider=record["provider"],
+    )
+
+
+def owner(path: str) -> str:
+    """The session whose journal lies at ``path``. Raises: Corrupt when that cannot be told, or when that session would
+    be looked for in another file: what is in this one would then be lost from sight."""
+    stem = os.path.basename(path).removesuffix(".jsonl")
+    shown = f"state/sessions/{stem}.jsonl"
+    if os.path.isdir(path):
+        raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal is a file.")
+    session_id = journal.session_id_of(path)
+    if session_id is None:
+        if journal.file_stem(stem) == stem:
+            return stem
+        raise Corrupt(
+            f"{shown} does not say which session it belongs to: its first line is damaged.",
+            next_step="Restore the file from a copy, or move it away.",
+        )
+    wanted = journal.file_stem(session_id) + ".jsonl"
+    if wanted != f"{stem}.jsonl":
+        raise Corrupt(
+            f"{shown} is the journal of session {session_id!r}, which is not read from it.",
+            next_step=f"Rename it to {wanted}; if there is such a file, flush that session first.",
+        )
+    return session_id
+
+
+def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:
+    from attrs import evolve
+
+    return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)

@@ -1,0 +1,165 @@
+"""The backend as core uses it: names are checked before it sees them, and no write counts until it was read back."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from holdfast.config.layout import Layout
+from holdfast.config.provenance import FACTS
+from holdfast.errors import Conflict, Unavailable
+from holdfast.fs import durable, private
+from holdfast.journal.journal import file_stem
+from holdfast.models import Written
+from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+
+if TYPE_CHECKING:
+    from holdfast.config.provenance import Provenance
+    from holdfast.models import AddResult, Fact
+
+logger = logging.getLogger(__name__)
+
+#: Many sessions may flush at once and all of them write the handoff. Those of this machine stand in line at a lock; how
+#: long, in seconds, before one goes on without it.
+_LINE_S = 60.0
+#: How long, in seconds, a compare-and-swap is tried again against writers elsewhere. Each try waits a little longer,
+#: for a random time, so that they get out of step.
+_PATIENCE_S = 30.0
+_LONGEST_PAUSE_S = 0.5
+#: At least so many tries, even when each of them takes long.
+_TRIES = 10
+
+
+class Store:
+    """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
+
+    Documents that it creates are registered in ``provenance``; without one everything counts as written here."""
+
+    def __init__(
+        self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance | None = None
+    ) -> None:
+        self.backend = backend
+        self.provenance = provenance
+        self._layout = layout
+        self._state = state
+
+    def read(self, name: str) -> Document | None:
+        """The document, or None. Raises: Refused for a bad name; Corrupt; Unavailable."""
+        return self.backend.read(check_name(name))
+
+    def names(self) -> list[str]:
+        """All documents of the layout's folders, sorted."""
+        return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
+
+    def is_withheld(self, name: str) -> bool:
+        """Whether agents may not be given the document (or the facts, ``provenance.FACTS``), because it came with a
+        clone that the user does not trust. It may not exist. Raises: Unavailable."""
+        return self.provenance is not None and self.provenance.is_withheld(name)
+
+    def withheld(self) -> tuple[list[str], bool]:
+        """All documents that agents may not be given, and whether that holds for stored facts too. Lists the store.
+        Raises: Corrupt, Unavailable."""
+        if self.provenance is None or not self.provenance.withholds():
+            return [], False
+        names = [name for name in self.names() if not self.provenance.is_ours(name)]
+        return names, not self.provenance.is_ours(FACTS) and self.backend.count_facts() > 0
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: as that does."""
+        if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
+            self.provenance.register([FACTS])
+        return self.backend.add_fact(fact, limit)
+
+    def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
+        """Append a block and read it back. Raises: Unavailable when what was read does not hold the whole block."""
+        if block_marker(block_id) not in block:
+            raise ValueError("the block does not hold its own marker")
+        self._begin(check_name(name))
+        self.backend.append(name, block, header, block_id)
+        document = self.read(name)
+        if document is None or block.strip("\n") not in document.text:
+            raise _silent(name)
+        return _written(surface, document, block.strip("\n"))
+
+    def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
+        """Read, change and write a document by compare-and-swap, then read it back.
+
+        ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again
+        when somebody else wrote in between. The same text is written too: that it can be read does not prove that an
+        earlier, killed try had made it durable (storage contract, C1).
+        Processes of this machine take turns. Raises: Conflict after half a minute of writers elsewhere; Unavailable
+        when the text read back is not the one written, and nobody else wrote.
+        """
+        check_name(name)
+        with self._turn(name):
+            attempt, until = 0, time.monotonic() + _PATIENCE_S
+            while attempt < _TRIES or time.monotonic() < until:
+                if attempt:
+                    longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
+                    time.sleep(random.random() * longest)  # noqa: S311 - no secret
+                attempt += 1
+                before = self.backend.read(name)
+                text = change(before.text if before else None)
+                try:
+                    return self.replace(surface, name, text, before.revision if before else ABSENT)
+                except Conflict:
+                    continue
+        raise Conflict(
+            f"{name} was changed by another writer {attempt} times in a row.",
+            next_step="Close the editor or stop the other writer, then try again.",
+        )
+
+    @contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """Stand in line for a document. The compare-and-swap is what keeps a change from being lost, so one that cannot
+        have the lock goes on without it."""
+        with ExitStack() as held:
+            try:
+                folder = private.make(self._state, "locks")
+                held.enter_context(durable.lock(os.path.join(folder, f"{file_stem(name)}.lock"), timeout_s=_LINE_S))
+            except Unavailable as error:
+                logger.info("a document is changed without standing in line: %s", error.message)
+            yield
+
+    def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
+        """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
+        back. Raises: Conflict when somebody else wrote; Unavailable when what is stored is not what was written."""
+        check_name(name)
+        if expected == ABSENT:
+            self._begin(name)
+        revision = self.backend.write(name, text, expected=expected)
+        after = self.backend.read(name)
+        if after is not None and after.text == text:
+            return _written(surface, after, text)
+        if after is None or after.revision in (revision, expected):
+            raise _silent(name)
+        raise Conflict(
+            f"{name} was changed by somebody else right after it was written.", next_step="Look at it, then try again."
+        )
+
+    def _begin(self, name: str) -> None:
+        """Register a document that does not exist yet, since it is about to be created."""
+        if self.provenance is not None and not self.provenance.is_ours(name) and self.backend.read(name) is None:
+            self.provenance.register([name])
+
+
+def _silent(name: str) -> Unavailable:
+    return Unavailable(
+        f"{name} was written without an error, but what is stored is not what was written.",
+        next_step="The store lies: check the disk or the backend. Nothing was dropped.",
+    )
+
+
+def _written(surface: str, document: Document, text: str) -> Written:
+    return Written(
+        surface=surface,
+        name=document.name,
+        revision=document.revision,
+        sha256=sha256(text),
+        size=len(text.encode("utf-8")),
+    )

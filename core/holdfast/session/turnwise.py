@@ -1,0 +1,97 @@
+"""Extraction turn by turn, ``[extract] when = "turn"``: ended turns go from the journals to the queue and from there to
+the extractors.
+
+A process of its own does this (:mod:`holdfast.journal.background`), never an agent's hook. One works at a time. A
+process that comes while another one works leaves a wish, which makes the other one look again before it ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.facts import extract
+from holdfast.facts.queue import MAX_ITEMS
+from holdfast.flush import backlog
+from holdfast.fs import durable, private
+from holdfast.journal import background, journal
+from holdfast.session.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.models import Message
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+_WISH: Final = "extract-wish"
+_WORK: Final = "extract-work"
+
+
+def run(services: Services) -> extract.ExtractResult:
+    """Extract every turn that ended and was not extracted, and what else is due in the queue.
+
+    A failure ends the run, because the next piece would most likely fail too: what is left waits. Returns an empty
+    result when another process works; that one looks again. Raises: Unavailable.
+    """
+    private.make(services.state)
+    wish = services.private(_WISH)
+    durable.replace(wish, b"")
+    result = extract.ExtractResult()
+    while os.path.exists(wish):
+        with ExitStack() as working:
+            try:
+                working.enter_context(private.lock(services.private(_WORK), timeout_s=0.0))
+            except Unavailable:
+                return result  # the other process looks for the wish once it has let the lock go
+            durable.remove(wish)
+            result += _once(services)
+        if result.failures:
+            break
+    return result
+
+
+def everything(services: Services) -> extract.ExtractResult:
+    """Try everything that waits, due or not, once. Raises: Unavailable."""
+    if services.config.extract.when == background.TURN:
+        collect(services)
+    return backlog.work_off(services, limit=MAX_ITEMS, even_if_not_due=True)
+
+
+def _once(services: Services) -> extract.ExtractResult:
+    collect(services)
+    result = extract.ExtractResult()
+    while True:
+        step = backlog.work_off(services)
+        result += step
+        if step.failures or not step.retried:
+            return result
+
+
+def collect(services: Services) -> None:
+    """Put the ended turns of every session into the queue, as far as they were neither extracted nor wait there."""
+    plugins = list(services.dispatch.extractors())
+    for path in journal.session_files(services.state) if plugins else ():
+        try:
+            session_id = journal.session_id_of(path)
+            if session_id is None or not journal.Journal(services.state, session_id).is_unflushed():
+                continue
+            session = Session(services, session_id)
+            backlog.enqueue(services, session_id, ended(session.unflushed), plugins)
+        except HoldfastError as error:
+            logger.warning("the turns of a session could not be queued: %s", error.message)
+
+
+def ended(messages: Sequence[Message]) -> Sequence[Message]:
+    """``messages`` without the turn at their end that has no answer yet."""
+    answer = next((n + 1 for n in reversed(range(len(messages))) if _answers(messages[n])), 0)
+    begun = next((n for n in reversed(range(len(messages))) if messages[n].role == "user"), 0)
+    return messages[: max(answer, begun)]
+
+
+def _answers(message: Message) -> bool:
+    return message.role == "assistant" and not message.tool

@@ -1,0 +1,218 @@
+"""The work of all sessions: listed, closed and reopened by command.
+
+Open work is what the handoff holds. Work that ended is found in the journals of this machine, too. Closing and
+reopening are written to the session's journal, the handoff and the daily note, in this order. They say nothing about
+whether a session is durable: an UNSAFE marker stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve
+
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
+from holdfast.config.serde import receipt_from, stamp
+from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
+from holdfast.flush import closings, handoff, notes, proof
+from holdfast.flush.documents import Documents
+from holdfast.flush.handoff import Work
+from holdfast.fs import paths
+from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.storage import sha256
+from holdfast.text.plain import one_line
+
+if TYPE_CHECKING:
+    from holdfast.flush.closings import Decision
+    from holdfast.session.services import Services
+
+#: Fewer characters of an id are no prefix.
+_LEAST_PREFIX: Final = 4
+_NAMED: Final = 8
+
+
+class WorkList:
+    """The work of an opened project. Made by :attr:`holdfast.Holdfast.work`.
+
+    An id is the id of the session that left the work, or the beginning of one, at least four characters that no other
+    has. Entries come masked, as everything that leaves the store.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._name = services.layout.name(Surface.HANDOFF)
+
+    def list(self, *, everything: bool = False) -> tuple[Work, ...]:
+        """The open entries, newest first; with ``everything`` then those that ended, newest first. Empty when the
+        handoff is withheld. Raises: Corrupt; Unavailable; PluginError."""
+        document = self._services.recalled(self._name)
+        entries = handoff.parse(document.text, self._name) if document else ()
+        there = tuple(w for w in entries if w.is_open)
+        if not everything:
+            return there
+        ended = {w.session: w for w in self._ended({w.session for w in there})}
+        ended |= {w.session: w for w in entries if not w.is_open}
+        return (*there, *sorted(self._masked(ended.values()), key=lambda w: w.at, reverse=True))
+
+    def get(self, work_id: str) -> Work:
+        """The entry of one session. Raises: NotFound, naming the nearest id; Corrupt; Unavailable; PluginError."""
+        there = self.list()
+        try:
+            return _pick(work_id, there)
+        except NotFound:
+            return _pick(work_id, self.list(everything=True), self._withheld())
+
+    def text(self, work_id: str) -> str:
+        """The entry of one session as the handoff holds it, for programs and people. Raises: as :meth:`get`."""
+        return handoff.render([self.get(work_id)])
+
+    def close(self, work_id: str, because: str = "") -> Work:
+        """Close open work; returns the entry as it is now. Closing it again changes nothing.
+
+        Raises: NotFound; Conflict when its session wrote another entry meanwhile; Refused, PluginError; Corrupt,
+        Unavailable.
+        """
+        return self._decide(work_id, because, opens=False)
+
+    def reopen(self, work_id: str, because: str = "") -> Work:
+        """Open work again that ended or was closed; returns the entry as it is now. Raises: as :meth:`close`."""
+        return self._decide(work_id, because, opens=True)
+
+    # closing and reopening
+
+    def _decide(self, work_id: str, because: str, *, opens: bool) -> Work:
+        work = self.get(work_id)
+        reason = self._admitted(because)
+        last = closings.latest(self._services.state, work.session)
+        if work.is_open is opens:
+            if last is not None and last.flush == work.flush and last.open is opens:
+                self._note(work, last)  # a process that died may not have come so far
+            return work
+        if opens and last is not None and last.flush == work.flush and last.work is not None:
+            work = self._masked([evolve(last.work, note=work.note or last.work.note)])[0]
+        now = self._services.now()
+        journal = Journal(self._services.state, work.session)
+        row = closings.record(work, opens=opens, because=reason, at=now)
+        if journal.exists():
+            journal.append(row)
+        new = handoff.reopened(work, reason) if opens else handoff.closed(work, handoff.CLOSED, reason)
+        Documents(services=self._services, session_id=work.session).change_handoff(lambda there: _put(there, new))
+        self._note(
+            new,
+            closings.Decision(session=work.session, flush=work.flush, open=opens, because=reason, at=now, work=None),
+        )
+        return new
+
+    def _admitted(self, because: str) -> str:
+        if not isinstance(because, str):
+            raise BadValue("because", f"cannot be of type {type(because).__name__}", next_step="Give a string.")
+        text = one_line(paths.rewrite(because, self._services.root))
+        return self._services.gate.admit(text, surface=Surface.DAILY)[: handoff.MAX_CHARS] if text else ""
+
+    def _note(self, work: Work, decision: Decision) -> None:
+        """Say it in the daily note of the day of the decision, once."""
+        at = decision.at.astimezone(self._services.config.tz)
+        name = self._services.layout.name(Surface.DAILY, at.date())
+        block_id = "work_" + sha256(f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(at)}")[:16]
+        block = notes.decided(
+            block_id, session=decision.session, title=work.title, opens=decision.open, because=decision.because, at=at
+        )
+        block = self._services.gate.admit(block, surface=Surface.DAILY, name=name)
+        self._services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
+
+    # what ended
+
+    def _ended(self, but: Iterable[str]) -> tuple[Work, ...]:
+        """The work of sessions whose journals say that it ended."""
+        known = set(but)
+        found = []
+        for path in session_files(self._services.state):
+            try:
+                session_id = session_id_of(path)
+                work = self._of_journal(session_id) if session_id and session_id not in known else None
+            except HoldfastError:
+                continue  # a damaged journal is reported by `holdfast status`
+            if work is not None:
+                found.append(work)
+        return tuple(found)
+
+    def _of_journal(self, session_id: str) -> Work | None:
+        checkpoint = Journal(self._services.state, session_id).last_checkpoint()
+        row = checkpoint.record if checkpoint else {}
+        if not row.get("receipt") or not row.get("flush"):
+            return None
+        receipt = receipt_from(row["receipt"])
+        note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+        work = handoff.of(
+            proof.payload_of(row["flush"]),
+            session=session_id,
+            flush=receipt.flush_id,
+            note=note,
+            at=stamp(receipt.at.astimezone(UTC)),
+        )
+        decided = closings.of_flush(self._services.state, session_id, receipt.flush_id)
+        if decided is not None and not decided.open:
+            return handoff.closed(work, handoff.CLOSED, decided.because)
+        return work if not work.is_open else None  # open, and not in the handoff: it is lost, as `doctor` reports
+
+    def _masked(self, entries: Iterable[Work]) -> tuple[Work, ...]:
+        """The entries as they may leave the store."""
+        listed = tuple(entries)
+        if not listed:
+            return ()
+        text = handoff.render(listed)
+        return handoff.parse(self._services.gate.outgoing(text, surface=Surface.HANDOFF, name=self._name), self._name)
+
+    def _withheld(self) -> str:
+        store = self._services.store
+        return provenance.NEXT_STEP if store.is_withheld(self._name) else ""
+
+
+def when(work: Work) -> datetime | None:
+    """The time of the flush that left the entry; None for one of an earlier holdfast."""
+    from holdfast.config.serde import moment
+
+    try:
+        return moment(work.at)
+    except ValueError:
+        return None
+
+
+def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:
+    """``new`` in place of its session's entry, else first. Raises: Conflict when that is of another flush."""
+    entries = tuple(there)
+    mine = next((w for w in entries if w.session == new.session), None)
+    if mine is None:
+        return handoff.put(entries, new)
+    if mine.flush != new.flush:
+        raise Conflict(
+            f"Session {new.session!r} has written new work meanwhile.", next_step="Look at it: `holdfast work`."
+        )
+    return tuple(new if w.session == new.session else w for w in entries)
+
+
+def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:
+    """Raises: NotFound; BadValue for a prefix of several ids."""
+    exact = [w for w in entries if w.session == work_id]
+    near = [w for w in entries if len(work_id) >= _LEAST_PREFIX and w.session.startswith(work_id)]
+    if len(exact or near) == 1:
+        return (exact or near)[0]
+    if near:
+        names = ", ".join(w.session for w in near[:_NAMED])
+        raise BadValue("the id", f"begins {len(near)} sessions: {names}", next_step="Give more of it.")
+    raise _unknown(work_id, [w.session for w in entries], step)
+
+
+def _unknown(work_id: str, known: list[str], step: str) -> NotFound:
+    import difflib
+
+    near = difflib.get_close_matches(work_id, known, n=1, cutoff=0.6)
+    if near:
+        step = f"Did you mean `{near[0]}`?"
+    elif not step:
+        listed = ", ".join(known[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
+        step = f"Sessions with work: {listed}." if known else "No session has left work here."
+    return NotFound(f"No work of a session {work_id!r} is known.", next_step=step)

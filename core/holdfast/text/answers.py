@@ -1,0 +1,217 @@
+"""Finding the JSON in what a model answers: fenced, wrapped in prose, behind its thoughts, or cut off."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.errors import HoldfastError
+from holdfast.models import Extraction, FactCandidate, Profile
+
+#: Longer answers than this are not read: nobody asked for so many facts.
+MAX_CHARS: Final = 400_000
+_MAX_FAILURES: Final = 1_000
+
+_THOUGHT_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\b[^<>]*>", re.IGNORECASE)
+_START = re.compile(r"[{\[]")
+_PROFILE = {
+    "work": "work",
+    "personal": "personal",
+    "topOfMind": "top_of_mind",
+    "recent": "recent",
+    "earlier": "earlier",
+    "background": "background",
+}
+
+
+class AnswerUnusable(HoldfastError):
+    """A model's answer holds no facts that can be read, not even an empty list; nothing was changed."""
+
+
+def text_of(content: object) -> str:
+    """The text of an answer: itself, or that of a list of blocks (those of type ``text``, and plain strings).
+
+    Strings that follow each other are chunks of one text, which may part in the middle of a word. Blocks begin lines.
+    """
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list | tuple):
+        return ""
+    parts: list[str] = []
+    chunks = False
+    for block in content:
+        if isinstance(block, str):
+            if chunks:
+                parts[-1] += block
+            else:
+                parts.append(block)
+        elif isinstance(block, Mapping) and block.get("type", "text") in ("text", "output_text"):
+            parts.append(str(block.get("text") or ""))
+        chunks = isinstance(block, str)
+    return "\n".join(filter(None, parts))
+
+
+def extraction(content: object) -> Extraction:
+    """The facts, the profile and the summary of an answer of the form that :mod:`holdfast_models.base` asks for.
+
+    Of several objects with ``facts`` the last counts: examples and drafts come first. Values are taken over as they
+    are, wrong ones too; judging them is core's (:meth:`holdfast.facts.lifecycle.Facts.offer`).
+    Raises: AnswerUnusable when there is none, or when one more was begun and cut off.
+    """
+    text = text_of(content)
+    if len(text) > MAX_CHARS:
+        raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
+    kept, endless = _without_thoughts(text)
+    if not text.strip() or not (kept.strip() or endless):
+        raise AnswerUnusable("The model answered nothing.")
+    found = _at_end(text) if endless else None
+    found = _found(kept) if found is None else found
+    if found is None:
+        raise AnswerUnusable("The model's answer holds no list of facts.")
+    summary = found.get("summary")
+    return Extraction(
+        summary=summary.strip() if isinstance(summary, str) else "",
+        facts=[_candidate(row) for row in found["facts"]],
+        profile=_profile(found.get("profile")),
+        retire=_ids(found.get("retire")),
+    )
+
+
+def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
+    """The last JSON object of an answer that has a list ``key``; prose, fences and thoughts around it are skipped.
+
+    Raises: AnswerUnusable when there is none, when one more was cut off, or the answer is too long.
+    """
+    text = text_of(content)
+    if len(text) > max_chars:
+        raise AnswerUnusable(f"The model's answer is longer than {max_chars:,} characters.")
+    found: Mapping[str, Any] | None = None
+    for value, _ in _values(without_thoughts(text), key):
+        if value is _CUT_OFF:
+            raise AnswerUnusable("The model's answer was cut off.")
+        if isinstance(value, Mapping) and isinstance(value.get(key), list):
+            found = value
+    if found is None:
+        raise AnswerUnusable(f"The model's answer holds no list `{key}`.")
+    return found
+
+
+def _found(text: str) -> Mapping[str, Any] | None:
+    """The last answer in ``text``. Raises: AnswerUnusable when one more was begun and cut off."""
+    found: Mapping[str, Any] | None = None
+    for value, _ in _values(text):
+        answer = _answer(value)
+        if value is _CUT_OFF:
+            raise AnswerUnusable("The model's answer was cut off.")
+        found = answer if answer is not None else found
+    return found
+
+
+def _at_end(text: str) -> Mapping[str, Any] | None:
+    """The answer that ``text`` ends with, fences aside: one with more after it is a draft, and none is None."""
+    found: Mapping[str, Any] | None = None
+    end = len(text.rstrip("` \t\r\n"))
+    for value, position in _values(text):
+        found = _answer(value) if position == end else None
+    return found
+
+
+_CUT_OFF: Final = object()
+
+
+def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
+    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with ``key`` begins and
+    never ends.
+
+    Takes time in proportion: what opens without end, or too often to no purpose, is not looked through.
+    """
+    decoder = json.JSONDecoder()
+    last_facts, last_brace = text.rfind(f'"{key}"'), text.rfind("}")
+    position = failures = 0
+    while match := _START.search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, match.start())
+        except json.JSONDecodeError as error:
+            position = match.end()
+            endless = error.msg.startswith("Unterminated string") or error.pos > last_brace
+            if endless and last_facts >= match.start():
+                yield _CUT_OFF, position
+            failures += 1
+            if failures > _MAX_FAILURES:
+                raise AnswerUnusable("The model's answer is full of brackets that hold nothing.") from error
+        except RecursionError as error:
+            raise AnswerUnusable("The model's answer is nested too deeply.") from error
+        else:
+            yield value, position
+
+
+def _answer(value: object) -> Mapping[str, Any] | None:
+    """``value`` as an object with a list ``facts``, when it is one, or a list of facts, or of blocks with one."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("facts"), list):
+            return value
+        if value.get("type") == "text" and isinstance(value.get("text"), str):
+            return _last_answer(value["text"])
+    if isinstance(value, list) and value:
+        if all(isinstance(row, Mapping) and "content" in row for row in value):
+            return {"facts": value}
+        if all(isinstance(row, Mapping) and isinstance(row.get("text"), str) for row in value):
+            return _last_answer(text_of(value))
+    return None
+
+
+def _last_answer(text: str) -> Mapping[str, Any] | None:
+    values = [value for value, _ in _values(text)]
+    answers = [value for value in values if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
+    return answers[-1] if answers else None
+
+
+def _candidate(row: Any) -> FactCandidate:
+    values: Mapping[str, Any] = row if isinstance(row, Mapping) else {"content": row}
+    return FactCandidate(
+        content=values.get("content"),  # type: ignore[arg-type] # judged later, whatever it is
+        category=values.get("category"),  # type: ignore[arg-type]
+        confidence=values.get("confidence"),  # type: ignore[arg-type]
+    )
+
+
+def _profile(value: object) -> Profile:
+    if not isinstance(value, Mapping):
+        return Profile()
+    texts = {name: value.get(key) for key, name in _PROFILE.items()}
+    return Profile(**{name: text.strip() for name, text in texts.items() if isinstance(text, str)})
+
+
+def _ids(value: object) -> list[str]:
+    """Ids as texts, or as objects with one; anything else is left out."""
+    rows = value if isinstance(value, list) else []
+    found = [row.get("id") if isinstance(row, Mapping) else row for row in rows]
+    return [one for one in found if isinstance(one, str)]
+
+
+def without_thoughts(text: str) -> str:
+    """``text`` without what a model thought aloud before it answered.
+
+    Some models open their thoughts in the prompt and only close them in the answer: all up to there is thought. Some
+    never close them.
+    """
+    return _without_thoughts(text)[0]
+
+
+def _without_thoughts(text: str) -> tuple[str, bool]:
+    """The same, and whether a thought never ends: then the answer may be at its end, or the tag is part of a fact."""
+    kept: list[str] = []
+    position, thinking = 0, False
+    for tag in _THOUGHT_TAG.finditer(text):
+        if tag[1]:
+            if not thinking:
+                kept = []
+            position, thinking = tag.end(), False
+        elif not thinking:
+            kept.append(text[position : tag.start()])
+            thinking = True
+    return "".join(kept if thinking else [*kept, text[position:]]), thinking

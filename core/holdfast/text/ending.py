@@ -1,0 +1,268 @@
+"""How a stretch of a conversation ends: whether work is open, and the next step, in the words of those who spoke.
+
+Work is open when a request, a tool call or a result is last, when the last answer announces an action or asks for
+something that it needs, and while the client's task list has entries that are not done. An offer of more ("shall I
+also ...?") leaves it finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.text import asked, tasks
+from holdfast.text.asked import Kind
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+
+#: Limits in characters.
+MAX_NEXT: Final = 300
+_TAIL: Final = 2_000
+NONE: Final = "none"
+
+_ANNOUNCES: Final = re.compile(
+    r"(?:^|[\s>*_(:;,–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
+    r"(?:let me(?! know)|i['’]?ll(?! (?:leave|stop|wait|be (?:here|happy|glad)|need|stay|remember|keep that))"
+    r"|i will(?! (?:need|not))|i['’]?m (?:now |going to |about to |starting|adding|running|checking|updating"
+    r"|applying|fixing|moving|looking|reading|writing|verifying|pulling|testing|doing|switching|tracing|inspecting"
+    r"|validating|committing|rerunning|re-running|wiring|creating|implementing|patching|making|finishing|removing)"
+    r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
+    r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
+    r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
+    r"|let['’]?s (?!go\b|see if you)))",
+    re.IGNORECASE,
+)
+_NOW: Final = re.compile(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
+#: A next step under its label, with at most two lines after it. An answer that names one has not finished.
+_LABELLED: Final = re.compile(
+    r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
+    r"(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){0,2}\Z",
+    re.IGNORECASE,
+)
+_NO_STEP: Final = re.compile(r"(?:none|nothing|n/?a|no\b|-+\W*$)", re.IGNORECASE)
+#: Announcements that depend on the user, or on nothing to do.
+_CONDITIONAL: Final = re.compile(
+    r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
+    r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
+    r"|just (?:say|let me know|ask)|(?:say|tell me|let me know) (?:if|when|which|whether|what|and)|feel free"
+    r"|happy to|you can (?:now|also)|should you)\b",
+    re.IGNORECASE,
+)
+_OFFER: Final = re.compile(
+    r"\b(?:(?:would|do|did) you (?:like|want|prefer)(?: me)?|want me to|shall i|should i|may i|can i|could i|shall we"
+    r"|interested in)\b",
+    re.IGNORECASE,
+)
+_MORE: Final = re.compile(
+    r"\b(?:also|another|further|next|more|additional(?:ly)?|as well|too|else|extend|add|commit|push|open a (?:pr|pull"
+    r" request)|help|deeper|turn this into|follow[- ]?up|while i['’]m (?:here|at it))\b",
+    re.IGNORECASE,
+)
+_APPROVAL: Final = re.compile(
+    r"\b(?:proceed|go ahead|approve|approval|confirm|look(?:s)? (?:right|good|ok|okay|correct)|ready to (?:start|begin"
+    r"|implement|exit)|which (?:one|option|of|approach|do|should|would)|before i (?:start|begin|continue|proceed|make"
+    r"|implement|write)|start (?:with|on|implement\w*)|permission|allowed?)\b",
+    re.IGNORECASE,
+)
+_NEEDS: Final = re.compile(
+    r"\b(?:please (?:provide|share|send|paste|confirm|tell|clarify|let me know (?:which|what|how|whether)"
+    r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
+    r"|password|credentials?|link|name))|could you (?:please )?(?:provide|share|send|paste|confirm|tell|clarify|choose"
+    r"|specify|run)|waiting for (?:you|your)|(?:choose|pick|select) (?:one|an? option|between)"
+    r"|let me know (?:which|what you|how you|whether)"
+    r"|needs? (?:a|your) (?:explicit )?(?:go-ahead|ok|okay|approval|confirmation|decision|input|permission|sign-?off)"
+    r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
+    re.IGNORECASE,
+)
+#: A choice that is left to the user without a question mark, near the end.
+_OPTIONS: Final = re.compile(
+    r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
+    r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+\n*){2,6})(?:[^\n]+\n*){0,5}\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: A command that is handed over in a block of its own.
+_CODE_BELOW: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
+#: A short sentence with one of these needs the sentence before it.
+_POINTS_BACK: Final = re.compile(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
+_SHORT_CHARS: Final = 70
+_DONE: Final = re.compile(
+    r"\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed|replaced|finished|ready"
+    r"|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set|exported|set up|installed"
+    r"|here(?:['’]s| is| are))\b",
+    re.IGNORECASE,
+)
+_SUBMITS: Final = re.compile(
+    r"(?:^|[\s:&;])(?:submit|finish|attempt_completion|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b[\s'\"]*(?:$|\n|:)"
+    r"|^(?:submit|finish|attempt_completion|task_complete|exit_plan)\b",
+    re.IGNORECASE,
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?:])[\"')\]*_`]*\s+(?=[A-Z0-9\"'`*(¿¡«]|I['’])|\n+")
+_CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
+_QUESTION: Final = re.compile(r"[?？]\W*$")
+_ENDINGS: Final = re.compile(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
+
+
+@frozen(kw_only=True)
+class Ending:
+    """``open`` is None when nothing was said. ``next_step`` is ``none`` when nothing is left to do, ``why`` the rule
+    that decided, ``source`` the message quoted (:func:`holdfast.text.asked.source`), empty without one."""
+
+    open: bool | None = None
+    next_step: str = ""
+    why: str = ""
+    source: str = ""
+
+
+def of(messages: Sequence[Message]) -> Ending:
+    """How ``messages``, oldest first, end."""
+    said = asked.spoken(messages)
+    while said and said[-1].role == "user" and asked.kind(said[-1].text) is Kind.NOTHING:
+        said.pop()
+    courtesy = False
+    while said and said[-1].role == "user" and asked.kind(said[-1].text) in _CLOSING:
+        said.pop()
+        courtesy = True
+    if not said:
+        return Ending()
+    last = said[-1]
+    if last.role == "user":
+        return _unanswered(said, last)
+    if last.role == "tool" or last.tool:
+        if any(m.tool and m.role == "assistant" and _SUBMITS.search(m.text[:4_000]) for m in said[-2:]):
+            return Ending(open=False, next_step=NONE, why="submitted")
+        return _interrupted(said)
+    return _answered(said, last, courtesy=courtesy)
+
+
+def _unanswered(said: Sequence[Message], last: Message) -> Ending:
+    own = asked.own_words(last.text)
+    if asked.kind_of_words(own) is Kind.ASSENT:
+        before = next((m for m in reversed(said[:-1]) if m.role == "assistant" and not m.tool), None)
+        found = _proposal(before.text) if before else ""
+        if before and found:
+            return Ending(open=True, next_step=found, why="agreed to", source=asked.source(before))
+        request = _last_request(said)
+        if request is not None:
+            return evolve_open(request, "asked again")
+    return Ending(
+        open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=asked.source(last)
+    )
+
+
+def evolve_open(request: tuple[Message, str], why: str) -> Ending:
+    """Open work that goes on with ``request``."""
+    message, own = request
+    return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=asked.source(message))
+
+
+def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
+    return next(iter(asked.newest_requests(said, 1)), None)
+
+
+def _interrupted(said: Sequence[Message]) -> Ending:
+    """A call or a result is last: what was announced before it, else the task in progress, else the request."""
+    for message in reversed(said):
+        if message.role == "user":
+            break
+        if message.role == "assistant" and not message.tool:
+            if found := announced(message.text, working=True):
+                return Ending(open=True, next_step=found, why="announced", source=asked.source(message))
+            break
+    if doing := tasks.of(said).current:
+        return Ending(open=True, next_step=asked.cut(doing, MAX_NEXT), why="task list")
+    request = _last_request(said)
+    if request is not None:
+        return evolve_open(request, "request without an answer")
+    return Ending(open=True, next_step="", why="cut off")
+
+
+def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Ending:
+    listed = tasks.of(said)
+    if not courtesy:
+        if found := announced(last.text):
+            return Ending(open=True, next_step=found, why="announced", source=asked.source(last))
+        if question := needed(last.text):
+            return Ending(open=True, next_step=question, why="question to the user", source=asked.source(last))
+    if listed.waiting:
+        return Ending(open=True, next_step=asked.cut(listed.waiting, MAX_NEXT), why="task list")
+    return Ending(open=False, next_step=NONE, why="answered", source=asked.source(last))
+
+
+def announced(text: str, *, working: bool = False) -> str:
+    """The action that the end of an answer announces, in its words; empty when it announces none. ``working``: a call
+    follows, so that a last sentence such as "Now the second review:" announces it."""
+    labelled = _LABELLED.search(text[-_TAIL:].rstrip())
+    if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
+        return asked.cut(labelled["step"].strip(" *_"), MAX_NEXT)
+    sentences = _last_sentences(text)
+    for sentence in reversed(sentences[-2:]):
+        if _ENDINGS.match(sentence) or _CONDITIONAL.search(sentence) or _QUESTION.search(sentence):
+            continue
+        if working and sentence is sentences[-1] and _NOW.match(sentence):
+            return asked.cut(sentence, MAX_NEXT)
+        if found := _ANNOUNCES.search(sentence):
+            start = found.start() if found.start() > 120 else 0
+            step = sentence[start:].strip(" :,;–—-")
+            before = sentences.index(sentence) - 1
+            if len(step) < _SHORT_CHARS and before >= 0 and _POINTS_BACK.search(step):
+                step = f"{sentences[before]} {step}"
+            return asked.cut(step, MAX_NEXT)
+    return ""
+
+
+def needed(text: str) -> str:
+    """What the end of an answer asks the user for; empty when it asks nothing, or only offers more."""
+    if choice := _OPTIONS.search(text[-_TAIL:]):
+        items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
+        return asked.cut(f"Options: {items}", MAX_NEXT)
+    sentences = _last_sentences(text)
+    done = bool(_DONE.search(text[:600]))
+    offered = False
+    for sentence in reversed(sentences[-3:]):
+        if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
+            return asked.cut(_with_code(sentence, text), MAX_NEXT)
+        if offered or not _QUESTION.search(sentence):
+            continue
+        if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
+            if _APPROVAL.search(sentence) or not (_MORE.search(sentence) or done):
+                return asked.cut(sentence, MAX_NEXT)
+            offered = True
+            continue
+        if re.search(
+            r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how can i help)\b", sentence, re.IGNORECASE
+        ):
+            return ""
+        return asked.cut(sentence, MAX_NEXT)
+    return ""
+
+
+def _with_code(sentence: str, text: str) -> str:
+    """``sentence``, with the first line of the block of code that follows it in ``text``."""
+    if not sentence.endswith(":"):
+        return sentence
+    below = _CODE_BELOW.match(text, text.rfind(sentence) + len(sentence))
+    return f"{sentence} {below[1].strip()}" if below else sentence
+
+
+def _proposal(text: str) -> str:
+    """What an answer proposes, so that "yes, go on" means it."""
+    return announced(text) or next(
+        (
+            asked.cut(s, MAX_NEXT)
+            for s in reversed(_last_sentences(text)[-4:])
+            if _QUESTION.search(s) or _CONDITIONAL.search(s) or _ANNOUNCES.search(s)
+        ),
+        "",
+    )
+
+
+def _last_sentences(text: str) -> list[str]:
+    """The sentences at the end of a text, without code and markup."""
+    prose = re.sub(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE)[-_TAIL:]
+    lines = (re.sub(r"^\s*(?:[-*+•>#]+|\d{1,3}[.)])\s+|[*_]{2,}", "", line) for line in prose.splitlines())
+    found = (sentence.strip() for line in lines for sentence in _SENTENCE.split(line))
+    return [s for s in found if any(c.isalnum() for c in s)]

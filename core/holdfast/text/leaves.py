@@ -1,0 +1,169 @@
+"""Every string in a JSON value, as readable text: nothing that a row says is dropped because its shape is unknown.
+
+A string is kept verbatim. One longer than :data:`~holdfast.text.excerpts.MAX_RESULT_CHARS`, and any base64 data, is
+kept as an excerpt with its length and SHA-256 digest. Part of the hot path: no attrs, no regular expression.
+"""
+
+from __future__ import annotations
+
+from holdfast.text.excerpts import MAX_CALL_CHARS, NO_OUTPUT, call_line, clean, clip, digest_of, shortened, telling
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import Final
+
+    Change = Callable[[str], str]
+
+#: Members that link or steer blocks. The other members of a known block are content. Signatures and encrypted
+#: reasoning are among them: only the provider can read those.
+STRUCTURE: Final = frozenset(
+    {
+        "cache_control",
+        "call_id",
+        "encrypted_content",
+        "id",
+        "index",
+        "logprobs",
+        "messageID",
+        "sessionID",
+        "signature",
+        "status",
+        "synthetic",
+        "thoughtSignature",
+        "time",
+        "tool_use_id",
+        "type",
+    }
+)
+_LABELS: Final = {
+    "image": "image",
+    "input_image": "image",
+    "image_url": "image",
+    "document": "file",
+    "file": "file",
+    "input_file": "file",
+}
+#: The members of a tool's structured response that are the output itself.
+_OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
+_BASE64_MARK: Final = ";base64,"
+
+
+def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """The strings, numbers and booleans in ``value``, in order, each with its dotted path. Null is left out, and the
+    elements of a list share the list's path. Base64 data comes out as the mark that is kept of it."""
+    waiting = [(name, value)]
+    while waiting:
+        path, one = waiting.pop()
+        if isinstance(one, dict):
+            media = _base64_type(one)
+            inner = [(f"{path}.{key}" if path else clean(str(key)), item) for key, item in one.items()]
+            if media is not None:
+                inner = [(p, _base64(i, media) if p.endswith("data") and isinstance(i, str) else i) for p, i in inner]
+            waiting += reversed(inner)
+        elif isinstance(one, list | tuple):
+            waiting += [(path, item) for item in reversed(one)]
+        elif one is not None:
+            yield path, one
+
+
+def readable(value: object, change: Change = str, *, but: Collection[str] = (), flags: bool = True) -> str:
+    """``value`` as text: a string as it is, an object as ``path: value`` lines. ``change`` is applied to each string;
+    members named in ``but`` are left out at the top, and booleans that are false without ``flags``."""
+    if isinstance(value, str):
+        return leaf_text(change(value))
+    if but and isinstance(value, dict):
+        value = {key: item for key, item in value.items() if key not in but}
+    return "\n".join(
+        _line(path, text)
+        for path, leaf in leaves(value)
+        if (flags or leaf is not False) and (text := leaf_text(leaf, change)).strip()
+    )
+
+
+def leaf_text(leaf: object, change: Change = str) -> str:
+    """A string, number or boolean as it is kept."""
+    if isinstance(leaf, str):
+        text = clean(change(leaf))
+        if text.startswith("data:") and _BASE64_MARK in text[:200]:
+            return _base64(text, text[5:200].partition(";")[0])
+        return clip(text)
+    return str(leaf).lower() if isinstance(leaf, bool) else str(leaf)
+
+
+def content_text(content: object, change: Change = str) -> str:
+    """The text of a content value: a string, a block or a list of both, without the structure of known blocks."""
+    if isinstance(content, list | tuple):
+        return "\n".join(filter(None, (content_text(item, change) for item in content)))
+    if isinstance(content, dict):
+        said, rest = block_text(content, change)
+        return "\n".join(filter(None, (said, rest)))
+    return readable(content, change)
+
+
+def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str]:
+    """A block's text, and the rest of it (citations, say), each possibly empty. The text is not clipped. For a block
+    without text it is the type in brackets and every member."""
+    kind, text = clean(block.get("type")), block.get("text")
+    if label := _LABELS.get(kind):
+        rest = readable(block, change, but=STRUCTURE)
+        return f"[{label}]" + (f"\n{rest}" if rest else ""), ""
+    if isinstance(text, str):
+        return change(clean(text)), readable(block, change, but={*STRUCTURE, "text"})
+    rest = readable(block, change, but={"type"} if kind else ())
+    return "\n".join(filter(None, (f"[{kind}]" if kind else "", rest))), ""
+
+
+def call_text(tool: str, arguments: object, cwd: str = "") -> str:
+    """A tool call: one line like ``Bash: pytest -q``, and below it each argument that the line does not show whole.
+    Paths are relative to the working directory ``cwd``."""
+    line = call_line(tool, arguments, cwd)
+    shown = telling(arguments)
+    more = []
+    for path, leaf in leaves(arguments):
+        text = shortened(leaf_text(leaf), cwd)
+        if text.strip() and not (path in shown and len(line) < MAX_CALL_CHARS and text in line):
+            more.append(_line(path, text))
+    return "\n".join([line, *more])
+
+
+def result_text(output: object, change: Change = str) -> str:
+    """A tool's result as it is kept, and never blank. The first line's indent means something and stays.
+
+    A string, or content blocks, or a structured response: of that the output comes last, where a verdict is looked for.
+    """
+    if isinstance(output, dict) and not isinstance(output.get("type"), str):
+        main = {name: output[name] for name in _OUTPUTS if name in output}
+        rest = readable(output, change, but=main, flags=False)
+        text = "\n".join(filter(None, (rest, *(content_text(item, _clipping(change)) for item in main.values()))))
+    else:
+        text = content_text(output, _clipping(change))
+    return text.strip("\r\n").rstrip() or NO_OUTPUT
+
+
+def has_words(value: object) -> bool:
+    """Whether there is a string in ``value`` that is not blank."""
+    return any(isinstance(leaf, str) and leaf.strip() for _, leaf in leaves(value))
+
+
+def _clipping(change: Change) -> Change:
+    return lambda text: clip(clean(change(text)).strip("\r\n").rstrip())
+
+
+def _line(path: str, text: str) -> str:
+    if not path:
+        return text
+    return f"{path}:\n{text}" if "\n" in text else f"{path}: {text}"
+
+
+def _base64_type(block: dict[str, object]) -> str | None:
+    """The media type of an object whose ``data`` is base64; None for any other."""
+    if not isinstance(block.get("data"), str):
+        return None
+    if block.get("type") == "base64" or isinstance(block.get("format"), str):
+        return clean(block.get("media_type", block.get("mime_type", block.get("format")))) or "data"
+    return None
+
+
+def _base64(data: str, media: str) -> str:
+    return f"[{media or 'data'} in base64: {len(data):,} characters, {digest_of(data)}]"

@@ -1,0 +1,77 @@
+"""Content in the shape of the Messages API: a string, a block, or a list of both, in any mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+from holdfast.text.excerpts import clean
+from holdfast.text.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
+from holdfast.text.rows.reading import Reading
+
+#: The tool's name for what the model thought: kept, and never taken for a statement.
+THINKING: Final = "thinking"
+#: ``caller`` says that the model itself made the call.
+_CALL: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
+_RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
+
+
+def text_of(content: object) -> str:
+    """The text blocks of a content value; pictures and files are named in brackets, the rest is left out."""
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in content if isinstance(content, list | tuple) else [content]:
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict) and isinstance(block.get("text"), str):
+            parts.append(block["text"])
+    return "\n".join(parts)
+
+
+def take_content(
+    reading: Reading, role: str, content: object, *, key: str, at: datetime, change: Callable[[str], str] = str
+) -> None:
+    """Add everything ``content`` holds, in order. ``change`` is applied to each string.
+
+    The first block keeps the row's ``key``; the others get ``key#n``, n being their place. What a text block holds
+    beside its text becomes a message of its own, so that the text is known again wherever it is met.
+    """
+    for number, block in enumerate(content if isinstance(content, list | tuple) else [content]):
+        own = f"{key}#{number}" if number else key
+        if isinstance(block, str):
+            reading.say(role, change(block), key=own, at=at)
+        elif isinstance(block, dict):
+            _take_block(reading, role, block, key=own, at=at, change=change)
+        elif isinstance(block, list | tuple):
+            reading.say(role, readable(block, change), key=own, at=at)
+        elif block is not None:
+            reading.say(role, leaf_text(block), key=own, at=at, aside=True)
+
+
+def _take_block(
+    reading: Reading,
+    role: str,
+    block: Mapping[str, object],
+    *,
+    key: str,
+    at: datetime,
+    change: Callable[[str], str],
+) -> None:
+    kind = clean(block.get("type"))
+    rest = ""
+    if "thinking" in kind or kind == "reasoning":
+        reading.think(block, key=key, at=at, change=change)
+    elif kind.endswith("tool_use"):
+        reading.call(block.get("name"), block.get("input"), key=key, call_id=block.get("id"), at=at)
+        rest = readable(block, change, but=_CALL)
+    elif kind.endswith("tool_result"):
+        failed = block.get("is_error") is True
+        call_id = block.get("tool_use_id")
+        reading.answer(block.get("content"), key=key, call_id=call_id, at=at, failed=failed, change=change)
+        rest = readable(block, change, but=_RESULT)
+    else:
+        text, rest = block_text(dict(block), change)
+        reading.say(role, text, key=key, at=at, aside=not has_words(block))
+    reading.say(role, rest, key=f"{key}#rest", at=at)

@@ -1,4 +1,0 @@
-"""Rows of a conversation in the forms that SDKs use: Chat Completions, Messages and Responses.
-
-:mod:`holdfast.transcripts.reading` collects what rows say. A package that reads files of a client builds on it.
-"""

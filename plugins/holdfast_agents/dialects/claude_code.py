@@ -1,0 +1,130 @@
+"""How Claude Code talks to its hooks: payloads, and what each answer does there.
+
+Source: observed with 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser and truncated JSON counts as
+text, so a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and one JSON object.
+"""
+
+from __future__ import annotations
+
+from holdfast.text.excerpts import BACKGROUND, background_result
+from holdfast_agents import events
+from holdfast_agents.events import Answer, Event, Reply, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLIENT = "claude-code"
+GATED = (b'"PreCompact"',)
+#: The installer asks for 60, 10, 20 and 30 seconds. A hook that the client kills counts as one that allows.
+LIMITS_S = {
+    events.COMPACTING: 50.0,
+    events.START: 17.0,
+    events.PROMPT: 8.0,
+    events.TOOL: 8.0,
+    events.STOP: 8.0,
+    events.COMPACTED: 17.0,
+    events.END: 25.0,
+    events.CONFIG: 8.0,
+}
+_OWN = ("/memory-update", "/holdfast", "$memory-update", "$holdfast")
+_NAMES = {events.START: "SessionStart", events.PROMPT: "UserPromptSubmit"}
+_KINDS = {
+    "SessionStart": events.START,
+    "UserPromptSubmit": events.PROMPT,
+    "PostToolUse": events.TOOL,
+    "PostToolUseFailure": events.TOOL,
+    "Stop": events.STOP,
+    "SubagentStop": events.STOP,
+    "PreCompact": events.COMPACTING,
+    "PostCompact": events.COMPACTED,
+    "SessionEnd": events.END,
+    "ConfigChange": events.CONFIG,
+}
+
+
+def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
+    """The event of a payload; kind ``other`` when its name is not known, or when it is not the conversation's."""
+    name = text(payload, "hook_event_name")
+    kind = _KINDS.get(name, events.OTHER)
+    native, agent = text(payload, "session_id"), text(payload, "agent_id")
+    if name == "SubagentStop" and not agent:
+        kind = events.OTHER  # the summariser itself is a sub-agent without a name
+    prompt = text(payload, "prompt")
+    if kind == events.PROMPT and prompt.lstrip().startswith(_OWN):
+        kind = events.OTHER  # asks holdfast, not for work
+    given = background_result(prompt) if kind == events.PROMPT else None
+    if given is not None:  # comes like a prompt, and nobody has said it
+        return Event(
+            client=client,
+            kind=events.TOOL if given else events.OTHER,
+            name=name,
+            session=events.session_of(client, native, agent),
+            native=native,
+            agent=agent,
+            cwd=text(payload, "cwd"),
+            key=text(payload, "prompt_id"),
+            tool=BACKGROUND,
+            output=given,
+        )
+    return Event(
+        client=client,
+        kind=kind,
+        name=name,
+        session=events.session_of(client, native, agent),
+        native=native,
+        agent=agent,
+        cwd=text(payload, "cwd"),
+        transcripts=_transcripts(payload, agent),
+        source=text(payload, "source", "trigger", "reason"),
+        key=text(payload, "prompt_id", "turn_id"),
+        text=text(payload, "prompt", "last_assistant_message", "compact_summary"),
+        tool=text(payload, "tool_name"),
+        arguments=payload.get("tool_input"),
+        output=payload.get("tool_response", payload.get("error")),
+        call=text(payload, "tool_use_id"),
+        failed=name == "PostToolUseFailure",
+        exit_status=_exit_status(payload, name) if kind == events.TOOL else None,
+        path=text(payload, "file_path"),
+    )
+
+
+def _exit_status(payload: Mapping[str, object], name: str) -> int | None:
+    """The exit status of a command. Claude Code sends PostToolUse for 0 alone, and for a command that goes on in the
+    background or whose other status it takes for no failure; both say so in the response."""
+    told = payload.get("tool_response")
+    if name == "PostToolUseFailure":
+        return None if payload.get("is_interrupt") is True else events.exit_status(payload.get("error"))
+    if isinstance(told, dict) and payload.get("tool_name") == "Bash" and "stdout" in told:
+        unclear = any(told.get(key) for key in ("interrupted", "backgroundTaskId", "returnCodeInterpretation"))
+        return None if unclear else events.exit_status(told) or 0
+    return events.exit_status(told)
+
+
+def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
+    """Where the conversation is recorded: a sub-agent's in a file of its own, or among the rows of the whole."""
+    path = text(payload, "transcript_path")
+    stem, dot, suffix = path.rpartition(".")
+    plain = agent.replace("-", "").replace("_", "").isalnum()
+    own = f"{stem}/subagents/agent-{agent}.{suffix}" if agent and dot and plain else ""
+    told = text(payload, "agent_transcript_path") if agent else ""
+    return tuple(filter(None, (told, own, path)))
+
+
+def answer(kind: str, reply: Reply) -> Answer:
+    """Blocked: exit 2 and the reason on stderr; otherwise JSON for the events that take it, or nothing."""
+    if kind in (events.COMPACTING, events.CONFIG):
+        return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
+    if kind == events.END:  # stderr of a failed hook is shown at the end, by `claude -p` too, and changes nothing else
+        return Answer(stderr=f"{reply.notice}\n", code=1) if reply.notice else Answer()
+    return spoken(kind, reply)
+
+
+def spoken(kind: str, reply: Reply) -> Answer:
+    """What SessionStart, UserPromptSubmit and Stop may say without blocking anything. Codex understands the same."""
+    told: dict[str, object] = {}
+    if reply.context and kind in _NAMES:
+        told["hookSpecificOutput"] = {"hookEventName": _NAMES[kind], "additionalContext": reply.context}
+    if reply.notice and kind in (*_NAMES, events.STOP):
+        told["systemMessage"] = reply.notice
+    return Answer(stdout=events.json_text(told)) if told else Answer()

@@ -1,0 +1,36 @@
+"""How Codex talks to its hooks. Payloads are nearly Claude Code's; answers are not.
+
+Source: observed with 0.169.0. At PreCompact any exit code but 0, and any key but ``continue``, ``stopReason``,
+``suppressOutput`` and ``systemMessage``, lets the compaction go on, so a block is exit 0 with exactly two keys.
+"""
+
+from __future__ import annotations
+
+from holdfast_agents import events
+from holdfast_agents.dialects import claude_code
+from holdfast_agents.events import Answer, Event, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CLIENT = "codex"
+GATED = claude_code.GATED
+#: Codex cuts the time of SessionEnd to 3 s, whatever its settings say.
+LIMITS_S = {**claude_code.LIMITS_S, events.END: 2.6}
+_ELSEWHERE = frozenset({events.CONFIG})
+
+
+def parse(payload: Mapping[str, object]) -> Event:
+    """The event of a payload; kind ``other`` when its name is not known."""
+    event = claude_code.parse(payload, CLIENT)
+    return event._replace(kind=events.OTHER) if event.kind in _ELSEWHERE else event
+
+
+def answer(kind: str, reply: Reply) -> Answer:
+    """Blocked: exit 0 and ``{"continue": false, "stopReason": ...}``, nothing else."""
+    if kind == events.COMPACTING:
+        if not reply.block:
+            return Answer()
+        return Answer(stdout=events.json_text({"continue": False, "stopReason": reply.block}))
+    return claude_code.spoken(kind, reply)

@@ -1,0 +1,1 @@
+"""What the hooks read and remember: transcripts of the clients, and small files of their own."""

@@ -1,0 +1,90 @@
+"""What the hooks remember of a session between two events: ``state/agents/STEM.json``. No memory text stands in it.
+
+Losing it loses nothing: the transcript is then read from its beginning, and what the journal has already is recognised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from attrs import asdict, field, fields, frozen
+
+from holdfast.fs import durable, private, safeopen
+from holdfast.fs.safeopen import Folder
+from holdfast.journal.journal import file_stem
+from holdfast.text import untrusted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FOLDER = "agents"
+_KEPT = 200
+_MOST = 1 << 20  # bytes of one that are read
+
+
+def _strings(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(str(v) for v in values)
+
+
+@frozen(kw_only=True)
+class Memo:
+    """``transcript`` was read up to byte ``offset``; ``head`` tells it from one that took its place.
+
+    Of the journal, ``journal`` is the first line's digest, and behind ``matched_to`` no message that a hook journalled
+    has been met in the transcript. ``guards`` are the client's settings files that held our hook at the beginning.
+    """
+
+    client: str = ""
+    session: str = ""
+    transcript: str = ""
+    offset: int = 0
+    head: str = ""
+    journal: str = ""
+    matched_to: int = 0
+    agent: str = ""
+    guards: tuple[str, ...] = field(default=(), converter=_strings)
+
+
+def path_of(state: str, session: str) -> str:
+    return os.path.join(state, _FOLDER, f"{file_stem(session)}.json")
+
+
+def read(state: str, session: str) -> Memo:
+    """The session's memo; an empty one when there is none that can be read."""
+    return _read(path_of(state, session)) or Memo(session=session)
+
+
+def write(state: str, memo: Memo) -> None:
+    """Replace the memo, all at once. Raises: Unavailable."""
+    private.make(state, _FOLDER)
+    durable.replace(path_of(state, memo.session), json.dumps(asdict(memo)).encode())
+
+
+def newest(state: str) -> Iterator[Memo]:
+    """The memos of the newest sessions, the one written last first. Older ones are removed, as far as that goes."""
+    folder = os.path.join(state, _FOLDER)
+    try:
+        with Folder(folder) as opened:
+            names = [name for name in opened.names() if name.endswith(".json")]
+            entries = sorted((-opened.stat(name).st_mtime, os.path.join(folder, name)) for name in names)
+            for _, path in entries[_KEPT:]:
+                opened.unlink(os.path.basename(path))
+    except OSError:
+        return
+    for _, path in entries[:_KEPT]:
+        memo = _read(path)
+        if memo is not None and memo.session:
+            yield memo
+
+
+def _read(path: str) -> Memo | None:
+    try:
+        told = untrusted.from_json(safeopen.read(path, _MOST))
+        memo = Memo(**{a.name: told[a.name] for a in fields(Memo) if a.name in told})
+    except (OSError, ValueError, TypeError):
+        return None
+    whole = isinstance(memo.offset, int) and isinstance(memo.matched_to, int)
+    return memo if whole and all(isinstance(getattr(memo, n), str) for n in ("session", "transcript")) else None

@@ -1,0 +1,93 @@
+"""A client's own recordings of a project's conversations: when the last was written, and whether a file is one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.text import untrusted
+from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup.clients import folder
+
+#: Recordings that may belong to another project: this many of the newest are read, this many rows of each.
+_NEWEST, _FIRST = 50, 10
+
+
+def last(client: str, root: str) -> datetime | None:
+    """The time of the last change, in UTC; None when there is no recording, or none that can be told apart."""
+    times = [_changed(path) for path in _recordings(client, root)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def is_of(client: str, path: str, root: str) -> bool:
+    """Whether ``path`` is a recording that the client keeps in its own folder, of a session in ``root`` or below.
+
+    A path that was stored is read only when this holds: it could name another project's conversation, or any file.
+    """
+    real = os.path.realpath(path)
+    if client == "claude-code":
+        projects = os.path.join(os.path.realpath(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects", "")
+        if not real.startswith(projects):
+            return False
+        if _folders(real):
+            return _is_in(real, root)
+        return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
+    if client == "codex":
+        sessions = os.path.join(os.path.realpath(codex_files.home()), "sessions", "")
+        return real.startswith(sessions) and _is_in(real, root)
+    return False  # opencode's events bring their messages with them
+
+
+def _claude_name(root: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))
+
+
+def _recordings(client: str, root: str) -> list[str]:
+    if client == "claude-code":
+        projects = os.path.join(glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects")
+        name = _claude_name(root)
+        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder's, or of a project named alike
+        newest = sorted(below, key=_changed)[-_NEWEST:]
+        return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
+    if client == "codex":
+        sessions = os.path.join(glob.escape(codex_files.home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
+        newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
+        return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
+    return []  # opencode keeps all of them in one database
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_in(path: str, root: str) -> bool:
+    """Whether one of the session's first rows says that it was held in ``root`` or below."""
+    return any(_is_inside(cwd, root) for cwd in _folders(path))
+
+
+def _folders(path: str) -> list[str]:
+    """The working folders that the session's first rows name."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [file.readline(1_000_000) for _ in range(_FIRST)]
+        rows = [untrusted.from_json(line) for line in lines if line]
+    except (OSError, ValueError):
+        return []
+    named = [place.get("cwd") for row in rows if isinstance(row, dict) for place in _tables(row)]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _tables(row: dict[str, Any]) -> list[dict[str, Any]]:
+    inner = row.get("payload")
+    return [row, inner] if isinstance(inner, dict) else [row]
+
+
+def _is_inside(cwd: str, root: str) -> bool:
+    real, inside = os.path.realpath(cwd), os.path.realpath(root)
+    return real == inside or real.startswith(inside + os.sep)

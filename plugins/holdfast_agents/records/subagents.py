@@ -1,0 +1,83 @@
+"""Whose context a compaction drops where the client does not say so.
+
+Claude Code 2.1.197 names a sub-agent's ``agent_id`` at its tools and neither at its PreCompact, nor at the SessionStart
+and PostCompact that follow: all three look like the parent's. Source: observed. A sub-agent there runs inside of a tool
+call of its parent, which waits for it; next to each sub-agent's transcript, ``agent-ID.meta.json`` names that call.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.text import untrusted
+from holdfast_agents import events
+
+if TYPE_CHECKING:
+    from holdfast_agents.events import Event
+
+
+def running(event: Event) -> list[Event]:
+    """``event`` as one of each sub-agent whose call has no result in any transcript yet; the last one to write first.
+
+    Empty for an event that names its agent, and for a client that keeps no such files.
+    """
+    path = next(iter(event.transcripts), "")
+    folder = os.path.join(path.rpartition(".")[0], "subagents")
+    if event.agent or event.client != "claude-code" or not path or not os.path.isdir(folder):
+        return []
+    calls = {file.removesuffix(".meta.json"): _call(file) for file in glob.glob(f"{glob.escape(folder)}/*.meta.json")}
+    transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]
+    answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
+    found = [stem for stem, call in calls.items() if call and call not in answered]
+    return [_of(event, stem) for stem in sorted(found, key=lambda stem: _changed(f"{stem}.jsonl"), reverse=True)]
+
+
+def owner(event: Event) -> Event:
+    """``event`` as the one of the sub-agent that it is about: one is running and has written after its parent, which
+    waits for it. Else ``event``."""
+    for one in running(event):
+        own, parent = one.transcripts
+        return one if _changed(own) >= _changed(parent) else event
+    return event
+
+
+def _of(event: Event, stem: str) -> Event:
+    agent = os.path.basename(stem).removeprefix("agent-")
+    return event._replace(
+        agent=agent,
+        session=events.session_of(event.client, event.native, agent),
+        transcripts=(f"{stem}.jsonl", event.transcripts[0]),
+    )
+
+
+def _call(path: str) -> str:
+    """The id of the call that started the sub-agent; empty when the file does not name one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            told = untrusted.from_json(file.read())
+    except (OSError, ValueError):
+        return ""
+    call = told.get("toolUseId") if isinstance(told, dict) else None
+    return call if isinstance(call, str) else ""
+
+
+def _answered(path: str, calls: set[str]) -> set[str]:
+    """Those of ``calls`` that have a result in a transcript."""
+    found: set[str] = set()
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                if '"tool_result"' in line:
+                    found |= {call for call in calls if f'"{call}"' in line}
+    except OSError:
+        return found
+    return found
+
+
+def _changed(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0

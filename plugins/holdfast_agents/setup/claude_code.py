@@ -1,0 +1,158 @@
+"""Claude Code: hooks in settings.json, the ``/memory-update`` command, the skill, a rule and the MCP server.
+
+Source of the hooks: observed with 2.1.330 and 2.1.197. Before a compaction a small script runs holdfast with a time
+limit and turns every failure into exit 2, which blocks on every version; 2.1.197 ignores ``onFailure``. The script is a
+file because Claude Code shows the whole command before the reason of each block. Without a time of its own SessionEnd
+is killed after 1.4 s.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import Any
+
+from holdfast_agents.setup import program, texts
+from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.parts import Hooks, Part, Values, Whole, is_server
+from holdfast_agents.setup.placing import Place
+
+CLIENT = "claude-code"
+#: The name of the plugin, and of the marketplace that holds nothing else.
+PLUGIN = "holdfast"
+#: The file that names a plugin, in its folder.
+MANIFEST = ".claude-plugin/plugin.json"
+#: Event -> what its hook says. Seconds.
+EVENTS: dict[str, dict[str, Any]] = {
+    "PreCompact": {
+        "command": "sh {guard} {program} hook claude-code PreCompact || exit 2",
+        "timeout": 60,
+        "onFailure": "block",
+    },
+    "UserPromptSubmit": {"command": "{program} hook claude-code", "timeout": 10},
+    "SessionStart": {"command": "{program} hook claude-code", "timeout": 20},
+    "PostToolUse": {"command": "{program} hook claude-code", "timeout": 10},
+    "PostToolUseFailure": {"command": "{program} hook claude-code", "timeout": 10},
+    "Stop": {"command": "{program} hook claude-code", "timeout": 10},
+    "PostCompact": {"command": "{program} hook claude-code", "timeout": 20},
+    "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},
+    "ConfigChange": {"command": "{program} hook claude-code", "timeout": 10},
+}
+_GUARD = ("hooks", "holdfast-guard.sh")
+_TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)"
+
+
+def needed(where: Where) -> Needed:
+    """See :func:`holdfast_agents.setup.clients.needed`."""
+    base = where.root if where.in_project else folder("CLAUDE_CONFIG_DIR", ".claude")
+    inside = os.path.join(base, ".claude") if where.in_project else base
+
+    def place(part: Part, what: str, *parts: str, below: str = inside) -> Place:
+        path = os.path.join(below, *parts)
+        shown = os.path.relpath(path, base) if where.in_project else path
+        return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
+
+    settings = place(hooks(where.program, _guard_path(where, inside)), f"{len(EVENTS)} hooks", "settings.json")
+    without = f"take the hooks with `holdfast hook` out of {settings.shown}"
+    places = [
+        settings,
+        place(Whole(body=guard(without)), "the time limit before a compaction", *_GUARD),
+        place(Whole(body=command()), "/memory-update", "commands", "memory-update.md"),
+        place(Whole(body=texts.skill()), "the skill", "skills", "holdfast", "SKILL.md"),
+        place(Whole(body=texts.instructions()), "the protocol", "rules", "holdfast.md"),
+    ]
+    by_hand = []
+    if where.in_project:
+        by_hand.append(
+            "Open `claude` in this folder once and accept that you trust it: before that no hook runs in its window."
+        )
+        if where.server:
+            by_hand.append(
+                "Its window then asks about the MCP server `holdfast`, with `continue without` preselected: choose to "
+                "use it if you want its tools. The hooks do not need it."
+            )
+        by_hand.append(
+            "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs "
+            "none of these hooks and compacts unguarded; `holdfast install claude-code --scope user` guards every "
+            "folder."
+        )
+        if where.server:
+            places.append(place(_server(where.program), "the MCP server", ".mcp.json", below=base))
+    else:
+        started = shlex.join([*where.program, "mcp"])
+        by_hand.append(f"For holdfast's MCP tools: `claude mcp add holdfast --scope user -- {started}`.")
+    return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
+
+
+def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
+    """The hooks, started by the program ``words``; ``guard_path`` is the guard script, spelled for a shell."""
+
+    def command_of(template: str) -> str:
+        return program.command(template, words).replace("{guard}", guard_path)
+
+    groups = {
+        event: {"hooks": [{"type": "command", **hook, "command": command_of(hook["command"])}]}
+        for event, hook in EVENTS.items()
+    }
+    return Hooks(client=CLIENT, groups=groups)
+
+
+def guard(without: str) -> str:
+    """The guard script; ``without`` says, as an imperative, how to work without holdfast."""
+    text = texts.data("claude-guard.sh")
+    return text.replace("INSTALL", program.INSTALL).replace("WITHOUT", shlex.quote(without))
+
+
+def command() -> str:
+    """The text of ``/memory-update``."""
+    return texts.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
+
+
+def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place, ...]:
+    """The same as a plugin directory in ``folder``. ``claude --plugin-dir DIR`` takes it for one session, and it is a
+    marketplace of that one plugin. ``server`` includes the MCP server."""
+    from holdfast.cli.usage import version
+
+    manifest: dict[tuple[str, ...], object] = {
+        ("name",): PLUGIN,
+        ("version",): version() if version()[:1].isdigit() else "0.0.0",
+        ("description",): "Memory that survives compaction: nothing is dropped until it is durable.",
+        ("author",): {"name": "holdfast"},
+        ("license",): "MIT",
+    }
+    about = manifest[("description",)]
+    market: dict[tuple[str, ...], object] = {
+        ("name",): PLUGIN,
+        ("owner",): {"name": "holdfast"},
+        ("description",): about,
+        ("plugins",): [{"name": PLUGIN, "source": "./", "description": about}],
+    }
+    script = '"${CLAUDE_PLUGIN_ROOT}"/hooks/holdfast-guard.sh'
+    parts: dict[str, Part] = {
+        MANIFEST: Values(members=manifest),
+        ".claude-plugin/marketplace.json": Values(members=market),
+        "README.md": Whole(body=texts.data("plugin-readme.md")),
+        "hooks/hooks.json": hooks(words, script),
+        "hooks/holdfast-guard.sh": Whole(body=guard("run `claude plugin uninstall holdfast`")),
+        "commands/memory-update.md": Whole(body=command()),
+        "skills/holdfast/SKILL.md": Whole(body=texts.skill()),
+    }
+    if server:
+        parts[".mcp.json"] = _server(words)
+    return tuple(
+        Place(path=os.path.join(folder, *name.split("/")), shown=name, part=part, base=folder)
+        for name, part in parts.items()
+    )
+
+
+def _guard_path(where: Where, inside: str) -> str:
+    """Where the guard script is, for a shell: settings that git shares name no folder of this machine."""
+    if where.in_project:
+        return f'"$CLAUDE_PROJECT_DIR"/{"/".join((".claude", *_GUARD))}'
+    return program.spelled((os.path.join(inside, *_GUARD),))
+
+
+def _server(words: tuple[str, ...]) -> Values:
+    first, *rest = words
+    entry = ("mcpServers", "holdfast")
+    return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, own={entry: is_server})

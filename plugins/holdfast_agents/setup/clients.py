@@ -1,0 +1,84 @@
+"""What a client needs to be guarded: files in a project or in the user's own settings, and steps that no program may do
+for the user."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Final, Protocol, cast
+
+from attrs import frozen
+
+from holdfast_agents.setup import program
+from holdfast_agents.setup.placing import Place
+
+#: Client -> its name for people.
+CLIENTS: Final[Mapping[str, str]] = {"claude-code": "Claude Code", "codex": "Codex", "opencode": "opencode"}
+SCOPES: Final = ("project", "user")
+
+
+@frozen(kw_only=True)
+class Where:
+    """Where to install: ``root`` is the project; ``program`` starts holdfast; ``handoff`` is the file that holds the
+    restart point, relative to the project, where there is such a file; ``server`` includes the MCP server."""
+
+    root: str
+    scope: str
+    program: tuple[str, ...]
+    handoff: str = ""
+    server: bool = True
+
+    @property
+    def in_project(self) -> bool:
+        return self.scope == "project"
+
+
+@frozen(kw_only=True)
+class Needed:
+    """Everything for one client. ``by_hand`` are sentences with what still has to be done, in order."""
+
+    client: str
+    places: tuple[Place, ...]
+    by_hand: tuple[str, ...]
+
+
+class _Files(Protocol):
+    def needed(self, where: Where) -> Needed: ...
+
+
+def where(root: str, scope: str) -> Where:
+    """The project at ``root``, or the user's own settings. Raises: ConfigError."""
+    from holdfast.config import inforce
+    from holdfast.config.layout import Surface
+
+    config = inforce.load(root)
+    handoff = ""
+    if config.storage.backend == "file":
+        handoff = os.path.normpath(os.path.join(config.storage.path, config.layout.name(Surface.HANDOFF)))
+    inside = handoff and not os.path.isabs(handoff) and not handoff.startswith("..")
+    return Where(
+        root=root,
+        scope=scope,
+        program=program.words(scope),
+        handoff=handoff.replace(os.sep, "/") if inside else "",
+    )
+
+
+def needed(client: str, where: Where) -> Needed:
+    """What ``client``, one of :data:`CLIENTS`, needs."""
+    module = import_module(f"holdfast_agents.setup.{client.replace('-', '_')}")
+    return cast("_Files", module).needed(where)
+
+
+def folder(variable: str, *default: str) -> str:
+    """A client's own folder: what its environment variable says, else one below the home folder."""
+    return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
+
+
+def worktrees(client: str) -> str:
+    """The step by hand for a client that reads the settings of the folders above the one where it is started."""
+    return (
+        f"Commit these files: a git worktree without them is not guarded; `holdfast install {client} --scope user` "
+        "guards every folder."
+    )

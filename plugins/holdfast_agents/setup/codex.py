@@ -1,0 +1,122 @@
+"""Codex: hooks.json, skills, a section of AGENTS.md and the MCP server in config.toml.
+
+Source: what 0.169.0 was seen to do. Only exit 0 with exactly ``{"continue":false,"stopReason":...}`` blocks, and
+Codex's own time-out lets the compaction go on; so a shell around the program turns every failure and every delay into
+that answer. SessionEnd gets 3 s, whatever is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import Any
+
+from holdfast_agents.setup import clients, program, texts
+from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.parts import MARK, Hooks, Part, Section, Whole
+from holdfast_agents.setup.placing import Place
+
+CLIENT = "codex"
+#: Event -> seconds.
+EVENTS = {
+    "PreCompact": 60,
+    "UserPromptSubmit": 10,
+    "SessionStart": 20,
+    "PostToolUse": 10,
+    "Stop": 10,
+    "PostCompact": 20,
+    "SessionEnd": 3,
+}
+_PLAIN = "{program} hook codex"
+_GATE = f"{_PLAIN} PreCompact"  # told beside the event, so that an event that cannot be read is refused, too
+#: The reasons that the shell gives where holdfast cannot. Without quotes and backticks, which a shell would read.
+MISSING = (
+    "holdfast keeps the context: the program holdfast is not installed here, or not on the PATH of Codex. Install it "
+    f"with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of .codex/hooks.json."
+)
+FAILED = (
+    "holdfast keeps the context: it gave no answer in 55 seconds, or ended with an error. Run holdfast doctor, then "
+    "compact again."
+)
+# In a shell of its own, since Codex uses the user's, which may be fish. What a failing program has printed is thrown
+# away: with anything beside it the answer would not be valid, and compaction would go on. macOS has no `timeout`.
+_GUARDED = (
+    "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
+    'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
+    f'out=$("$@" {_GATE}) || {{ [ $? = 127 ] && why="{MISSING}" || why="{FAILED}"; '
+    'out="{\\"continue\\":false,\\"stopReason\\":\\"$why\\"}"; }; printf %s "$out"'
+)
+_GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{MISSING}"}}'
+_TRUST = (
+    "Open `codex` once in a project with these hooks: trust the folder, then choose `Trust all and continue`. "
+    "Until then, and after each change of the hooks, Codex passes over them without a word."
+)
+_SECTION = ("<!-- holdfast: begin -->", "<!-- holdfast: end -->")
+_TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again.", "# holdfast: end")
+
+
+def needed(where: Where) -> Needed:
+    """See :func:`holdfast_agents.setup.clients.needed`."""
+    base = where.root if where.in_project else home()
+    inside = os.path.join(base, ".codex") if where.in_project else base
+    agents = base if where.in_project else os.path.expanduser("~")
+
+    def place(part: Part, what: str, *parts: str, below: str = inside) -> Place:
+        path = os.path.join(below, *parts)
+        shown = os.path.relpath(path, base) if where.in_project else path
+        owner = base if path.startswith(base + os.sep) else agents
+        return Place(path=path, shown=shown, part=part, base=owner, what=what, contained=where.in_project)
+
+    return Needed(
+        client=CLIENT,
+        places=(
+            place(hooks(where.program), f"{len(EVENTS)} hooks", "hooks.json"),
+            *((place(_server(where.program), "the MCP server", "config.toml"),) if where.server else ()),
+            place(_instructions(), "the protocol", "AGENTS.md", below=base),
+            place(Whole(body=texts.skill()), "the skill", ".agents", "skills", "holdfast", "SKILL.md", below=agents),
+            place(
+                Whole(body=texts.memory_update("what stands behind this name", name="memory-update")),
+                "$memory-update",
+                *(".agents", "skills", "memory-update", "SKILL.md"),
+                below=agents,
+            ),
+        ),
+        by_hand=(_TRUST, *((clients.worktrees(CLIENT),) if where.in_project else ())),
+    )
+
+
+def home() -> str:
+    """Codex's own folder."""
+    return folder("CODEX_HOME", ".codex")
+
+
+def hooks(words: tuple[str, ...]) -> Hooks:
+    """The hooks, started by the program ``words``."""
+    groups: dict[str, dict[str, Any]] = {}
+    for event, timeout in EVENTS.items():
+        hook = {"type": "command", "command": program.command(_PLAIN, words), "timeout": timeout}
+        if event == "PreCompact":
+            hook["command"] = guarded(words)
+            hook["commandWindows"] = program.command(_GUARDED_WINDOWS, words)
+        groups[event] = {"hooks": [hook]}
+    return Hooks(client=CLIENT, groups=groups)
+
+
+def guarded(words: tuple[str, ...]) -> str:
+    """The command at compaction: it answers, and blocks when the program cannot."""
+    return f"sh -c {shlex.quote(program.command(_GUARDED, words))}"
+
+
+def _server(words: tuple[str, ...]) -> Section:
+    first, *rest = words
+    # A JSON text is a TOML text here: both escape backslashes and quotes alike.
+    command, args = (json.dumps(value, ensure_ascii=False) for value in (first, [*rest, "mcp"]))
+    body = f"[mcp_servers.holdfast]\ncommand = {command}\nargs = {args}"
+    begin, end = _TABLE
+    return Section(begin=begin, end=end, body=body, table=("mcp_servers", "holdfast"))
+
+
+def _instructions() -> Section:
+    begin, end = _SECTION
+    return Section(begin=begin, end=end, body=texts.protocol())

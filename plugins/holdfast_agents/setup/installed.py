@@ -1,0 +1,193 @@
+"""What of holdfast is in a client's settings, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import tomllib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, cast
+
+from attrs import evolve
+
+from holdfast.errors import HoldfastError
+from holdfast.text import untrusted
+from holdfast_agents.setup import claude_code as claude_code_files
+from holdfast_agents.setup import codex as codex_files
+from holdfast_agents.setup import jsontext, placing, program
+from holdfast_agents.setup import opencode as opencode_files
+from holdfast_agents.setup.clients import Where, folder, needed
+from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours
+
+#: What a client may start holdfast by; anything else is of another installation, or was changed by hand.
+_PROGRAMS = (program.PLAIN, program.THIS)
+_CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
+
+
+class Problem(NamedTuple):
+    """``unguarded``: compaction is not guarded, or not possible. Without a next step, installing again helps."""
+
+    message: str
+    unguarded: bool = True
+    next_step: str = ""
+
+
+def is_there(client: str, where: Where) -> bool:
+    """Whether somebody installed holdfast there, be it half of it."""
+    first, second, *_ = needed(client, where).places
+    if client == opencode_files.CLIENT:
+        return any(b"holdfast" in _bytes(place.path) for place in (first, second))
+    events = at(_json(first.path), ("hooks",))
+    if isinstance(events, dict):
+        return any(True for event in events for _ in _ours({"hooks": events}, client, event))
+    return not _json(first.path) and b"holdfast" in _bytes(first.path)  # settings that cannot be read
+
+
+def since(client: str, there: Sequence[Where]) -> datetime | None:
+    """When the settings that hold the hooks were last changed, in UTC; the hooks are no older than that."""
+    paths = [needed(client, where).places[0].path for where in there]
+    times = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def as_plugin(where: Where) -> bool:
+    """Whether Claude Code has holdfast's plugin enabled there."""
+    path = needed(claude_code_files.CLIENT, where).places[0].path
+    enabled = at(_json(path), ("enabledPlugins",))
+    names = enabled if isinstance(enabled, dict) else {}
+    return any(name.startswith(f"{claude_code_files.PLUGIN}@") and on is True for name, on in names.items())
+
+
+def guard_file(client: str, where: Where) -> str:
+    """The file that guards compaction, for showing."""
+    return needed(client, where).places[0].shown
+
+
+def hook_problems(client: str, where: Where) -> Iterator[Problem]:
+    """Of Claude Code and Codex, whose hooks have one form."""
+    place = needed(client, where).places[0]
+    try:
+        settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
+    except HoldfastError as error:
+        yield Problem(f"{error.message} The client may not read it either.", next_step=error.next_step)
+        return
+    wanted = [_groups(client, evolve(where, program=words)) for words in _PROGRAMS]
+    for event in wanted[0]:
+        found = [group for _, group in _ours(settings, client, event)]
+        gate = event == "PreCompact"
+        if not found:
+            yield Problem(f"{place.shown} lacks the hook for {event}.", unguarded=gate)
+        elif not any(found == [groups[event]] for groups in wanted):
+            yield Problem(f"{place.shown} has another hook for {event} than holdfast installs.", unguarded=gate)
+    if client == claude_code_files.CLIENT:
+        yield from _switched_off(where)
+    yield from _program_problems(settings, client)
+
+
+def _groups(client: str, where: Where) -> dict[str, object]:
+    return dict(cast("Hooks", needed(client, where).places[0].part).groups)
+
+
+def _ours(settings: object, client: str, event: str) -> Iterator[tuple[str, object]]:
+    """Groups with a hook of ours, each with its index as ``GROUP:HOOK``, as Codex counts."""
+    groups = at(settings, ("hooks", event))
+    for index, group in enumerate(groups if isinstance(groups, list) else ()):
+        for n, hook in enumerate(hooks_of(group)):
+            if is_ours(hook, client):
+                yield f"{index}:{n}", group
+
+
+def _switched_off(where: Where) -> Iterator[Problem]:
+    own = folder("CLAUDE_CONFIG_DIR", ".claude")
+    paths = [os.path.join(where.root, ".claude", name) for name in _CLAUDE_SETTINGS] + [
+        os.path.join(own, "settings.json")
+    ]
+    for path in paths:
+        if _json(path).get("disableAllHooks") is True:
+            shown = path if path.startswith(own) else os.path.relpath(path, where.root)
+            yield Problem(f"`disableAllHooks` in {shown} switches every hook off.", next_step="Remove it there.")
+
+
+def _program_problems(settings: object, client: str) -> Iterator[Problem]:
+    """Whether what the hook starts is there."""
+    for _, group in _ours(settings, client, "UserPromptSubmit"):
+        commands = [hook["command"] for hook in hooks_of(group) if is_ours(hook, client) and isinstance(hook, dict)]
+        for command in commands:
+            first = command.split('"')[1] if command.startswith('"') else shlex.split(command)[0]
+            if shutil.which(first) is None:
+                yield _not_on_path("The hooks start", first, client)
+
+
+def _not_on_path(who: str, what: str, client: str) -> Problem:
+    step = f"Put it on the client's PATH, or `holdfast install {client} --scope user` with its full path."
+    return Problem(f"{who} {what!r}, which cannot be found here.", next_step=step)
+
+
+def trust_problems(where: Where) -> Iterator[Problem]:
+    """Whether Codex runs the hooks: it does so only after its user accepted them, and only in a trusted folder."""
+    place = needed(codex_files.CLIENT, where).places[0]
+    config = os.path.join(codex_files.home(), "config.toml")
+    try:
+        settings = untrusted.from_toml(_bytes(config).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
+        return
+    step = "Open `codex` in this folder and choose `Trust all and continue`."
+    used = os.path.isdir(codex_files.home())  # a colleague may use it where this user does not
+    if where.in_project and not _trusted_folder(settings, where.root):
+        yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
+    hooks, names = _json(place.path), {place.path, os.path.realpath(place.path)}
+    keys = [
+        f"{name}:pre_compact:{index}" for name in names for index, _ in _ours(hooks, codex_files.CLIENT, "PreCompact")
+    ]
+    known = [at(settings, ("hooks", "state", key)) for key in keys]
+    if not any(isinstance(k, dict) and k.get("trusted_hash") and k.get("enabled") is not False for k in known):
+        yield Problem("Its hooks are installed and not trusted: Codex passes over them without a word.", used, step)
+
+
+def _trusted_folder(settings: dict[str, object], root: str) -> bool:
+    projects = settings.get("projects")
+    while isinstance(projects, dict):
+        for name in (root, os.path.realpath(root)):
+            entry = projects.get(name)
+            if isinstance(entry, dict) and entry.get("trust_level") == "trusted":
+                return True
+        if root == os.path.dirname(root):
+            return False
+        root = os.path.dirname(root)
+    return False
+
+
+def opencode_problems(where: Where) -> Iterator[Problem]:
+    """Of opencode: the switch that leaves compaction off, and the plugin that puts it on."""
+    settings, file, *_ = needed(opencode_files.CLIENT, where).places
+    if at(_json(settings.path), opencode_files.SWITCH) is not True:
+        switch = ".".join(opencode_files.SWITCH)
+        yield Problem(f"{settings.shown} does not set {switch}: without the plugin compaction would go on unguarded.")
+    plugin = _bytes(file.path).decode("utf-8", "replace")
+    if not plugin:
+        yield Problem(f"{file.shown} is missing; compaction is off altogether.")
+    elif plugin not in [opencode_files.plugin(words, lifts=on) for words in _PROGRAMS for on in (True, False)]:
+        yield Problem(f"{file.shown} is not what this version installs.", unguarded=False)
+    elif f"PROGRAM = {json.dumps(program.PLAIN)}" in plugin and not program.on_path():
+        yield _not_on_path("The plugin starts", program.PLAIN[0], opencode_files.CLIENT)
+
+
+def _json(path: str) -> dict[str, object]:
+    """The object in a file; empty for anything else."""
+    try:
+        value = untrusted.from_json(_bytes(path).decode("utf-8-sig"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

@@ -1,0 +1,105 @@
+"""opencode: a plugin, the settings that leave compaction off without it, ``/memory-update`` and the MCP server.
+
+Source: what 1.18.33 was seen to do. A plugin that fails to load is skipped in silence, so opencode.json switches the
+agent for compaction off and the plugin's ``config`` hook switches it on again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast_agents.setup import clients, jsontext, program, texts
+from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
+from holdfast_agents.setup.placing import Place
+
+CLIENT = "opencode"
+#: The switch that fails closed, in opencode's settings.
+SWITCH = ("agent", "compaction", "disable")
+SCHEMA = "https://opencode.ai/config.json"
+_PROGRAM = 'const PROGRAM = ["holdfast"]'
+_LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
+_SERVER, _READ = ("mcp", "holdfast"), ("instructions",)
+_WISHED = (
+    "Your settings switched compaction off before holdfast was installed (`agent.compaction.disable`), so it stays "
+    "off. To have it on and guarded, remove that entry and install again."
+)
+
+
+def needed(where: Where) -> Needed:
+    """See :func:`holdfast_agents.setup.clients.needed`."""
+    base = where.root if where.in_project else config_folder()
+    inside = os.path.join(base, ".opencode") if where.in_project else base
+
+    def place(part: Part, what: str, path: str) -> Place:
+        shown = os.path.relpath(path, base) if where.in_project else path
+        return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
+
+    protocol = os.path.join(inside, "holdfast-protocol.md")
+    read = ".opencode/holdfast-protocol.md" if where.in_project else protocol
+    server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
+    script = os.path.join(inside, "plugins", "holdfast.js")
+    wished = off_by_wish(settings_file(base), script)
+    settings = Values(
+        members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
+        own={_SERVER: is_server},
+        listed={_READ: (read,)},
+        retired={_READ: (where.handoff,) if where.in_project and where.handoff else ()},
+        schema=SCHEMA,
+    )
+    return Needed(
+        client=CLIENT,
+        places=(
+            place(settings, "compaction off without the plugin", settings_file(base)),
+            place(Whole(body=plugin(where.program, lifts=not wished)), "the plugin", script),
+            place(
+                Whole(body=texts.memory_update()),
+                "/memory-update",
+                os.path.join(inside, "commands", "memory-update.md"),
+            ),
+            place(Whole(body=texts.skill()), "the skill", os.path.join(inside, "skills", "holdfast", "SKILL.md")),
+            place(Whole(body=texts.instructions()), "the protocol", protocol),
+        ),
+        by_hand=(
+            *((_WISHED,) if wished else ()),
+            "Start opencode anew where it is running: plugins are read at its start.",
+            *((clients.worktrees(CLIENT),) if where.in_project else ()),
+        ),
+    )
+
+
+def settings_file(base: str) -> str:
+    """opencode's settings: the file that is there, else ``opencode.json``."""
+    names = (os.path.join(base, name) for name in ("opencode.json", "opencode.jsonc"))
+    return next(filter(os.path.exists, names), os.path.join(base, "opencode.json"))
+
+
+def config_folder() -> str:
+    """The user's own settings."""
+    return os.path.join(folder("XDG_CONFIG_HOME", ".config"), "opencode")
+
+
+def plugin(words: tuple[str, ...], *, lifts: bool = True) -> str:
+    """The plugin, which starts the program ``words``; ``lifts``: it switches on the compaction that holdfast's settings
+    switch off."""
+    text = texts.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(words))}")
+    text = text.replace("INSTALL", program.INSTALL)
+    return text if lifts else text.replace(_LIFTS, _LEAVES)
+
+
+def off_by_wish(settings: str, script: str) -> bool:
+    """Whether the switch in the file ``settings`` is its user's own, so that compaction stays off: it was there before
+    holdfast. ``script`` is the plugin's path, whose text keeps the answer."""
+    try:
+        text = _read(settings)
+        if at(jsontext.read(text, settings), SWITCH) is not True:
+            return False
+        return _LEAVES in _read(script) if os.path.exists(script) else "holdfast" not in text
+    except (OSError, ValueError):
+        return False
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8-sig") as file:
+        return file.read()

@@ -1,0 +1,334 @@
+"""What holdfast puts into one file of a client, and how it is taken out again, as functions from text to text.
+
+A part is put into the text of a file (``""`` when there is no file) and taken out of it; putting it in twice is the
+same as once. ``name`` is what the file is called in an error. All raise ConfigError, and then the file stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from holdfast.errors import ConfigError
+from holdfast.text import untrusted
+from holdfast_agents.setup import jsontext
+
+#: Stands in every file that is wholly ours; one without it was written by somebody else and is left alone.
+MARK = "Made by `holdfast install`"
+#: Before a settings file of a client had anything else in it.
+_BARE = "{}\n"
+_SCHEMA = "$schema"
+
+
+class Part(Protocol):
+    """What is put into a file."""
+
+    def put(self, text: str, name: str) -> str:
+        """The text with the part in it."""
+
+    def take(self, text: str, name: str) -> str:
+        """The text without it; one that holds nothing any more is empty."""
+
+    def show(self) -> str:
+        """What a person would put in by hand."""
+
+    def foreign(self, text: str) -> bool:
+        """Whether the file is somebody else's, so that nothing is done with it."""
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        """Names of the entries in the text that are somebody else's and stay as they are."""
+
+
+class _Merged:
+    """A part of a file that others write to, too."""
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        return ()
+
+    def foreign(self, text: str) -> bool:
+        return False
+
+
+@frozen(kw_only=True)
+class Hooks(_Merged):
+    """A hook of ``client`` for each event, in the form that Claude Code and Codex share.
+
+    ``groups`` maps events to what is appended under ``hooks.EVENT``. Hooks of holdfast that stand there already and are
+    not exactly these are taken out, those of others stay.
+    """
+
+    client: str
+    groups: Mapping[str, Mapping[str, Any]]
+
+    def put(self, text: str, name: str) -> str:
+        text = text if text.strip() else _BARE
+        there = dict(self._there(text, name))
+        for event in {**self.groups, **there}:
+            group = self.groups.get(event)
+            if group is not None and there.get(event) == [group]:
+                continue
+            if event in there:
+                text = self._without(text, event, name)
+            if group is not None:
+                text = jsontext.append(text, ("hooks", event), group, name)
+        return text
+
+    def take(self, text: str, name: str) -> str:
+        for event in dict(self._there(text, name)):
+            text = self._without(text, event, name)
+        return _or_nothing(text, name)
+
+    def show(self) -> str:
+        return json.dumps({"hooks": {event: [group] for event, group in self.groups.items()}}, indent=2) + "\n"
+
+    def _there(self, text: str, name: str) -> Iterator[tuple[str, list[object]]]:
+        """Events with groups that hold a hook of ours, and these groups."""
+        for event, groups in _lists(jsontext.read(text, name) if text.strip() else {}):
+            found = [g for g in groups if any(is_ours(hook, self.client) for hook in hooks_of(g))]
+            if found:
+                yield event, found
+
+    def _without(self, text: str, event: str, name: str) -> str:
+        before = text
+        for index, group in reversed(list(enumerate(dict(_lists(jsontext.read(text, name))).get(event, [])))):
+            hooks = hooks_of(group)
+            ours = [n for n, hook in enumerate(hooks) if is_ours(hook, self.client)]
+            if ours and len(ours) == len(hooks):
+                text = jsontext.remove(text, ("hooks", event, index), name)
+            else:
+                for n in reversed(ours):
+                    text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
+        return text if text == before else _pruned(text, ("hooks", event), name)
+
+
+def is_ours(hook: object, client: str) -> bool:
+    """Whether a hook starts ``holdfast hook CLIENT``, by whatever path."""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return isinstance(command, str) and bool(re.search(rf"holdfast\S{{0,5}}\s+hook\s+{re.escape(client)}\b", command))
+
+
+def hooks_of(group: object) -> list[object]:
+    """The hooks in a group, whatever it is."""
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
+
+
+def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
+    events = settings.get("hooks")
+    for event, groups in events.items() if isinstance(events, dict) else ():
+        if isinstance(groups, list):
+            yield str(event), groups
+
+
+@frozen(kw_only=True)
+class Values(_Merged):
+    """Members of an object (path -> value) and elements of lists (path -> what must be among them)."""
+
+    members: Mapping[tuple[str, ...], object]
+    listed: Mapping[tuple[str, ...], tuple[str, ...]] = {}
+    #: Elements that older installations put into lists: taken out again.
+    retired: Mapping[tuple[str, ...], tuple[str, ...]] = {}
+    #: Of members that others may have under the same name: whether a value that is there is one of ours.
+    own: Mapping[tuple[str, ...], Callable[[object], bool]] = {}
+    #: Goes into a new file only.
+    schema: str = ""
+
+    def put(self, text: str, name: str) -> str:
+        if not text.strip():
+            text = jsontext.put(_BARE, (_SCHEMA,), self.schema, name) if self.schema else _BARE
+        settings = jsontext.read(text, name)
+        for path, value in self.members.items():
+            if at(settings, path) != value and self._may_change(settings, path):
+                text = jsontext.put(text, path, value, name)
+        for path, old in self.retired.items():
+            text = _without(text, path, old, name)
+        for path, wanted in self.listed.items():
+            there = at(settings, path)
+            for value in wanted:
+                if not isinstance(there, list) or value not in there:
+                    text = jsontext.append(text, path, value, name)
+        return text
+
+    def take(self, text: str, name: str) -> str:
+        for path in self.members:
+            if not self._may_change(jsontext.read(text, name), path):
+                continue
+            text = jsontext.remove(text, path, name)
+            text = _pruned(text, path[:-1], name)
+        for path, wanted in self.listed.items():
+            text = _without(text, path, (*wanted, *self.retired.get(path, ())), name)
+            text = _pruned(text, path, name)
+        return _or_nothing(text, name)
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        """The members that are somebody else's, so that :meth:`put` and :meth:`take` leave them: ``a.b``."""
+        try:
+            settings = untrusted.from_json(text) if text.strip() else {}
+        except ValueError:
+            return ()
+        return tuple(".".join(path) for path in self.members if not self._may_change(settings, path))
+
+    def _may_change(self, settings: object, path: tuple[str, ...]) -> bool:
+        value = at(settings, path)
+        return value is None or path not in self.own or self.own[path](value)
+
+    def show(self) -> str:
+        text = _BARE
+        for path, value in (*self.members.items(), *((p, list(v)) for p, v in self.listed.items())):
+            text = jsontext.put(text, path, value, "")
+        return text
+
+
+def _without(text: str, path: tuple[str, ...], values: Iterable[str], name: str) -> str:
+    """Without ``values`` in the list at ``path``."""
+    for value in values:
+        there = at(jsontext.read(text, name), path)
+        if isinstance(there, list) and value in there:
+            text = jsontext.remove(text, (*path, there.index(value)), name)
+    return text
+
+
+def at(settings: object, path: tuple[str, ...]) -> object:
+    """The value at the end of the path, None where there is none."""
+    for key in path:
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings
+
+
+def _pruned(text: str, path: tuple[str, ...], name: str) -> str:
+    """Without the objects and lists on the path that have become empty."""
+    while path and at(jsontext.read(text, name), path) in ({}, []):
+        text, path = jsontext.remove(text, path, name), path[:-1]
+    return text
+
+
+def _or_nothing(text: str, name: str) -> str:
+    """An empty text for an object that says nothing."""
+    return text if set(jsontext.read(text, name)) - {_SCHEMA} else ""
+
+
+@frozen(kw_only=True)
+class Section(_Merged):
+    """``body`` between the lines ``begin`` and ``end``, at the end of a text file.
+
+    ``table`` is the path of the TOML table that the body defines, empty for other files. A file that defines it outside
+    of the section keeps its own.
+    """
+
+    begin: str
+    end: str
+    body: str
+    table: tuple[str, ...] = ()
+
+    def put(self, text: str, name: str) -> str:
+        if self.table:
+            rest = self.take(text, name)
+            if at(_toml(rest, name), self.table) is not None:
+                return rest
+        line = "\r\n" if "\r\n" in text else "\n"
+        block = f"{self.begin}\n{self.body.strip()}\n{self.end}\n".replace("\n", line)
+        place = self._place(text, name)
+        if place:
+            new = text[: place[0]] + block + text[place[1] :]
+        else:
+            new = text + ("" if not text else line if text.endswith("\n") else 2 * line) + block
+        if self.table:
+            self._check(new, name)
+        return new
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        """The table, when the file has its own and that is not what ``holdfast install`` writes."""
+        try:
+            own = at(_toml(self.take(text, ""), ""), self.table) if self.table else None
+        except ConfigError:
+            return ()
+        return (".".join(self.table),) if own is not None and not is_server(own) else ()
+
+    def _check(self, new: str, name: str) -> None:
+        """Raises: ConfigError when the table cannot be appended, because the one above it is written inline."""
+        try:
+            untrusted.from_toml(new)
+        except tomllib.TOMLDecodeError as error:
+            above = ".".join(self.table[:-1])
+            raise ConfigError(
+                f"{name} cannot take the table [{'.'.join(self.table)}], because {above} is not a table of its own "
+                "there; it was left as it is.",
+                next_step=f"Write {above} as tables ([{above}.NAME]), then try again.",
+            ) from error
+
+    def take(self, text: str, name: str) -> str:
+        place = self._place(text, name)
+        if not place:
+            return text
+        before, after = text[: place[0]], text[place[1] :]
+        for blank in ("\r\n\r\n", "\n\n"):
+            if before.endswith(blank):
+                before = before[: -len(blank) // 2]
+                break
+        return before + after if (before + after).strip() else ""
+
+    def show(self) -> str:
+        return f"{self.begin}\n{self.body.strip()}\n{self.end}\n"
+
+    def _place(self, text: str, name: str) -> tuple[int, int] | None:
+        """From where to where the section lies, with its line end. Raises: ConfigError when half of it is there."""
+        starts, ends = ([m.start() for m in re.finditer(rf"^{re.escape(mark)}\s*?$", text, re.MULTILINE)]
+                        for mark in (self.begin, self.end))  # fmt: skip
+        if not starts and not ends:
+            return None
+        if len(starts) != 1 or len(ends) != 1 or ends[0] < starts[0]:
+            raise ConfigError(
+                f"{name} holds the lines {self.begin!r} and {self.end!r} in disorder; it was left as it is.",
+                next_step="Remove what is between them and both lines, then try again.",
+            )
+        end = text.find("\n", ends[0])
+        return starts[0], len(text) if end < 0 else end + 1
+
+
+@frozen(kw_only=True)
+class Whole:
+    """A file that is ours; its body holds :data:`MARK`."""
+
+    body: str
+
+    def put(self, text: str, name: str) -> str:
+        return self.body
+
+    def take(self, text: str, name: str) -> str:
+        return ""
+
+    def show(self) -> str:
+        return self.body
+
+    def foreign(self, text: str) -> bool:
+        return bool(text.strip()) and MARK not in text
+
+    def left_alone(self, text: str) -> tuple[str, ...]:
+        return ()
+
+
+def is_server(value: object) -> bool:
+    """Whether a client's entry for an MCP server is one that ``holdfast install`` writes: ``holdfast mcp``, or the same
+    by the path of an interpreter, and nothing else."""
+    entry = dict(value) if isinstance(value, dict) else {}
+    command, arguments = entry.pop("command", None), entry.pop("args", [])
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    plain = words == ["holdfast", "mcp"] or words[1:] == ["-m", "holdfast", "mcp"]
+    return plain and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
+
+
+def _toml(text: str, name: str) -> Mapping[str, object]:
+    """Raises: ConfigError."""
+    try:
+        return untrusted.from_toml(text)
+    except tomllib.TOMLDecodeError as error:
+        problem = f"{name} is not valid TOML: {error}; it was left as it is."
+        raise ConfigError(problem, next_step="Correct the file, then try again.") from error

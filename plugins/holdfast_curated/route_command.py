@@ -1,0 +1,41 @@
+"""``holdfast route``: which layer a fact belongs to."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from holdfast.cli.args import add_json, examples
+from holdfast.cli.term import Term
+
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "which layer a fact belongs to"
+
+
+def configure(parser: ArgumentParser) -> None:
+    from holdfast.models import Category
+    from holdfast_curated.routing import Horizon
+
+    parser.add_argument(
+        "--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"
+    )
+    parser.add_argument("--category", choices=[c.value for c in Category], default="knowledge", help="what kind it is")
+    parser.add_argument("--validated", action="store_true", help="it was checked; repetition is no check")
+    add_json(parser)
+    parser.epilog = examples(
+        "holdfast route --horizon standing --category preference --validated", "holdfast route --horizon unsure"
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast.config import inforce, settings
+    from holdfast_curated.routing import Horizon, route
+
+    surface = route(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
+    layers = {layer.surface: layer for layer in inforce.load(settings.find_root(args.root)).layout.layers()}
+    out = Term()
+    if args.json:
+        out.json({"ok": True, "surface": str(surface), "name": layers[surface].name})
+    else:
+        out.say(f"{out.bold(str(surface))}  {out.plain(layers[surface].name)}")
+    return 0

@@ -1,0 +1,1 @@
+"""``holdfast doctor``: whether everything works, and the repair of what does not."""

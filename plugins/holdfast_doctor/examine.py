@@ -1,0 +1,396 @@
+"""Whether everything works, found out by trying it: each check is one line, with the next step when it is not well.
+
+Plugins look after what is theirs: see :mod:`holdfast.plugin.checks`. What one of them raises becomes a failed check, so
+that it cannot hide the others.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from holdfast.config import inforce, provenance, settings
+from holdfast.config.layout import Surface
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.flush import capped, curated, handoff
+from holdfast.flush.publish.forge import Forge
+from holdfast.fs import durable, private
+from holdfast.journal import journal, safety
+from holdfast.plugin import discovery
+from holdfast.plugin.checks import Check, Outcome
+from holdfast.session.status import owner
+
+if TYPE_CHECKING:
+    from holdfast.engine import Holdfast
+
+#: A temporary file older than this, in seconds, belongs to no write that is still going on.
+_STALE_S = 3600.0
+_PROBE = ".holdfast-probe"
+
+
+def examine(root: str, *, repair: bool = False) -> list[Check]:
+    """Check the project at ``root``. With ``repair``, damaged journals are mended (the damaged file is kept), old
+    temporary files removed and the private folder closed to others. Documents are never changed. Raises nothing that a
+    project can cause."""
+    from holdfast.engine import Holdfast
+
+    checks = [_config(root)]
+    if checks[0].outcome is Outcome.FAIL:
+        return checks
+    checks += _guard("plugins", lambda: _plugins(root))
+    checks += _trust(root)
+    state = os.path.join(root, *settings.STATE_FOLDERS[inforce.load(root).layout.preset].split("/"))
+    checks += _guard("private state", lambda: _private_state(state))
+    checks += _guard("folders", lambda: _folders(root, state))
+    checks += _guard("journals", lambda: _journals(state, repair=repair))
+    try:
+        with Holdfast.open(root) as memory:
+            checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
+            checks += _guard("documents", lambda: _documents(memory))
+            checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
+            checks += _guard("stored", lambda: _stored(memory, repair=repair))
+            checks += _guard("facts", lambda: _facts(memory))
+            checks += _guard("provenance", lambda: _provenance(memory))
+            checks += _guard("handoff", lambda: _handoff(memory))
+            checks += _guard("curated", lambda: _curated(memory))
+            checks += _guard("clock", lambda: _clock(memory))
+            checks += _guard("outbox", lambda: _outbox(memory))
+            checks += _guard("forges", lambda: _forges(memory))
+            checks += _of_plugins(memory)
+    except HoldfastError as error:
+        checks.append(_bad("backend", error))
+    checks += _guard("sessions", lambda: _unsafe(state))
+    checks += _guard("leftovers", lambda: _leftovers(root, state, repair=repair))
+    checks += _guard("privacy", lambda: _privacy(state, repair=repair))
+    return checks
+
+
+def _good(name: str, message: str, *, repaired: bool = False) -> Check:
+    return Check(name=name, outcome=Outcome.OK, message=message, repaired=repaired)
+
+
+def _warn(name: str, message: str, next_step: str) -> Check:
+    return Check(name=name, outcome=Outcome.WARN, message=message, next_step=next_step)
+
+
+def _bad(name: str, error: HoldfastError) -> Check:
+    step = error.next_step or "Correct it, then try again."
+    return Check(name=name, outcome=Outcome.FAIL, message=error.message, next_step=step)
+
+
+def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
+    """What ``look`` found, and what kept it from looking on."""
+    found: list[Check] = []
+    try:
+        for check in look():
+            found.append(check)  # noqa: PERF402 - what was found before an error stays
+    except HoldfastError as error:
+        found.append(_bad(name, error))
+    except OSError as error:
+        found.append(_bad(name, durable.unavailable(error, error.filename or name, "look at")))
+    return found
+
+
+def _config(root: str) -> Check:
+    try:
+        inforce.load(root)
+        return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
+    except HoldfastError as error:
+        return _bad("settings", error)
+
+
+def _trust(root: str) -> list[Check]:
+    lines = inforce.notices(inforce.resolve(root))
+    return [_warn("trust", message, next_step) for message, next_step in lines]
+
+
+def _plugins(root: str) -> Iterator[Check]:
+    from holdfast_doctor.inventory import inventory
+
+    rows = [s for s in inventory(root) if s.group == discovery.PLUGINS]
+    broken = [s for s in rows if s.status in ("failed", "missing")]
+    for one in broken:
+        yield Check(
+            name="plugins",
+            outcome=Outcome.FAIL,
+            message=one.reason,
+            next_step=f"{'Install' if one.status == 'missing' else 'Repair'} it, or switch it off with "
+            f"`holdfast config plugins.{one.name}.enabled false`; until then nothing can be stored.",
+        )
+    if not broken:
+        loaded = [s.name for s in rows if s.status == "loaded"]
+        yield _good("plugins", f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
+
+
+def _private_state(state: str) -> Iterator[Check]:
+    private.check(state)
+    told = private.notice(state)
+    if told:
+        message, _, step = told.partition("; ")
+        yield _warn("private state", f"{message}.", f"{step[:1].upper()}{step[1:]}")
+    elif os.path.isdir(state):
+        yield _good("private state", "it was made by this user on this machine")
+
+
+def _folders(root: str, state: str) -> Iterator[Check]:
+    if not os.path.isdir(state):
+        folder = os.path.dirname(state)
+        while not os.path.lexists(folder):
+            folder = os.path.dirname(folder)
+        yield from _probe("folders", folder, f"{_shown(root, state)} is not there yet; it can be made")
+    else:
+        yield from _probe("folders", state, f"{_shown(root, state)} can be written")
+    store = os.path.join(root, inforce.load(root).storage.path)
+    if os.path.isdir(store):
+        yield from _probe("folders", store, f"{_shown(root, store)} can be written")
+
+
+def _probe(name: str, folder: str, good: str) -> Iterator[Check]:
+    path = os.path.join(folder, f"{_PROBE}-{os.getpid()}")
+    try:
+        durable.replace(path, b"probe\n")
+        durable.remove(path)
+        yield _good(name, good)
+    except HoldfastError as error:
+        yield _bad(name, error)
+
+
+def _shown(root: str, path: str) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _journals(state: str, *, repair: bool) -> Iterator[Check]:
+    count = broken = 0
+    for path in journal.session_files(state):
+        count += 1
+        try:
+            one = journal.Journal(state, owner(path))
+            try:
+                for _ in one.entries():
+                    pass
+            except Corrupt:
+                left_out = one.repair() if repair else 0
+                if not left_out:
+                    raise
+                kept = f"{one.shown} goes on without {left_out:,} damaged bytes; the damaged file is kept beside it"
+                yield _good("journals", kept, repaired=True)
+        except HoldfastError as error:
+            broken += 1
+            yield _bad("journals", error)
+    if not broken:
+        yield _good("journals", f"{count:,} whole" if count else "none yet")
+
+
+def _documents(memory: Holdfast) -> Iterator[Check]:
+    count = broken = 0
+    for name in memory.store.names():
+        count += 1
+        try:
+            memory.store.read(name)
+        except HoldfastError as error:
+            broken += 1
+            yield _bad("documents", error)
+    if not broken:
+        yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Documents and facts that a git merge left in two versions, or that were cut. Silent when there are none."""
+    from holdfast_doctor import merging
+
+    for found in merging.look(memory.services, repair=repair):
+        if found.repaired:
+            yield _good("conflicts", found.message, repaired=True)
+        else:
+            yield Check(name="conflicts", outcome=Outcome.FAIL, message=found.message, next_step=found.next_step)
+
+
+def _provenance(memory: Holdfast) -> Iterator[Check]:
+    """Memory that came with a clone. Silent where there is none."""
+    names, facts = memory.store.withheld()
+    told = provenance.sentence(names, facts=facts)
+    if told:
+        yield _warn("provenance", told, provenance.NEXT_STEP)
+
+
+def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """Whether what receipts, journals and the store acknowledged is still there."""
+    from holdfast.flush import losses
+    from holdfast_doctor import mending
+
+    found = losses.every(memory.services)
+    if not found:
+        yield _good("stored", "all that was acknowledged is there")
+    if not repair:
+        for loss in found:
+            yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
+        return
+    for done in mending.mend(memory.services, found):
+        if done.whole:
+            yield _good("stored", done.message, repaired=True)
+        else:
+            step = "Restore it from a copy or from git, or let it be flushed again."
+            yield Check(name="stored", outcome=Outcome.FAIL, message=f"{done.message}.", next_step=step)
+
+
+def _facts(memory: Holdfast) -> Iterator[Check]:
+    number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
+    yield _good("facts", f"{number:,} readable" if number else "none yet")
+
+
+def _handoff(memory: Holdfast) -> Iterator[Check]:
+    name = memory.services.layout.name(Surface.HANDOFF)
+    document = memory.store.read(name)
+    if document is None:
+        yield _good("handoff", "none yet")
+        return
+    open_work = [w for w in handoff.parse(document.text, name) if w.is_open]
+    yield _good("handoff", f"readable, {len(open_work)} open" if open_work else "readable, no work is open")
+
+
+def _curated(memory: Holdfast) -> Iterator[Check]:
+    """Whether curated memory is nearly full. Nothing is said while it is not."""
+    most = memory.config.curated_limit
+    for surface in (Surface.MEMORY, Surface.USER):
+        name = memory.services.layout.name(surface)
+        document = memory.store.read(name)
+        told = capped.warning(len(curated.bullets(document.text)), most, name) if document else ""
+        if told:
+            yield _warn("curated", told, f"Merge or remove lines of {name}, or `holdfast dream`.")
+
+
+def _clock(memory: Holdfast) -> Iterator[Check]:
+    now = memory.services.now()
+    if now.year < 2024:
+        yield _warn("clock", f"The clock says {now:%Y-%m-%d}.", "Set the clock: file names follow it.")
+        return
+    newest = max((os.stat(p).st_mtime for p in journal.session_files(memory.services.state)), default=0.0)
+    if newest > now.timestamp() + timedelta(hours=1).total_seconds():
+        yield _warn("clock", "A journal was written in the future: the clock went back.", "Set the clock.")
+        return
+    zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
+    yield _good("clock", f"{now:%Y-%m-%d %H:%M} ({zone})")
+
+
+def _of_plugins(memory: Holdfast) -> list[Check]:
+    enabled = memory.config.enabled_plugins
+    checks: list[Check] = []
+    for found in discovery.scan():
+        if found.group == discovery.CHECKS and (found.distribution == "holdfast" or found.name in enabled):
+            checks += _guard(found.name, partial(_asked, found, memory))
+    return checks
+
+
+def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
+    """What one plugin's function says, as far as it gets."""
+    function = cast("Callable[[Holdfast], Iterable[Check]]", discovery.import_object(found))
+    try:
+        for check in function(memory):
+            if not isinstance(check, Check):
+                raise TypeError(f"{type(check).__name__} is no Check")
+            yield check
+    except (HoldfastError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - other people's code must not hide what core has found
+        yield Check(
+            name=found.name,
+            outcome=Outcome.FAIL,
+            message=f"The check of {found.distribution} broke: {type(error).__name__}: {error}.",
+            next_step=f"Repair or uninstall {found.distribution}; the other checks are not affected.",
+        )
+
+
+def _outbox(memory: Holdfast) -> Iterator[Check]:
+    """What waits to be published. Silent where no plugin publishes anything."""
+    items = memory.outbox.items()
+    if not items:
+        if memory.services.dispatch.offering(Forge):
+            yield _good("outbox", "nothing waits to be published")
+        return
+    for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
+        count = sum((item.error, item.next_step) == (error, step) for item in items)
+        message = f"{count:,} waiting to be published: {error or 'not tried yet'}"
+        yield _warn("outbox", message, step or "`holdfast outbox send` sends it now.")
+
+
+def _forges(memory: Holdfast) -> Iterator[Check]:
+    """Whether forges can be used. One that cannot keeps nobody from working, so it is never more than a warning."""
+    for forge in memory.services.dispatch.offering(Forge).values():
+        try:
+            told = forge.check()
+        except HoldfastError as error:
+            yield _warn(forge.name, error.message, error.next_step or "Correct it; until then comments wait.")
+        else:
+            yield _good(forge.name, told or "enabled")
+
+
+def _unsafe(state: str) -> Iterator[Check]:
+    markers = safety.all_unsafe(state)
+    for marker in markers:
+        yield Check(
+            name="sessions",
+            outcome=Outcome.FAIL,
+            message=f"{marker.session} is UNSAFE: {marker.error}",
+            next_step=marker.way_out,
+        )
+    if not markers:
+        yield _good("sessions", "none is UNSAFE")
+
+
+def _leftovers(root: str, state: str, *, repair: bool) -> Iterator[Check]:
+    """Temporary files of writes that a crash cut off. Nothing ever reads them."""
+    base = os.path.dirname(state)
+    found = []
+    for folder, folders, names in os.walk(base):
+        folders[:] = [name for name in folders if private.ASIDE not in name]
+        for name in names:
+            path = os.path.join(folder, name)
+            unfinished = name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
+            if (unfinished or name.startswith(_PROBE)) and time.time() - os.lstat(path).st_mtime > _STALE_S:
+                found.append(path)
+    if repair:
+        for path in found:
+            durable.remove(path)
+    if found and repair:
+        yield _good("leftovers", f"{len(found)} unfinished files of a crash removed", repaired=True)
+    elif found:
+        message = f"{len(found)} unfinished files of a crash, like {_shown(root, found[0])}."
+        yield _warn("leftovers", message, "They are harmless; `holdfast doctor --repair` removes them.")
+    else:
+        yield _good("leftovers", "none")
+
+
+def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
+    if not os.path.isdir(state):
+        return
+    exposed = not private.ignores_itself(state)
+    loose = []
+    if sys.platform != "win32":  # access follows the user's own folder there
+        for folder, _, names in os.walk(state):
+            loose += [p for p in (folder, *(os.path.join(folder, n) for n in names)) if _open_to_others(p)]
+    if repair:
+        if exposed:
+            private.ignore(state)
+        for path in loose:
+            os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
+        yield _good("privacy", "the private folder is for this user and this machine", repaired=exposed or bool(loose))
+        return
+    if exposed:
+        step = "`holdfast doctor --repair` writes its .gitignore."
+        yield _warn("privacy", "Git would take the private folder in.", step)
+    if loose:
+        message = f"{len(loose)} private files can be read by other users of this machine."
+        yield _warn("privacy", message, "`holdfast doctor --repair` closes them.")
+    if not exposed and not loose:
+        yield _good("privacy", "the private folder is for this user and this machine")
+
+
+def _open_to_others(path: str) -> bool:
+    mode = os.lstat(path).st_mode
+    return not stat.S_ISLNK(mode) and bool(mode & 0o077)

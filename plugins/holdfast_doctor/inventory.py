@@ -1,0 +1,35 @@
+"""Which plugins and backends there are, and what became of each, also when the store itself cannot be opened."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.config import inforce, settings
+from holdfast.errors import NotTrusted, PluginError, StorageError
+from holdfast.plugin import discovery
+from holdfast.plugin.discovery import Status, statuses
+from holdfast.plugin.manager import Dispatch, PluginSettings
+
+
+def inventory(root: str) -> list[Status]:
+    """Every installed or enabled plugin and backend, sorted by kind, name and distribution. Raises: ConfigError."""
+    from holdfast.engine import Holdfast
+
+    try:
+        with Holdfast.open(root) as memory:
+            return memory.plugin_statuses()
+    except (NotTrusted, PluginError, StorageError) as error:
+        return _without_store(root, error)
+
+
+def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[Status]:
+    config = inforce.load(root)
+    found = discovery.scan()
+    dispatch = Dispatch()
+    enabled = [
+        PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
+        for name in config.enabled_plugins
+    ]
+    state = os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
+    dispatch.load(enabled, found, root=root, state=state)
+    return statuses(dispatch.statuses, found, config.storage.backend, error=error)

@@ -1,0 +1,198 @@
+"""Writing again what is missing, from the receipts in the journals: note blocks, the handoff, decided lines.
+
+A block comes out as it was written, without an operator's override. What only a person or a dream wrote is lost, and
+the result says so. Nothing is overwritten: blocks are appended, and documents made only where there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError
+from holdfast.flush import closings, curated, handoff, notes
+from holdfast.flush.losses import rebuilt
+from holdfast.flush.publish.forge import Forge
+from holdfast.flush.publish.outbox import FILE, Outbox
+from holdfast.fs import durable, tally
+from holdfast.journal.journal import Journal, file_stem
+from holdfast.models import CuratedEntry
+from holdfast.storage import block_marker
+
+if TYPE_CHECKING:
+    from holdfast.flush.losses import Loss
+    from holdfast.models import Receipt
+    from holdfast.session.services import Services
+
+_INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
+_OPEN = "\nWork is open.\n"
+
+
+@frozen(kw_only=True)
+class Mended:
+    """What became of one loss: ``whole`` when nothing of it is missing now."""
+
+    loss: Loss
+    message: str
+    whole: bool = True
+
+
+def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
+    """Make good what can be made good. ``losses`` are those of :func:`holdfast.flush.losses.every`. Raises nothing but
+    what the store raises; what was written until then stays."""
+    for loss in losses:
+        try:
+            yield _mended(services, loss, losses)
+        except HoldfastError as error:
+            yield Mended(loss=loss, message=f"{loss.message} It cannot be written: {error.message}", whole=False)
+
+
+def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
+    if loss.kind == "facts":
+        return _facts(services, loss)
+    if loss.kind == "waiting":
+        return _waiting(services, loss)
+    if loss.kind == "lines":
+        tally.accept(services.private(loss.name.rpartition("/")[2]))
+        return Mended(loss=loss, message=f"{loss.message} The lines that are left are taken as they are")
+    if loss.kind == "damaged":
+        return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
+    if loss.kind == "journal":
+        return _without(services, loss)
+    assert loss.written is not None
+    assert loss.receipt is not None
+    if loss.kind == "block":
+        return _block(services, loss, loss.receipt)
+    if loss.written.surface == Surface.HANDOFF:
+        return _handoff(services, loss)
+    if loss.written.surface in curated.TITLES:
+        return _curated(services, loss, loss.written.surface)
+    return Mended(loss=loss, message=f"{loss.message} No journal holds its text", whole=False)
+
+
+def _without(services: Services, loss: Loss) -> Mended:
+    stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
+    if file_stem(stem) == stem:
+        Journal(services.state, stem).repair()
+    else:  # its session's id is known to nobody
+        durable.remove(services.private("sessions", f"{stem}.hint"))
+    message = f"{loss.name} is begun anew: what was said since the session's last flush is lost"
+    return Mended(loss=loss, message=message)
+
+
+def _facts(services: Services, loss: Loss) -> Mended:
+    """Store again what payloads stated since the last time that a fact left or was changed by a call: what was stated
+    before may have been meant to go, since the fact log does not hold its text."""
+    from holdfast.facts import statedfacts
+    from holdfast.facts.facttrail import FactTrail
+    from holdfast.flush.losses import flushes
+
+    backend = services.store.backend
+    backend.accept_facts()
+    before = backend.count_facts()
+    last = max((event.at for event in FactTrail(services.state).entries()), default=None)
+    for receipt, payload in flushes(services):
+        if last is None or receipt.at > last:
+            statedfacts.store(services, payload, flush=receipt.flush_id, at=receipt.at, turns=())
+    again = backend.count_facts() - before
+    number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
+    return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")
+
+
+def _waiting(services: Services, loss: Loss) -> Mended:
+    """Hand the flushes with comments that waited to the forges again. A forge knows a comment by its id, so none is
+    published twice. A comment that an operator dropped is left alone."""
+    from holdfast.flush.losses import flushes
+
+    forges = services.dispatch.offering(Forge)
+    box = Outbox(services.state)
+    put_back = 0
+    for receipt, payload in flushes(services):
+        targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
+        ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
+        known = {item.id for item in box.items()}
+        if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
+            services.dispatch.on_flush(payload, receipt)
+            put_back += len(ids - known)
+    tally.accept(services.private(FILE))
+    return Mended(loss=loss, message=f"{loss.message} {put_back} handed to the forges again")
+
+
+def _is_dropped(services: Services, item_id: str) -> bool:
+    marker = block_marker(f"drop_{item_id}")
+    names = (name for name in services.store.names() if services.layout.surface_of(name) is Surface.DAILY)
+    return any(marker in document.text for document in map(services.store.read, names) if document)
+
+
+def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
+    if not receipt.summary:
+        return Mended(loss=loss, message=f"{loss.message} The journal does not hold its text", whole=False)
+    block, header = rebuilt(receipt), notes.header(receipt.at.date())
+    block = services.gate.admit(block, surface=Surface.DAILY, name=loss.name)
+    services.store.append(Surface.DAILY, loss.name, block, header, receipt.flush_id)
+    return Mended(loss=loss, message=f"{receipt.flush_id} of session {receipt.session_id} is in {loss.name} again")
+
+
+def _handoff(services: Services, loss: Loss) -> Mended:
+    """The open work of every session whose last flush left some open."""
+    from holdfast.flush.losses import last_receipts
+
+    entries = []
+    for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
+        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
+            continue
+        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
+            continue
+        [block] = notes.blocks(rebuilt(receipt))
+        blockers = block.items("Blocker")
+        entries.append(
+            handoff.Work(
+                session=receipt.session_id,
+                flush=receipt.flush_id,
+                note=services.layout.name(Surface.DAILY, receipt.at.date()),
+                objective=block.objective,
+                active_task=block.objective,
+                branch="none",
+                blocker="; ".join(blockers) or "none",
+                next_action="; ".join(block.items("Next step")),
+                facts=block.items("Fact"),
+                blockers=blockers,
+                artifacts=block.items("Artifact"),
+                follow_ups=block.items("Promised"),
+                derived=True,
+            )
+        )
+    text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=loss.name)
+    services.store.change(Surface.HANDOFF, loss.name, lambda there: text if there is None else there)
+    number = f"{len(entries)} open" if entries else "nothing open"
+    return Mended(
+        loss=loss, message=f"{loss.name} is made anew from the last receipts, with {number}; branches are lost"
+    )
+
+
+def _curated(services: Services, loss: Loss, surface: str) -> Mended:
+    """The lines that flushes decided, in their order."""
+    from holdfast.flush.losses import receipts
+
+    entries = []
+    for receipt in sorted(receipts(services), key=lambda r: r.at):
+        for block in notes.blocks(rebuilt(receipt)):
+            for item in block.items(surface):
+                found = _INSTEAD.fullmatch(item)
+                if found is not None:
+                    entries.append(CuratedEntry(text=found[1], replaces=found[2] or ""))
+    if not entries:
+        return Mended(loss=loss, message=f"{loss.message} No journal holds its lines", whole=False)
+    text = services.gate.admit(curated.apply(None, entries, surface), surface=Surface(surface), name=loss.name)
+    services.store.change(surface, loss.name, lambda there: text if there is None else there)
+    lines = len(curated.bullets(text))
+    message = f"{loss.name} is made anew with {lines} decided line{'' if lines == 1 else 's'}; other lines are lost"
+    return Mended(loss=loss, message=message)

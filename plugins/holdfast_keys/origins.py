@@ -1,0 +1,167 @@
+"""Origins, the addresses that keys belong to: scheme, host and port of a server, and who named it.
+
+An address is checked strictly, so that no two parsers can read another host in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from holdfast.errors import ConfigError, HoldfastError
+
+_URL: Final = re.compile(
+    r"(?P<scheme>https?)://"
+    r"(?P<host>[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?|\[[0-9a-f:.]+\])"
+    r"(?::(?P<port>[0-9]{1,5}))?"
+    r"(?:[/?][!\"$-\[\]-~]*)?",  # printable ASCII without # and backslash
+    re.IGNORECASE | re.ASCII,  # ASCII: else the Kelvin sign counts as a k
+)
+_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+
+
+def of(url: str, what: str = "The address") -> str:
+    """The origin of ``url`` like ``https://git.example.org:8443``, in lower case and without a scheme's usual port.
+
+    ``what`` names the address in errors. Raises: ConfigError for anything but plain ``http://`` or ``https://``
+    addresses: no name or password, no fragment, a host in ASCII.
+    """
+    match = _URL.fullmatch(url.strip())
+    port = int(match["port"]) if match and match["port"] else None
+    if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set by themselves.")
+        raise ConfigError(f"{what} is not the address of a server.", next_step='Write it like "https://example.org".')
+    scheme, host = match["scheme"].lower(), match["host"].lower()
+    return f"{scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
+
+
+def _is_host(host: str) -> bool:
+    """Whether a host in brackets is an IPv6 address. Parsers disagree on anything else there."""
+    if not host.startswith("["):
+        return True
+    import ipaddress
+
+    try:
+        ipaddress.IPv6Address(host[1:-1])
+    except ValueError:
+        return False
+    return True
+
+
+def safe(url: str, what: str = "The address", *, insecure_http: bool = False) -> str:
+    """:func:`of` for an address that a key or a conversation is sent to.
+
+    Raises: ConfigError also for plain HTTP to another machine, unless ``insecure_http``.
+    """
+    origin = of(url, what)
+    if origin.startswith("http://") and not insecure_http and not is_loopback(origin):
+        raise ConfigError(
+            f"{what} is plain HTTP to another machine, so others on the network could read the key.",
+            next_step="Use https://, or set `insecure_http = true` if the network is yours alone.",
+        )
+    return origin
+
+
+def is_loopback(origin: str) -> bool:
+    """Whether an origin is on this machine: ``localhost``, or an address in loopback's range."""
+    import ipaddress
+
+    host = origin.partition("://")[2]
+    host = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def http_options(origin: str) -> dict[str, Any]:
+    """Arguments of an httpx client that talks to one origin with a key.
+
+    Redirects are not followed, because the next address would get the key. The environment's proxies are used for
+    HTTPS to other machines only: there they carry a tunnel, and see no key. Certificates are always checked.
+    """
+    import ssl
+
+    options: dict[str, Any] = {"follow_redirects": False, "trust_env": True, "verify": True}
+    if origin.startswith("http://"):  # a context that trusts no one, because making it takes no time
+        options |= {"trust_env": False, "verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}
+    elif is_loopback(origin):  # without trust_env httpx ignores SSL_CERT_FILE, which OpenSSL itself reads
+        options |= {"trust_env": False, "verify": ssl.create_default_context()}
+    return options
+
+
+def named_by_user(
+    settings: Sequence[str], root: str | os.PathLike[str], env: Mapping[str, str] | None = None
+) -> list[str]:
+    """The origins that the user names for ``settings``, keys like ``storage.server``, first those that come first.
+
+    The user's word is the environment, the user's own settings file, and the settings of this project that the user
+    trusted (:mod:`holdfast.config.trust`). Unusable addresses and files that cannot be read name nothing.
+    """
+    env = os.environ if env is None else env
+    found: dict[str, None] = {}
+    for table in _tables_of_user(root, env):
+        for setting in settings:
+            _note(found, _at(table, setting))
+    return list(found)
+
+
+def only_project_names(
+    origin: str, settings: Sequence[str], root: str | os.PathLike[str], env: Mapping[str, str] | None = None
+) -> bool:
+    """Whether the project's own file names ``origin`` for one of ``settings`` and the user names it nowhere.
+
+    False for an address that neither names: the program that uses holdfast chose it.
+    """
+    from holdfast.config import settings as files
+
+    try:
+        table, _ = files.raw(os.fspath(root), env)
+    except HoldfastError:
+        return False
+    found: dict[str, None] = {}
+    for setting in settings:
+        _note(found, _at(table, setting))
+    return origin in found and origin not in named_by_user(settings, root, env)
+
+
+def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    from holdfast.config import inforce, trust
+    from holdfast.config import settings as files
+
+    root = os.fspath(root)
+    yield files.overrides(env)
+    try:
+        yield files.user_raw(env)[0]
+    except HoldfastError:
+        yield {}
+    found = trust.record_of(root, env)
+    if found is not None:
+        yield found.settings
+    try:
+        asked = inforce.portable(root, env)
+    except HoldfastError:
+        return
+    if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):
+        yield asked
+
+
+def _at(table: Mapping[str, Any], setting: str) -> object:
+    """The value of a dotted key, written as one key or as nested tables."""
+    if setting in table:
+        return table[setting]
+    value: object = table
+    for part in setting.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _note(found: dict[str, None], value: object) -> None:
+    if isinstance(value, str):
+        try:
+            found[of(value)] = None
+        except ConfigError:
+            return

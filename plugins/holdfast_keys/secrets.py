@@ -1,0 +1,253 @@
+"""Keys of model providers and forges: from the environment, else from the system's keyring, never from a file.
+
+A key belongs to the address it was set for, its origin (:mod:`holdfast_keys.origins`), and is sent nowhere else. The
+keyring holds one entry for each name: the keys by origin. An empty origin means the provider's own address.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound
+from holdfast.text import untrusted
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+SERVICE: Final = "holdfast"
+#: The variables that a provider's own tools read, beside ``HOLDFAST_<NAME>_KEY``, which comes first.
+USUAL_VARIABLES: Final[Mapping[str, Sequence[str]]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gitea": ("HOLDFAST_GITEA_TOKEN", "GITEA_TOKEN"),
+}
+#: The provider's own address, which its keys belong to unless they were set for another.
+OWN_ORIGINS: Final[Mapping[str, str]] = {
+    "openai": "https://api.openai.com",
+    "anthropic": "https://api.anthropic.com",
+}
+#: The settings that name an address for a key; those of another name are ``plugins.NAME.base_url``.
+ADDRESS_SETTINGS: Final[Mapping[str, Sequence[str]]] = {"gitea": ("storage.server", "plugins.gitea_trail.server")}
+_NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+
+
+class KeyringUnusable(HoldfastError):
+    """This machine has no keyring that can be used now."""
+
+    exit_code = 3
+
+
+class KeyNotSent(ConfigError):
+    """There is a key, but not for the address that asks for it."""
+
+
+class AddressNotTrusted(KeyNotSent):
+    """Only the project's own settings name the address, so it gets neither a key nor anything else."""
+
+
+def check_name(name: str) -> str:
+    """Raises: BadValue for a name that cannot be part of a variable's."""
+    if not 0 < len(name) <= 64 or name[0] in "_-" or not _NAME_CHARACTERS.issuperset(name):
+        raise BadValue("name", f"cannot be {name[:40]!r}", next_step="Use the name of a plugin, like `openai`.")
+    return name
+
+
+def variables(name: str) -> tuple[str, ...]:
+    """The environment variables that may hold the key, the first one first."""
+    own, usual = f"HOLDFAST_{check_name(name).upper().replace('-', '_')}_KEY", USUAL_VARIABLES.get(name, ())
+    ours = [variable for variable in usual if variable.startswith("HOLDFAST_")]
+    return (*ours, own, *(variable for variable in usual if variable not in ours))
+
+
+def variable_in_use(name: str, env: Mapping[str, str] | None = None) -> str | None:
+    """The variable that holds the key, or None."""
+    env = os.environ if env is None else env
+    return next((v for v in variables(name) if env.get(v, "").strip()), None)
+
+
+def address_settings(name: str) -> Sequence[str]:
+    """The keys of the settings that name an address for this key."""
+    return ADDRESS_SETTINGS.get(name, (f"plugins.{name}.base_url",))
+
+
+def get(
+    name: str,
+    env: Mapping[str, str] | None = None,
+    *,
+    origin: str = "",
+    root: str | os.PathLike[str] | None = None,
+    settings: Sequence[str] = (),
+) -> str | None:
+    """The key of ``name`` for ``origin``, or None when there is none. A machine without a keyring has no stored keys.
+
+    ``origin`` is that of the address which gets the key, empty for the provider's own. A key from the environment is
+    for any address but one that only the project in ``root`` names, in one of ``settings`` (by default
+    :func:`address_settings`). A stored key is for its origin alone.
+    Raises: AddressNotTrusted for an address that only the project names and that has no stored key; KeyNotSent when
+    there is a stored key, but not for this address; KeyringUnusable when there is a keyring and it does not answer
+    (locked, say).
+    """
+    from holdfast_keys import origins
+
+    env = os.environ if env is None else env
+    variable = variable_in_use(name, env)
+    distrusted = (
+        origin not in ("", OWN_ORIGINS.get(name))
+        and root is not None
+        and origins.only_project_names(origin, settings or address_settings(name), root, env)
+    )
+    if variable is not None and not distrusted:
+        return env[variable].strip()
+    keys = stored(name) if has_keyring() else {}
+    wanted = origin or OWN_ORIGINS.get(name, "")
+    if wanted in keys and (wanted or name not in ADDRESS_SETTINGS):
+        return keys[wanted]
+    if distrusted:
+        raise AddressNotTrusted(
+            f"Nothing is sent to {origin}: only this project's own settings name that address.",
+            next_step=f"See what they ask for with `holdfast trust`, or set a key for it: {command(name, origin)}.",
+        )
+    if keys:
+        others = ", ".join(sorted(filter(None, keys)))
+        raise KeyNotSent(
+            f"The key for {name} in the keyring is not for {wanted or 'this address'}, but for {others}."
+            if others
+            else f"The key for {name} in the keyring was stored without the address that it is for.",
+            next_step=f"Set one for this address: {command(name, origin)}.",
+        )
+    return None
+
+
+def command(name: str, origin: str = "") -> str:
+    """The command that sets a key for an address, in backticks."""
+    return f"`holdfast auth set {name}" + (f" --origin {origin}`" if origin not in ("", OWN_ORIGINS.get(name)) else "`")
+
+
+def has_keyring() -> bool:
+    """Whether keys can be kept on this machine."""
+    try:
+        _keyring()
+    except KeyringUnusable:
+        return False
+    return True
+
+
+def stored(name: str) -> dict[str, str]:
+    """The keys in the keyring, by origin. Raises: KeyringUnusable.
+
+    A key of an earlier version has no origin: it counts for the provider's own address where that is known, else it is
+    under the empty origin.
+    """
+    keys = _stored(name)
+    old = _read(check_name(name))
+    if old:
+        keys.setdefault(OWN_ORIGINS.get(name, ""), old)
+    return keys
+
+
+def store(name: str, secret: str, origin: str = "") -> None:
+    """Keep the key for ``origin`` in the keyring, in place of the one that it has.
+
+    Raises: BadValue for a blank key; KeyringUnusable.
+    """
+    if not secret.strip():
+        raise BadValue("the key", "is blank")
+    keys = _stored(name)
+    origin = origin or OWN_ORIGINS.get(name, "")
+    keys[origin] = secret.strip()
+    _write(name, keys)
+    if origin == OWN_ORIGINS.get(name, origin):  # the key without an origin, which this one replaces
+        _delete(name)
+
+
+def remove(name: str, origin: str | None = None) -> list[str]:
+    """Remove the key for ``origin`` from the keyring, or all of this name. Returns their origins.
+
+    Raises: NotFound; KeyringUnusable.
+    """
+    keys = stored(name)
+    gone = sorted(keys) if origin is None else [origin] * (origin in keys)
+    if not gone:
+        what = f"for {name!r}" if origin is None else f"for {name!r} and {origin}"
+        raise NotFound(f"The keyring holds no key {what}.", next_step="`holdfast auth status` shows the keys.")
+    left = {known: key for known, key in _stored(name).items() if known not in gone}
+    _write(name, left)
+    if OWN_ORIGINS.get(name, "") in gone:
+        _delete(name)
+    return gone
+
+
+def _entry(name: str) -> str:
+    """The user name of the entry with origins. It is not ``name``, which an earlier version would send as a key."""
+    return f"{check_name(name)} by address"
+
+
+def _stored(name: str) -> dict[str, str]:
+
+    try:
+        data = untrusted.from_json(_read(_entry(name)) or "{}")
+    except ValueError:
+        return {}
+    keys = data.get("keys") if isinstance(data, Mapping) else None
+    if not isinstance(keys, Mapping):
+        return {}
+    return {origin: key for origin, key in keys.items() if isinstance(key, str) and key}
+
+
+def _write(name: str, keys: Mapping[str, str]) -> None:
+    import json
+
+    if not keys:
+        _delete(_entry(name))
+        return
+    keyring = _keyring()
+    try:
+        keyring.set_password(SERVICE, _entry(name), json.dumps({"v": 1, "keys": keys}))
+    except keyring.errors.KeyringError as error:
+        raise _silent(error) from error
+
+
+def _read(username: str) -> str | None:
+    keyring = _keyring()
+    try:
+        value: str | None = keyring.get_password(SERVICE, username)
+    except keyring.errors.KeyringError as error:
+        raise _silent(error) from error
+    return value or None
+
+
+def _delete(username: str) -> None:
+    keyring = _keyring()
+    try:
+        if keyring.get_password(SERVICE, username) is not None:
+            keyring.delete_password(SERVICE, username)
+    except keyring.errors.KeyringError as error:
+        raise _silent(error) from error
+
+
+def _keyring() -> ModuleType:
+    """The library, when it has a real place to keep things. Imported here: looking for one takes a while."""
+    try:
+        import keyring
+        import keyring.errors
+    except ImportError as error:
+        raise KeyringUnusable(
+            "The keyring library is not installed.",
+            next_step="Install it with `pip install keyring`, or set the key in the environment.",
+        ) from error
+    # Backends that keep nothing have no or a negative priority.
+    if float(getattr(keyring.get_keyring(), "priority", 0)) <= 0:
+        raise KeyringUnusable(
+            "This machine has no keyring to keep a key in.",
+            next_step="Set the key in the environment instead, as `HOLDFAST_<NAME>_KEY`.",
+        )
+    return keyring
+
+
+def _silent(error: Exception) -> KeyringUnusable:
+    return KeyringUnusable(
+        f"The keyring did not do what was asked ({type(error).__name__}).",
+        next_step="Unlock it, or set the key in the environment as `HOLDFAST_<NAME>_KEY`.",
+    )

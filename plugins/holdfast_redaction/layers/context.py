@@ -1,0 +1,194 @@
+"""Layer three: a name that says secret, and the value that is given to it, in code, configuration or prose."""
+
+from __future__ import annotations
+
+from holdfast_redaction.budget import Budget
+from holdfast_redaction.layers import assign, names, prose, values
+from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
+from holdfast_redaction.patterns import Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast_redaction.layers.presence import Words
+
+#: Behind every format of the table.
+RANK = 10_000
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+_NAME_CHARACTERS = frozenset(_NAME)
+_MAX_NAME = 80
+_LONGEST_HINT = max(map(len, names.HINTS))
+#: A value without quotes that is longer and no secret is not searched for further names up to here.
+_LONG = 64
+#: Nouns that are a secret only with the word before them: "api key".
+_TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin", "seed")
+#: Words before a noun that do not say what kind of token or key it is.
+_SMALL_WORDS = frozenset(
+    """
+    the a an my our your his her its their this that each every any no of to for with and or in is as by on at from per
+    new old one
+    """.split()  # noqa: SIM905
+)
+_CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", *names.LOGINS)
+#: Nouns of which a sentence that holds something striking tells it; of others only with a word before: "signing key".
+_TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")
+
+
+def find(
+    text: str,
+    lower: str,
+    budget: Budget,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    striking: bool = True,
+    words: Words | None = None,
+) -> list[Hit]:
+    """Every value given to the name of a secret that begins in ``text[start:end]``. ``lower`` is ``text`` in lower
+    case, of the same length; ``striking`` says whether there may be one that is only near to it; ``words`` are those of
+    the text, or at least of what is around there."""
+    hits: list[Hit] = []
+    seen: set[int] = set()
+    stop = len(text) if end is None else end
+    near = lower[start : stop + _LONGEST_HINT] if start or stop < len(text) else lower
+    for hint in names.HINTS:
+        if (words and hint not in words.lower and " " not in hint) or hint not in near:
+            continue
+        last = stop + len(hint) - 1
+        at = lower.find(hint, start, last)
+        while at >= 0:
+            first, behind = _name_around(text, at, at + len(hint))
+            if first not in seen:
+                seen.add(first)
+                hit, through = _look(text, lower, first, behind, striking=striking)
+                if hit:
+                    hits.append(hit)
+                behind = max(behind, through)
+            at = lower.find(hint, max(behind, at + 1), last)
+        budget.check(hint)
+    return hits
+
+
+def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The identifier around ``text[start:end]``."""
+    if text[start - 1 : start] in _NAME_CHARACTERS:
+        before = text[start - _MAX_NAME if start > _MAX_NAME else 0 : start]
+        start -= len(before) - len(before.rstrip(_NAME))
+    if text[end : end + 1] in _NAME_CHARACTERS:
+        after = text[end : end + _MAX_NAME]
+        end += len(after) - len(after.lstrip(_NAME))
+        end = start + len(text[start:end].rstrip(".-"))
+    return start, end
+
+
+def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tuple[Hit | None, int]:
+    """The secret given to the name at ``text[start:end]``, and how far the text is thereby looked through: names inside
+    of a value are part of it."""
+    name = text[start:end]
+    flag = name.startswith("--")
+    bare = name.lstrip("-.")
+    noun = lower[start:end]
+    if noun.endswith(prose.PHRASES):
+        row = prose.phrase_behind(lower, end, noun)
+        if row and not _inside_mark(text, start):
+            return _hit(row, bare, PASSWORD), row.end
+    strength, told = _strength(text, lower, start, end, bare)
+    if not strength or _inside_mark(text, start) or _in_arn(text, start):
+        return None, end
+    if flag and strength == WEAK:
+        strength = STRONG
+    value = None if told else assign.value_of(text, start, end, flag=flag)
+    if value and _accept(text, value, strength, bare):
+        return _hit(value, bare, strength), value.end
+    if value and not value.quoted:
+        end = max(end, min(value.start + _LONG, value.end) if value.end - value.start > _LONG else end)
+    is_word = name.replace(" ", "").isalpha() or noun in ("api-key", "api_key", "apikey")
+    if (is_word and (strength > FAINT or noun in _TWO_WORDS)) or strength >= STRONG:
+        if noun in ("pass", "pw"):
+            strength = PASSWORD
+        behind = start + len(name)
+        masked = value is not None and text.startswith(values.MARK, value.start)  # then nothing else is given here
+        if noun in _CREDENTIALS:
+            value = prose.pair_near(text, lower, behind)
+        else:
+            value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
+            value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
+        if striking and value is None and not masked and (strength >= STRONG or noun in _TELLING):
+            value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength)
+        content = text[value.start : value.end] if value else ""
+        if value and values.MARK not in content and not _is_assignment(content):
+            return _hit(value, bare, strength), value.end
+    return None, end
+
+
+def _strength(text: str, lower: str, start: int, end: int, bare: str) -> tuple[int, bool]:
+    """How surely the name at ``text[start:end]`` is that of a secret, and whether only a sentence can give it."""
+    noun = lower[start:end]
+    if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
+        before = _word_before(lower, start - 1)
+        if before and before not in _SMALL_WORDS:
+            return names.strength(f"{before}_{noun}"), False
+        if noun == "key" and text.startswith(
+            (" ", ":\n"), end
+        ):  # of what, the sentence may have told before: "with key ..."
+            return FAINT, True
+    return names.strength(bare), False
+
+
+def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
+    content = text[value.start : value.end]
+    if value.sep == "=" and strength == WEAK and name.isupper():
+        strength = STRONG
+    if not values.can_be_secret(content, strength, quoted=value.quoted) or _is_assignment(content):
+        return False
+    if value.sep == "=" and content.isalpha() and name.isupper() and text.endswith("= ", 0, value.start):
+        return _ends_statement(text, value.end)  # "DB_PASSWORD= make test" gives nothing
+    if value.sep in ("(", ","):  # a call may also be given a name or a message
+        return values.is_random(content) or (strength == PASSWORD and values.has_secret_mix(content))
+    if value.sep == "?" and not value.quoted:
+        return values.has_secret_mix(content)
+    if value.sep == " ":
+        return not content.startswith("id=")
+    if not value.quoted and content.isalpha() and value.sep == ":":
+        return _ends_statement(text, value.end)
+    return True
+
+
+def _is_assignment(content: str) -> bool:
+    """Whether the value is the name of a secret with nothing given to it: "it is a secret: `API_KEY=`"."""
+    name = content[:-1]
+    return content[-1] in "=:" and ("_" in name or name.isupper()) and name.isidentifier() and names.strength(name) > 0
+
+
+def _ends_statement(text: str, at: int) -> bool:
+    """Whether a plain word after a colon is all there is: "password: swordfish", not "password: minimum length"."""
+    rest = text[at : at + 60].split("\n", 1)[0].strip().strip(" \t.,;)|").lstrip()
+    if not rest or rest.startswith(("#", "//", '"', "'", "}")):
+        return True
+    following = rest.split(maxsplit=1)[0]
+    return following.endswith((":", "=")) or "=" in following or rest.startswith(("user", "login", "host"))
+
+
+def _word_before(text: str, at: int) -> str:
+    end = at
+    first = max(0, at - 30)
+    while at > first and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        at -= 1
+    return text[at:end]
+
+
+def _inside_mark(text: str, at: int) -> bool:
+    """Whether the name is the rule's own name in an earlier redaction."""
+    return text.endswith(values.MARK, 0, at)
+
+
+def _in_arn(text: str, at: int) -> bool:
+    """Whether the name is part of that of an AWS resource: "arn:aws:secretsmanager:...:secret:name"."""
+    return text[at - 1 : at] == ":" and text[max(0, at - 100) : at].rsplit(maxsplit=1)[-1].lstrip("\"'`(<").startswith(
+        "arn:"
+    )
+
+
+def _hit(value: assign.Value, name: str, strength: int) -> Hit:
+    low = name.lower()
+    rule = "password" if strength == PASSWORD else "token" if "token" in low else "key" if "key" in low else "secret"
+    return Hit(value.start, value.end, rule, RANK)

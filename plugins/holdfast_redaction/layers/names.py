@@ -1,0 +1,172 @@
+"""Reads an identifier: does it name a secret, and how surely?"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
+from holdfast_redaction.lazy import Lazy
+
+#: What every name of a secret contains, in lower case. Only where one occurs is anything looked at.
+HINTS = (
+    "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de passe", "kennwort", "contraseña",
+    "contrasena", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
+    "logged in", "sign in", "schlüssel", "schluessel", "jeton", "clave",
+)  # fmt: skip
+
+_WORDS = Lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PASSWORDS = tuple(
+    """
+    password passwd passphrase passcode passwort kennwort motdepasse contraseña contrasena pwd passwrd psswd
+    """.split()  # noqa: SIM905
+)
+#: ... with what no identifier holds.
+_FOREIGN = ("mot de passe", "contraseña")
+_SECRETS = tuple(
+    """
+    secret apikey accesskey secretkey authkey privatekey signingkey encryptionkey masterkey authtoken accesstoken
+    apitoken bearertoken refreshtoken sessiontoken idtoken clientsecret appsecret apisecret deploykey licensekey
+    storagekey accountkey sharedkey
+    """.split()  # noqa: SIM905
+)
+#: ``pass`` at the end of a word is a password, except in these.
+_NOT_PASS = frozenset(
+    """
+    bypass compass encompass overpass surpass trespass underpass subpass multipass onepass lastpass keepass
+    """.split()  # noqa: SIM905
+)
+#: Words behind the noun that make it something about a secret.
+_ABOUT = frozenset(
+    """
+    age alg algo algorithm algorithms arn array at attempts binding bindings board bucket budget budgets bytes
+    cache callback chain changed chars check checker class code codes command comparison cost count counter
+    counts created creation date deadline digest dir directory disabled down enabled encoder encoding endpoint
+    endpoints entropy env error errors event exchange exists expiration expired expires expiry factory field
+    fields file filename files fingerprint folder form format forms func function gen generator group handler
+    handling hash hashed hasher hashes header headers help hint history holder id identifier ids index input
+    interval issuer iterations kind label layout leak len length lifetime limit limits link list loader location
+    lookup manager map max meta method middleware min minutes mode model module name named names namespace note
+    number offset optional order override owner page pair param parameter params parser parts path paths pattern
+    permissions placeholder policies policy position prefix press pressed process prompt protected provider rate
+    reader ref reference references refs regex registry repository required requirements reset resolver ring
+    rotate rotated rotation rule rules scanner schema scope scopes screen seconds server service set settings
+    size source space spec stack state stats status storage store strategy strength stroke style suffix table
+    tag template tests time timeout timestamp title tree ttl type types unit up update updated uri url usage
+    used user username uuid valid validation validator value_type values var variable vault verified verifier
+    version view visible volume warning width window word words writer
+    """.split()  # noqa: SIM905
+)
+#: Words before ``token`` that make it a position, a unit of text or a mark.
+_NOT_TOKEN = frozenset(
+    """
+    audio bos cached cancel cancellation change cls column completion context continuation count current_page
+    cursor delta design end eos first idempotency image input last lexer mask masked max min next nextpage num
+    output pad page pagination parser per position prev previous prompt reasoning resume row scroll sep special
+    start stop sync syntax thinking total unk watch
+    """.split()  # noqa: SIM905
+)
+#: Words before ``key`` that make it a secret. ``key`` alone is anything.
+_SECRET_KEYS = frozenset(
+    """
+    wifi wlan wpa
+    access account admin aes algolia anthropic api app application auth authentication aws azure bot cf client
+    cloudflare cohere consumer cookie crypt crypto datadog dd decryption deepseek deploy developer discord enc
+    encrypt encryption fernet firebase gateway gcp gemini github gitlab google groq heroku hf hmac host
+    huggingface integration jwt licence license live mailgun management mapbox maps master mistral nasa newrelic
+    npm openai openrouter paypal pinecone plaid private prod production project pypi read recaptcha replicate
+    rest root sdk secret secure sendgrid sentry server service session shared shopify sign signing slack square
+    ssh ssl storage stripe subscription supabase telegram test tls tmdb twilio weather webhook write x
+    """.split()  # noqa: SIM905
+)
+#: Words behind the noun that say nothing of it.
+_QUALIFIERS = frozenset(
+    """
+    value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
+    secondary literal test local backup main confirm confirmation again
+    """.split()  # noqa: SIM905
+)
+LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")
+#: Other names of secrets, which may name much else.
+_WEAK_NAMES = frozenset(
+    """
+    auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins
+    jeton clave
+    """.split()  # noqa: SIM905
+)
+#: Words before ``key`` that make it one of a table, a map or a lock, or one that everybody may see.
+_PLAIN_KEYS = frozenset(
+    """
+    answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
+    config content control correlation cursor data dedup deduplication delete dict digest dimension document down
+    encoded enter entity entry env escape etag event every extra fact feature field file filter fingerprint flag
+    foreign free function golden group hash header home host hot hotkey id idempotency image index item job join
+    json keyboard known label language last layer left locale lock lookup major map marker message meta metadata
+    minor missing model natural next node object option order page parent part partition path pk press pressed
+    previous primary prop property protobuf public query queue range react record redis ref region registry remote
+    request resource result return right route row s3 search segment serial setting shard shift short sort sorted
+    source space stable state storage store stream sub subject surrogate tab tag task that the this thread topic
+    trace translation translations tree type unique up url user value verification verifying version which
+    """.split()  # noqa: SIM905
+)
+
+
+def words(identifier: str) -> list[str]:
+    """The words of an identifier in lower case: ``awsSecret_KEY2`` is aws, secret, key, 2."""
+    return [w.lower() for w in _WORDS.findall(identifier)]
+
+
+@lru_cache(2048)
+def strength(identifier: str) -> int:
+    """How surely ``identifier`` names a secret: 0 not at all, else FAINT, WEAK, STRONG or PASSWORD."""
+    low = identifier.lower()
+    if low in _FOREIGN:
+        return PASSWORD
+    if low.endswith(("schlüssel", "schluessel")):
+        return STRONG if low.startswith(("api", "geheim", "zugangs", "zugriffs")) else FAINT
+    parts = words(identifier)
+    while parts and (parts[-1].isdigit() or (parts[-1] in _QUALIFIERS and len(parts) > 1)):
+        parts.pop()
+    if not parts:
+        return 0
+    last, before = parts[-1], parts[:-1]
+    if last in _ABOUT:
+        return 0
+    return _of_word(last, before, identifier)
+
+
+def _of_word(last: str, before: list[str], identifier: str) -> int:
+    glued = "".join(before[-2:]) + last if before else last
+    if last.endswith(_PASSWORDS) or glued.endswith(("motdepasse",)):
+        return (
+            0
+            if before and before[0] in ("min", "max", "no", "has", "is", "forgot", "reset", "hide", "show", "needs")
+            else PASSWORD
+        )
+    if (last.endswith("pass") and last not in _NOT_PASS) or last in ("pw", "pswd", "pword"):
+        return PASSWORD if before or last not in ("pass", "pw") else WEAK
+    if last in ("phrase", "key") and before and before[-1] in ("pass", "seed", "recovery", "mnemonic"):
+        return PASSWORD
+    if last in ("secret", "secrets") or last.endswith(_SECRETS):
+        return STRONG if before or last not in ("secret", "secrets") else WEAK
+    if last.endswith("token") and last != "jsonwebtoken":  # that is the name of many a library
+        if (before and before[-1] in _NOT_TOKEN) or any(b in ("max", "num", "count") for b in before):
+            return 0
+        return STRONG if before else WEAK
+    if last in ("key", "keys"):
+        return (
+            STRONG
+            if before and (before[-1] in _SECRET_KEYS or "secret" in before or "api" in before)
+            else _key_of(identifier, before)
+        )
+    if last == "seed" and before and before[-1] in ("otp", "totp", "hotp", "fa", "mfa"):
+        return STRONG
+    if last in _WEAK_NAMES or identifier.lower() in LOGINS:
+        return WEAK
+    return 0
+
+
+def _key_of(identifier: str, before: list[str]) -> int:
+    """The key of something that is not known to have a secret one; ``FOO_KEY`` is a variable of the environment."""
+    if not before or before[-1] in _PLAIN_KEYS:
+        return 0
+    return WEAK if identifier.isupper() else FAINT

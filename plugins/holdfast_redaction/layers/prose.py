@@ -1,0 +1,266 @@
+# ruff: noqa: E501 - tables of words
+"""Layer three, prose: "the password for staging is X", "use X as the token", "credentials: admin / X".
+
+Prose speaks of passwords and tokens all the time without telling one. So a value counts only where the sentence gives
+one, and only when it is in quotes or could not be a word.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast_redaction.layers import values
+from holdfast_redaction.layers.assign import Value
+from holdfast_redaction.layers.values import PASSWORD, STRONG
+from holdfast_redaction.lazy import Lazy
+
+# All of these read the text in lower case: an expression that ignores case takes twice the time.
+_VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
+_BE = (
+    r"(?:\b(?:is|was|are|were|(?:will|should|must|would|could|to)[ \t]+be|it's|that's|here's|ser[íi]a|serait|wäre|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est)\b"
+    r"|:|=|->|→|–|—)"
+)
+_MORE = (
+    r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be"
+    r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
+)
+#: With what a sentence goes on behind the noun before it gives the value.
+_ABOUT = frozenset(
+    """
+    for of to on in at from i we you they that which used using here there between protecting behind changed rotated
+    reset updated für von vom zum der des im de del du d'accès d'api pour para por
+    """.split()  # noqa: SIM905
+)
+
+
+def _after(between: str) -> Lazy:
+    return Lazy(
+        r"(?:[ \t]+(?:base|value|string|phrase|nueva|actual))?(?:[ \t]*\([^)\n]{1,60}\))?"
+        rf"(?:,?[ \t]+(?:{'|'.join(sorted(_ABOUT))})\b{between})?"
+        rf"(?:[,;?][ \t]+)?[ \t]*(?:{_BE}{_MORE}{{0,2}}[ \t]*:?[ \t]*|[ \t](?:to|as)[ \t]+(?=[\"'`*])|(?<=[ \t])(?:to|auf)[ \t]+){_VALUE}"
+    )
+
+
+#: The first verb or sign may be that of another thing: then the last one counts.
+_AFTER, _AFTER_ALL = _after(r"[^:=\n\"`]{0,70}?"), _after(r"[^\n\"`]{0,70}")
+#: "the old password, x, ..."
+_APPOSED = Lazy(r"(?:[ \t]+[^,\n\"`]{1,60})?,[ \t]+([^\s,]{8,64}),")
+#: "Token:", and a line below it that is nothing else
+_BELOW = Lazy(
+    r"[ \t]*:[ \t]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t`]*([A-Za-z0-9_./+=~-]{20,200})`{0,3}[ \t]*(?:\n|$)",
+    re.ASCII,
+)
+_DIRECT = Lazy(r"[ \t]{1,2}(?:of[ \t]+|be[ \t]+|to[ \t]+)?" + _VALUE)
+_BEFORE = Lazy(
+    r"(?:\"([^\"\n]{2,100})\"|'([^'\n]{2,100})'|`([^`\n]{2,100})`|(?:^|(?<=\s))([^\s\"'`]{4,200}))[,]?\s+(?:as|is|was|for|=|that's|als|comme|como)\s+(?:(?:the|my|our|your|its|his|her|their|a|an|new|this)\s+)?"
+    r"(?:[\w-]{1,20}\s+){0,3}$"
+)
+_PAIR = Lazy(
+    r"(?:[^\n:=]{0,40}?)(?:[ \t]+(?:is|are|were|was|with|as|using|into)[ \t]+|[ \t]*[:=][ \t]*|[ \t]+)[\"'`(*]{0,2}"
+    r"([\w.@+-]{2,64})[\"'`]?(?:[ \t]*[/:,|][ \t]*|[ \t]+(?:and|with)[ \t]+)[\"'`]?([^\s\"'`/][^\s\"'`]{3,200})"
+)
+_PHRASE = Lazy(
+    r"[\"'`]?[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})(?:[\"'`]|\s*(?:[.,;}()\n]|$))"
+)
+#: A word that no path, address or assignment is part of; and what tells it from other words.
+_TOKEN = Lazy(r"(?<![^\s\"'`(\[{,;:])[A-Za-z0-9][^\s\"'`<>(){}\[\],;|/\\=@:]{7,127}(?![/\\=@:\[(]\S)")
+_MIXTURE = Lazy(
+    r"[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z]", re.ASCII
+)
+_DIGIT = Lazy(r"[0-9]")
+_RUNS = Lazy(r"[0-9]+|[A-Za-z]+", re.ASCII)
+#: Names with digits, and ids that say of what they are.
+_NAMED = Lazy(
+    r"(?i:sha-?\d+|base-?\d\d|utf-?\d+|o?auth2?|md5|rsa-?\d+|aes-?\d+|https?2?|ipv[46]|x509|[ehr]s\d{3}|py3|k8s|s3|ec2|web3|h2|p256"
+    r"|pbkdf2|argon2|win\d\d|x86|arm64|u?int\d+|float\d+|v\d+)"
+)
+_OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
+#: Words of a passphrase; and an id, which the name of an API key may be given.
+_ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
+_UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+#: ``pass name=value``
+_OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
+#: The shortest token behind its noun that holds no digit.
+_LETTERS = 16
+#: How far around the noun, in characters.
+_NEAR = 120
+_COUNTED = Lazy(
+    r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}|u?int\d+|float\d+"
+)
+#: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
+_STARTS = frozenset(
+    """
+    is was are were will should must has reads equals became becomes ist lautet war es est as auf base value string
+    phrase would could it's that's here's sería seria serait wäre nueva actual which
+    """.split()  # noqa: SIM905
+).union(_ABOUT)
+_SIGNS = tuple("(:=-–—→")
+#: Names of secrets that are a row of words; behind the latter three it is that of a wallet: so many words at least, none
+#: longer than that. Source: BIP-39.
+PHRASES = ("passphrase", "mnemonic", "phrase", "seed", "recovery")
+_FEW, _MANY, _LONGEST = 3, 12, 8
+#: ... and "recovery" alone is many things.
+_OF_WORDS = (" phrase", " words", " seed", " mnemonic", " key")
+_TAIL = ".,;:!?)]}'\"`*"
+
+
+def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
+    """The row of words behind the name of one that ends at ``end`` in the text that is ``lower`` in lower case, or
+    None."""
+    found = _PHRASE.match(lower, end, min(len(lower), end + 300))
+    if not found or (noun.endswith("recovery") and not lower.startswith(_OF_WORDS, end)):
+        return None
+    row = found[1].replace(",", " ").split()
+    likely = len(row) >= _FEW if noun.endswith(PHRASES[:2]) else len(row) >= _MANY and max(map(len, row)) <= _LONGEST
+    return Value(*found.span(1), " ", quoted=True) if likely and values.COMMON.isdisjoint(row) else None
+
+
+def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> Value | None:
+    """The secret that a sentence gives behind the noun that ends at ``end``, or None. ``lower`` is ``text`` in lower
+    case, of the same length."""
+    stop = min(len(text), end + 300)
+    following = lower[end : end + 40].lstrip(",;?").split(maxsplit=1)
+    first = following[0].rstrip(",;?") if following else ""
+    if first in _STARTS or first[:1] in _SIGNS:
+        found = _AFTER.match(lower, end, stop)
+        value = found and _judge(text, found, strength, noun, sure=True)
+        if value:
+            return value
+        last = _AFTER_ALL.match(lower, end, stop) if first in _ABOUT else None
+        if last and (not found or last.end() > found.end()):
+            value = _judge(text, last, strength, noun, sure=True)
+            if value:
+                return value
+    if lower[end : end + 1] == "," or strength == PASSWORD:
+        found = _APPOSED.match(lower, end, stop)
+        value = found and _judge(text, found, strength, noun, sure=True)
+        if value:
+            return value
+    below = _BELOW.match(text, end, stop) if text.find(":", end, end + 3) >= 0 else None
+    if below and values.is_random(below[1]) and values.can_be_secret(below[1], strength, quoted=False):
+        return Value(*below.span(1), " ", quoted=False)
+    at = lower.find(first, end, end + 60)
+    letters = len(first) >= _LETTERS and values.is_mixed(text[at : at + len(first)])  # a token of letters alone
+    if first in ("of", "be", "to") or not first.isalpha() or letters:
+        found = _DIRECT.match(lower, end, stop)
+        return found and _judge(text, found, strength, noun, sure=False)
+    return None
+
+
+def value_before(text: str, lower: str, start: int, strength: int, noun: str) -> Value | None:
+    """The secret that a sentence gives before the noun at ``start``, or None: "use X as the token"."""
+    window = max(0, start - 140)
+    if not _may_be_given_before(lower[window:start]):
+        return None
+    line = text.rfind("\n", window, start) + 1
+    before = _BEFORE.search(lower, max(window, line), start)
+    value = before and _judge(text, before, strength, noun, sure=True)
+    if not value:
+        return None
+    content = text[value.start : value.end]  # "3f2a9c1 is the password fix" tells of a commit
+    return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
+
+
+def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
+    """A secret in the same line as the noun at ``text[start:end]``, however the sentence goes on or began: only what could
+    be nothing else. None when the line tells of a secret that is masked."""
+    first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
+    last = text.find("\n", end, end + _NEAR)
+    last = last if last >= 0 else min(len(text), end + _NEAR)
+    line = text[first:last]
+    if line.islower() or not _DIGIT.search(line) or not _MIXTURE.search(line) or values.MARK in line:
+        return None
+    for found in _TOKEN.finditer(text, first, last):
+        at = found.start()
+        stop = _rstrip(text, at, found.end())
+        stop += text.startswith("!", stop)  # a password may end so
+        if (
+            (stop <= start or at >= end)
+            and not (at and text[at - 1].isalnum())
+            and _is_striking(text[at:stop], strength)
+        ):
+            return Value(at, stop, " ", quoted=False)
+    return None
+
+
+def _is_striking(value: str, strength: int) -> bool:
+    """Whether capitals, small letters and digits stand as close together as in no word, name or id."""
+    if not _MIXTURE.search(" ".join(_NAMED.split(value))) or _OTHER_ID.match(value):
+        return False
+    digits = sum(map(str.isdigit, value))
+    if strength == PASSWORD:
+        ok = len(value) >= 8 and (digits > 1 or any(sign in value for sign in "!#$%^&*+?"))
+    else:
+        ok = len(value) >= 16 and digits > 1 and len(_RUNS.findall(value)) > 4
+    return ok and not values.is_protected(value) and values.can_be_secret(value, strength, quoted=False)
+
+
+def pair_near(text: str, lower: str, end: int) -> Value | None:
+    """The password of "credentials: admin / X"."""
+    found = _PAIR.match(lower, end, min(len(text), end + 320))
+    if not found:
+        return None
+    start, stop = found.span(2)
+    stop = _rstrip(text, start, stop)
+    return Value(start, stop, " ", quoted=False) if _stands_out(text[start:stop], PASSWORD) else None
+
+
+def _judge(text: str, found: re.Match[str], strength: int, noun: str, *, sure: bool) -> Value | None:
+    group = found.lastindex or 0
+    quoted = group < found.re.groups
+    start, end = found.span(group)
+    if not quoted:
+        while start < end and text[start] in "([*“'\"`":
+            start += 1
+        end = _rstrip(text, start, end)
+    value = text[start:end]
+    if value[:1] in (",", ";", ")"):  # of code
+        return None
+    if noun in ("pin", "otp", "passcode", "code") and value.isdigit() and 4 <= len(value) <= 10:
+        return Value(start, end, " ", quoted=quoted)
+    if noun == "passphrase" and quoted and _ROW.fullmatch(value):
+        return Value(start, end, " ", quoted=quoted)
+    if not sure and strength < PASSWORD and len(value) < 12:
+        return None
+    if sure and strength == STRONG and _UUID.fullmatch(value):
+        return Value(start, end, " ", quoted=quoted)
+    ok = (
+        (sure and _quoted_secret(value, strength)) or _stands_out(value, strength)
+        if quoted
+        else _stands_out(value, strength)
+    )
+    return Value(start, end, " ", quoted=quoted) if ok else None
+
+
+def _quoted_secret(value: str, strength: int) -> bool:
+    return values.can_be_secret(value, strength, quoted=True) and ("_" not in value or any(c.isdigit() for c in value))
+
+
+def _stands_out(value: str, strength: int) -> bool:
+    """Whether an unquoted value in a sentence could not be a word, a name, a number or a term."""
+    if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s") or _OPTION.match(value):
+        return False
+    if strength < PASSWORD:
+        if values.is_protected(value) and not (len(value) >= 32 and value.isalnum()):
+            return False
+        return values.is_random(value) and values.can_be_secret(value, strength, quoted=False)
+    if values.is_term(value) or not values.can_be_secret(value, PASSWORD, quoted=False):
+        return False
+    if value.isdigit():
+        return len(value) >= 6
+    if _COUNTED.fullmatch(value):
+        return False
+    return values.has_secret_mix(value) or values.is_mixed(value)
+
+
+def _may_be_given_before(before: str) -> bool:
+    """Whether _BEFORE can match: five searches for a word take a tenth of the time of one expression."""
+    return any(
+        word in before for word in (" is ", " for ", " as ", " was ", " = ", " that's ", " als ", " comme ", " como ")
+    )
+
+
+def _rstrip(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1] in _TAIL:
+        end -= 1
+    return end

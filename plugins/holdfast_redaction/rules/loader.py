@@ -1,0 +1,397 @@
+# ruff: noqa: E501 - tables of patterns
+"""A user's own rules, in the TOML form of gitleaks and betterleaks.
+
+What is read of a rule: ``id``, ``regex``, ``keywords``, ``entropy``, ``secretGroup`` and ``allowlist`` /
+``allowlists`` (``regexes``, ``stopwords``, ``regexTarget``, ``condition`` as far as it needs no path or commit). A rule
+for paths alone is skipped, since memory has none. An expression that cannot be compiled or could run away is named and
+refused here, before a text depends on it. Source: https://github.com/gitleaks/gitleaks#configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from time import process_time
+from typing import Any
+
+from holdfast.errors import ConfigError
+from holdfast.text import untrusted
+from holdfast_redaction.budget import Budget
+from holdfast_redaction.patterns import Hit, entropy
+from holdfast_redaction.rules import lint
+
+#: Behind the table, so that a format keeps its well-known name; before context.
+RANK = 5_000
+_POSIX = {
+    "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r" \t", "cntrl": r"\x00-\x1F\x7F", "digit": "0-9", "graph": "!-~",
+    "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z", "word": r"\w", "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
+#: Lengths of hostile text on which an expression is tried. The short ones are for what doubles with every character.
+_PROBES = (*range(12, 40, 2), 80, 400, 2_000)
+#: Allow-lists are asked about a single match, and `.+EXAMPLE$` is fine there.
+_PROBES_OF_MATCHES = _PROBES[:-1]
+#: Seconds that are never too long, and how much longer a character may take in a text of five times the length: time in
+#: proportion to the text is 1, to its square 5. A large factor is no fault: gitleaks' own rules try 2,500 ways at each.
+_QUICK_S, _GROWTH = 0.02, 2.5
+#: Up to this length a text may be no longer than what bounded repeats try at each character, so growth says nothing.
+_WINDOWS, _LONG_S = 400, 0.5
+
+
+class UserRule:
+    """A rule as it is applied. ``keywords`` in lower case; ``group`` 0 is the whole match."""
+
+    __slots__ = ("allow", "allow_match", "entropy", "group", "id", "keywords", "pattern", "stopwords")
+
+    def __init__(self, rule_id: str, pattern: Any, keywords: tuple[str, ...], group: int, bits: float) -> None:
+        self.id = rule_id
+        self.pattern = pattern
+        self.keywords = keywords
+        self.group = group
+        self.entropy = bits
+        self.allow: list[Any] = []
+        self.allow_match: list[Any] = []
+        self.stopwords: list[str] = []
+
+
+class UserRules:
+    """Loaded rules, with the interface of the other layers."""
+
+    def __init__(self, rules: Iterable[UserRule], skipped: Iterable[str] = ()) -> None:
+        self.rules = tuple(rules)
+        self.skipped = tuple(skipped)
+
+    def find(self, text: str, budget: Budget) -> list[Hit]:
+        """Every secret that a rule finds and does not allow; hits may overlap."""
+        hits: list[Hit] = []
+        lower = text.lower()
+        for rule in self.rules:
+            if rule.keywords and not any(k in lower for k in rule.keywords):
+                continue
+            for match in rule.pattern.finditer(text):
+                start, end = _secret_span(match, rule.group)
+                if start < end and _counts(rule, text[start:end], match.group(0)):
+                    hits.append(Hit(start, end, rule.id, RANK))
+            budget.check(rule.id)
+        return hits
+
+
+def _secret_span(match: Any, group: int) -> tuple[int, int]:
+    """The secret: the named group, else the first one that took part, else the whole match, as gitleaks has it."""
+    groups = [group] if group else range(1, len(match.groups()) + 1)
+    for index in groups:
+        start, end = match.span(index)
+        if 0 <= start < end:
+            return start, end
+    start, end = match.span()
+    return start, end
+
+
+def _counts(rule: UserRule, secret: str, match: str) -> bool:
+    if rule.entropy and entropy(secret) <= rule.entropy:
+        return False
+    low = secret.lower()
+    if any(word in low for word in rule.stopwords):
+        return False
+    return not any(p.search(secret) for p in rule.allow) and not any(p.search(match) for p in rule.allow_match)
+
+
+def load(paths: Iterable[str]) -> UserRules:
+    """The rules of all files, in order. Raises: ConfigError for a file or rule that cannot be used."""
+    rules: list[UserRule] = []
+    skipped: list[str] = []
+    for path in paths:
+        _load_file(path, rules, skipped)
+    return UserRules(rules, skipped)
+
+
+def _load_file(path: str, rules: list[UserRule], skipped: list[str]) -> None:
+    import tomllib
+
+    name = os.path.basename(path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = untrusted.from_toml(file.read())
+    except OSError as error:
+        raise ConfigError(
+            f"The rules file {name} cannot be read: {error.strerror}.",
+            next_step="Correct `rules` under `[plugins.redaction]` in holdfast.toml.",
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The rules file {name} is no TOML: {error}.", next_step="Correct the file.") from error
+    tables = document.get("rules", [])
+    if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
+        raise ConfigError(
+            f"`rules` in {name} is not a list of tables.", next_step="Write `[[rules]]` before each rule."
+        )
+    everywhere = [*_tables(document, "allowlist"), *_tables(document, "allowlists")]
+    # The same allow-list stands beside many a rule, and what is for all rules beside each.
+    compiled = _Compiled()
+    for number, table in enumerate(tables, 1):
+        rule_id = str(table.get("id", "")) or f"rule-{number}"
+        if "regex" not in table:
+            skipped.append(rule_id)  # for paths alone, or an extension of a rule that is elsewhere
+            continue
+        rules.append(_rule(name, rule_id, table, everywhere, compiled))
+
+
+class _Compiled(dict[str, Any]):
+    """The expressions of allow-lists of one file."""
+
+    def of(self, regex: str, whose: str) -> Any:
+        """``regex`` compiled, once. Raises: ConfigError as ``compile_safely``."""
+        if regex not in self:
+            self[regex] = compile_safely(regex, whose, _PROBES_OF_MATCHES)
+        return self[regex]
+
+
+def _rule(
+    name: str, rule_id: str, table: Mapping[str, Any], everywhere: list[Mapping[str, Any]], compiled: _Compiled
+) -> UserRule:
+    where = f"rule {rule_id!r} in {name}"
+    pattern = compile_safely(table["regex"], where)
+    keywords = _texts(table, "keywords", where)
+    group = table.get("secretGroup", 0)
+    bits = table.get("entropy", 0.0)
+    if not isinstance(group, int) or not 0 <= group <= pattern.groups:
+        raise ConfigError(f"secretGroup of {where} is not one of its groups.", next_step="Correct the rule.")
+    if isinstance(bits, bool) or not isinstance(bits, int | float):
+        raise ConfigError(f"entropy of {where} is no number.", next_step="Correct the rule.")
+    slug = re.sub(r"[^a-z0-9-]+", "-", rule_id.lower()).strip("-")[:60] or "rule"
+    rule = UserRule(slug, pattern, tuple(k.lower() for k in keywords), group, float(bits))
+    for allow in (*everywhere, *_tables(table, "allowlist"), *_tables(table, "allowlists")):
+        # With "AND" a path or commit would have to match too; a text in memory has neither, so it never does.
+        if str(allow.get("condition", "")).upper() in ("AND", "&&") and (allow.get("paths") or allow.get("commits")):
+            continue
+        target = rule.allow if allow.get("regexTarget", "secret") == "secret" else rule.allow_match
+        whose = f"the allow-list of {where}"
+        target += [compiled.of(regex, whose) for regex in _texts(allow, "regexes", where)]
+        rule.stopwords += [w.lower() for w in _texts(allow, "stopwords", where)]
+    return rule
+
+
+def _tables(table: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = table.get(key, [])
+    return [v for v in ([value] if isinstance(value, Mapping) else value) if isinstance(v, Mapping)]
+
+
+def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise ConfigError(f"{key} of {where} is not a list of texts.", next_step="Correct the rule.")
+    return value
+
+
+def compile_safely(regex: object, where: str, probes: tuple[int, ...] = _PROBES) -> Any:
+    """``regex`` compiled by google-re2 when that is installed, else by ``re``.
+
+    Raises: ConfigError when it is no expression, or, without google-re2, when it could run away on hostile text.
+    """
+    if not isinstance(regex, str):
+        raise ConfigError(f"The regex of {where} is no text.", next_step="Correct the rule.")
+    try:
+        import re2
+    except ImportError:
+        return _compile_re(regex, where, probes)
+    try:
+        return re2.compile(regex)
+    except re2.error as error:
+        raise ConfigError(
+            f"The regex of {where} cannot be used: {_reason(error)}.", next_step="Correct the rule."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    argument = error.args[0] if error.args else error
+    return argument.decode("utf-8", "replace") if isinstance(argument, bytes) else str(argument)
+
+
+def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[str]:
+    try:
+        translated = to_python(regex)
+        problems = [p for p in lint.complaints(translated) if "RE2" not in p]
+        pattern = None if problems else re.compile(translated, re.ASCII)
+    except (re.error, RecursionError, OverflowError, ValueError) as error:
+        problems, pattern = [f"it is no regular expression: {error}"], None
+    if pattern is None:
+        raise ConfigError(
+            f"The regex of {where} cannot be used: {'; '.join(problems)}.",
+            next_step="Correct the rule, or install google-re2 with `pip install 'holdfast[redaction]'`.",
+        )
+    slow = _slow_on(pattern, regex, probes)
+    if slow:
+        raise ConfigError(
+            f"The regex of {where} takes too long on {slow}.",
+            next_step="Bound its repeats, or install google-re2 with `pip install 'holdfast[redaction]'`.",
+        )
+    return pattern
+
+
+def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> str:
+    """Tries hostile texts, each a little longer, so that a runaway shows before it is out of hand."""
+    if lint.is_bounded(pattern.pattern):
+        probes = _PROBES_OF_MATCHES[:-1]  # it may still take for ever at one place
+    literal = max(re.findall(r"[A-Za-z0-9_]{2,}", regex), key=len, default="a")
+    for name, piece in (
+        ("a long word", "a"),
+        ("its own words, repeated", literal),
+        ("a long number", "1"),
+        ("blanks", " "),
+        ("quoted words", 'a="b" '),
+    ):
+        for before, size in pairwise(probes):
+            took = _seconds(pattern, piece, size)
+            if took < (_QUICK_S if size <= _WINDOWS else _QUICK_S / 10) or (took < _LONG_S and 40 < size <= _WINDOWS):
+                continue
+            if size <= _WINDOWS:
+                return name
+            shorter, longer = (min(_seconds(pattern, piece, s) for _ in range(2)) / s for s in (before, size))
+            if longer > _GROWTH * shorter:
+                return name
+    return ""
+
+
+@lru_cache(256)
+def _hostile(piece: str, size: int) -> str:
+    return (piece * (size // len(piece) + 1))[:size] + "!"
+
+
+def _seconds(pattern: re.Pattern[str], piece: str, size: int) -> float:
+    text = _hostile(piece, size)
+    started = process_time()
+    pattern.search(text)
+    return process_time() - started
+
+
+def to_python(regex: str) -> str:
+    r"""``regex`` in RE2 syntax as Python's ``re`` reads it.
+
+    Flags in the middle, ``(?i)``, become a group around the rest of their branch; ``\z`` becomes ``\Z``,
+    ``(?P<name>`` stays, ``(?<name>`` becomes it, ``[[:alnum:]]`` is spelt out, ``\Q...\E`` is escaped, ``\pL`` and
+    ``\x{41}`` are replaced by classes and characters. Raises: re.error, ValueError for what has no equivalent.
+    """
+    return _Translator(regex).run()
+
+
+class _Translator:
+    """One pass from left to right. ``open`` counts, for each open group, the flag groups to close with it."""
+
+    def __init__(self, regex: str) -> None:
+        self.source = regex
+        self.at = 0
+        self.out: list[str] = []
+        self.flags: list[list[str]] = [[]]
+
+    def run(self) -> str:
+        while self.at < len(self.source):
+            self._step(self.source[self.at])
+        self.out.append(")" * len(self.flags[-1]))
+        return "".join(self.out)
+
+    def _step(self, character: str) -> None:
+        if character == "\\":
+            self._escape()
+        elif character == "[":
+            self._class()
+        elif character == "(":
+            self._open()
+        elif character == ")":
+            closing = self.flags.pop() if len(self.flags) > 1 else []
+            self.out.append(")" * (len(closing) + 1))
+            self.at += 1
+        elif character == "|" and self.flags[-1]:  # the flags go on in the next branch
+            self.out.append(")" * len(self.flags[-1]) + "|" + "".join(f"(?{f}:" for f in self.flags[-1]))
+            self.at += 1
+        else:
+            self.out.append(character)
+            self.at += 1
+
+    def _open(self) -> None:
+        flags = re.compile(r"\(\?([imsU]*(?:-[imsU]+)?)\)").match(self.source, self.at)
+        if flags:
+            if "U" in flags[1]:
+                raise ValueError("the flag U, which swaps greedy and lazy, has no equivalent")
+            if flags[1]:
+                self.out.append(f"(?{flags[1]}:")
+                self.flags[-1].append(flags[1])
+            self.at = flags.end()
+            return
+        head = re.compile(r"\((?:\?(?:P?<(?![=!])|[imsx]*(?:-[imsx]+)?:|<?[=!]))?").match(self.source, self.at)
+        opening = head[0] if head else "("
+        self.out.append("(?P<" if opening == "(?<" else opening)
+        self.at += len(opening)
+        self.flags.append([])
+
+    def _escape(self) -> None:
+        quoted = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL).match(self.source, self.at)
+        coded = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}").match(self.source, self.at)
+        named = re.compile(r"\\([pP])(\{\^?\w+\}|\w)").match(self.source, self.at)
+        if quoted:
+            self.out.append(re.escape(quoted[1]))
+            self.at = quoted.end()
+        elif coded:
+            self.out.append(re.escape(chr(int(coded[1], 16))))
+            self.at = coded.end()
+        elif named:
+            self.out.append(
+                f"[{_unicode_class(named[2].strip('{}'))}]"
+                if named[1] == "p"
+                else f"[^{_unicode_class(named[2].strip('{}'))}]"
+            )
+            self.at = named.end()
+        else:
+            two = self.source[self.at : self.at + 2]
+            self.out.append({"\\z": r"\Z", "\\C": r"[\s\S]"}.get(two, two))
+            self.at += 2
+
+    def _class(self) -> None:
+        start = self.at
+        end = start + 1
+        while (end < len(self.source) and self.source[end] == "^") or (
+            self.source[end : end + 1] == "]" and end <= start + 2 and self.source[start + 1 : end].strip("^") == ""
+        ):
+            end += 1
+        body = [self.source[start:end].replace("]", "\\]")]
+        while end < len(self.source) and self.source[end] != "]":
+            posix = re.compile(r"\[:(\^?)(\w+):\]").match(self.source, end)
+            if posix:
+                if posix[1] or posix[2] not in _POSIX:
+                    raise ValueError(f"the class {posix[0]} has no equivalent")
+                body.append(_POSIX[posix[2]])
+                end = posix.end()
+            elif self.source[end] == "\\":
+                coded = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}").match(self.source, end)
+                named = re.compile(r"\\p(\{\w+\}|\w)").match(self.source, end)
+                body.append(
+                    re.escape(chr(int(coded[1], 16)))
+                    if coded
+                    else _unicode_class(named[1].strip("{}"))
+                    if named
+                    else self.source[end : end + 2]
+                )
+                end = coded.end() if coded else named.end() if named else end + 2
+            else:
+                body.append("\\[" if self.source[end] == "[" else self.source[end])
+                end += 1
+        self.out.append("".join(body) + "]")
+        self.at = end + 1
+
+
+def _unicode_class(name: str) -> str:
+    """ASCII is as far as secrets go."""
+    known = {
+        "L": "A-Za-z",
+        "Lu": "A-Z",
+        "Ll": "a-z",
+        "N": "0-9",
+        "Nd": "0-9",
+        "P": _POSIX["punct"],
+        "S": "$+<=>^`|~",
+        "Z": r"\s",
+        "Zs": " ",
+    }
+    if name not in known:
+        raise ValueError(f"the class \\p{{{name}}} has no equivalent")
+    return known[name]
