@@ -11,6 +11,7 @@ import re
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
 _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub", "subn")
 
@@ -23,7 +24,7 @@ class Lazy:
         fullmatch: Callable[..., re.Match[str] | None]
         search: Callable[..., re.Match[str] | None]
         finditer: Callable[..., Iterator[re.Match[str]]]
-        findall: Callable[..., list[str]]
+        findall: Callable[..., list[Any]]
         split: Callable[..., list[str]]
         sub: Callable[..., str]
         subn: Callable[..., tuple[str, int]]
