@@ -15,6 +15,7 @@ from attrs import evolve
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import asked, tasks
+from holdfast.text.lazy import Lazy
 from holdfast.text.rows.reading import SUMMARY
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
@@ -42,11 +43,11 @@ _MAX_LISTED: Final = 8
 #: This many of the newest messages of a kind are searched for quotations.
 _NEWEST: Final = 300
 #: What a client's summary holds besides the summary: how it was made, and its own introduction.
-_ANALYSIS: Final = re.compile(
+_ANALYSIS: Final = Lazy(
     r"<analysis>.*?</analysis>|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)|^This session is being continued[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-_SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
+_SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Messages of the user beyond this length were pasted; only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
 

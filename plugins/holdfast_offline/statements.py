@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
 from holdfast.text import asked
+from holdfast.text.lazy import Lazy
 from holdfast_offline import cues, replies
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
@@ -27,15 +28,13 @@ MAX_STATED_CHARS: Final = 4_000
 MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
-_NOTHING: Final = re.compile(
-    r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE
-)
-_HEADINGS: Final = re.compile(r"^#{1,4} \S", re.MULTILINE)
-_BOX: Final = re.compile(r"\[([ xX])\]\s+")
+_NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
+_HEADINGS: Final = Lazy(r"^#{1,4} \S", re.MULTILINE)
+_BOX: Final = Lazy(r"\[([ xX])\]\s+")
 #: "I think it's fine to run them in parallel, can you revert that?" decides before it asks.
-_ASKS_AFTER: Final = re.compile(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
+_ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
 #: A decision that only points back at what somebody else said.
-_POINTS_BACK: Final = re.compile(
+_POINTS_BACK: Final = Lazy(
     r"(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
     r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
     re.IGNORECASE,
