@@ -24,7 +24,8 @@ _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request i
 _COURSE: Final = Lazy(
     r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
     r"|do you want me"
-    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b"
+    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b|where should i (?:write|put|save)"
+    r"|(?:which|what) .{1,40}would you like me to"
     r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
     r"|what(?:['’]s| is) next|continue\b|proceed\b)",
     re.IGNORECASE,
@@ -32,7 +33,7 @@ _COURSE: Final = Lazy(
 #: Answers that leave the choice to the agent, put it off, or ask back.
 _NO_CHOICE: Final = Lazy(
     r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
-    r"|depends\b|let me think|no answer)|\?$",
+    r"|depends\b|let me think|no answer)|\?(?:\s|$)",
     re.IGNORECASE,
 )
 

@@ -37,7 +37,8 @@ pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for 
 #: A child for each moment to die at; ``arm(n)`` makes it die just before the n-th call that changes the disk.
 FORKS = """
 import os, shutil, signal, sys
-from holdfast import Holdfast, gate, markdown
+from holdfast import Holdfast, gate
+from holdfast_workflow import markdown
 from holdfast.flush import dreamlog
 from holdfast_dream import grounding, methods, pipeline, write
 import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.findings
