@@ -1,8 +1,10 @@
-"""What ``holdfast hook`` costs at each event, in bare interpreters: `python benchmarks/hooks.py`.
+"""The cost of ``holdfast hook`` at each event and of four commands, in bare interpreters: `python benchmarks/hooks.py`.
 
 Each event is a process with its payload on stdin, as a client starts it; its wall and processor time are compared with
-``python -c pass`` in the same run, interleaved, medians. The conversation is made up: a transcript of the given size in
-which, as in real ones, most bytes are bookkeeping and tool output. ``PreCompact`` is timed with the hooks active all
+``python -c pass`` in the same run, interleaved. Minima and medians are printed: on a machine with other work the minima
+of processor time are the steadier ones. With ``--against FOLDER``, an older source tree whose modules are where they
+are here, each process is started from both trees in turn. The conversation is made up: a transcript of the given size
+in which, as in real ones, most bytes are bookkeeping and tool output. ``PreCompact`` is timed with the hooks active all
 along (prompts, tool calls and answers are journalled already), for a conversation that was compacted in its middle, as
 a context of 200,000 tokens makes it, and for one that never was; and for one that was begun without hooks.
 """
@@ -25,14 +27,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 AIMS = {
-    "UserPromptSubmit": "5x, 8x at most",
-    "PostToolUse": "5x, 8x at most",
-    "Stop": "5x, 8x at most",
-    "SessionStart": "20x",
-    "PreCompact": "20x",
-    "PreCompact, repeated": "20x",
-    "PreCompact, never compacted before": "",
-    "PreCompact, nothing journalled before": "",
+    "UserPromptSubmit": "4.5",
+    "PostToolUse": "4.5",
+    "Stop": "4.5",
+    "SessionStart": "12",
+    "PreCompact": "30",
+    "PreCompact, repeated": "30",
+    "PreCompact, never compacted before": "30",
+    "PreCompact, nothing journalled before": "30",
+    "holdfast load": "12",
+    "holdfast status": "12",
+    "holdfast remember": "12",
+    "holdfast flush": "16",
+}
+#: Commands of a person or an agent, in the project that the events before have filled; the flush has a turn to save.
+COMMANDS = {
+    "holdfast load": ["load"],
+    "holdfast status": ["status"],
+    "holdfast remember": ["remember", "The parser reads the journal"],
+    "holdfast flush": ["flush", "--session", "by-hand"],
 }
 SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
 WORDS = ("the", "flush", "journal", "handoff", "test", "store", "parser", "returns", "before", "after", "when", "check")
@@ -126,9 +139,11 @@ def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = Fals
     return {name: json.dumps(payload).encode() for name, payload in told.items()}
 
 
-def timed(command: list[str], payload: bytes, cwd: Path) -> tuple[float, float]:
-    """Wall and processor seconds of one process."""
+def timed(command: list[str], payload: bytes, cwd: Path, tree: str = "") -> tuple[float, float]:
+    """Wall and processor seconds of one process, with the modules of ``tree`` where it is not the empty string."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "CLAUDE_PROJECT_DIR")}
+    if tree:
+        env["PYTHONPATH"] = os.pathsep.join(os.path.join(tree, name) for name in ("core", "plugins", "backends"))
     began = time.perf_counter()
     with subprocess.Popen(
         command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -148,11 +163,9 @@ def timed(command: list[str], payload: bytes, cwd: Path) -> tuple[float, float]:
     return wall, used.ru_utime + used.ru_stime
 
 
-def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, float]]]:
-    """Times by name. Each PreCompact begins with a fresh copy of the project; what follows finds it flushed."""
-    program = os.path.join(sysconfig.get_path("scripts"), "holdfast")
-    hook = [program, "hook", "claude-code"]
-    times: dict[str, list[tuple[float, float]]] = {"python -c pass": [], **{name: [] for name in AIMS}}
+def measure(folder: Path, size: int, runs: int, trees: list[str]) -> dict[str, list[list[tuple[float, float]]]]:
+    """Times by name, a list for each tree. Each tree begins with a fresh copy of the projects in every round, and they
+    take turns at being first."""
     key = folder / "key"  # copies of a project are other folders; a shared key makes their private state ours
     key.write_text(os.urandom(32).hex())
     key.chmod(0o600)
@@ -162,40 +175,62 @@ def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, f
         payloads = prepare(folder / name, size, journalled=journalled, compacted=compacted)
         shutil.copytree(folder / name / "project", folder / name / "fresh")
         prepared[name] = payloads
+    times: dict[str, list[list[tuple[float, float]]]] = {
+        name: [[] for _ in trees] for name in ("python -c pass", *AIMS)
+    }
     for round_ in range(runs + 1):
-        got: dict[str, tuple[float, float]] = {}
-        for name, payloads in prepared.items():
-            project = folder / name / "project"
-            shutil.rmtree(project)
-            shutil.copytree(folder / name / "fresh", project)
-            first = timed(hook, payloads["PreCompact"], project)
-            if name != "with":
-                got[f"PreCompact, {'never compacted' if name == 'long' else 'nothing journalled'} before"] = first
-                continue
-            got["PreCompact"] = first
-            got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project)
-            for event in ("UserPromptSubmit", "PostToolUse", "Stop", "SessionStart"):
-                got[event] = timed(hook, payloads[event], project)
-                got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project)
-        if round_:  # the first round fills caches
-            for event, pair in got.items():
-                times[event].append(pair)
+        order = list(enumerate(trees))
+        for number, tree in order if round_ % 2 else reversed(order):
+            for name, pair in one_round(folder, prepared, tree).items():
+                if round_:  # the first round fills caches
+                    times[name][number].append(pair)
     return times
+
+
+def one_round(folder: Path, prepared: dict[str, dict[str, bytes]], tree: str) -> dict[str, tuple[float, float]]:
+    """Times of one process of each kind. Each PreCompact except the repeated one has a fresh project."""
+    program = os.path.join(sysconfig.get_path("scripts"), "holdfast")
+    hook = [program, "hook", "claude-code"]
+    got: dict[str, tuple[float, float]] = {}
+    for name, payloads in prepared.items():
+        project = folder / name / "project"
+        shutil.rmtree(project)
+        shutil.copytree(folder / name / "fresh", project)
+        first = timed(hook, payloads["PreCompact"], project, tree)
+        if name != "with":
+            got[f"PreCompact, {'never compacted' if name == 'long' else 'nothing journalled'} before"] = first
+            continue
+        got["PreCompact"] = first
+        got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project, tree)
+        for event in ("UserPromptSubmit", "PostToolUse", "Stop", "SessionStart"):
+            got[event] = timed(hook, payloads[event], project, tree)
+            got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project, tree)
+        timed([program, "add", "user", "Save this by command.", "--session", "by-hand"], b"", project, tree)
+        for command, words in COMMANDS.items():
+            got[command] = timed([program, *words], b"", project, tree)
+    return got
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--megabytes", type=float, default=5.0)
+    parser.add_argument("--against", metavar="FOLDER", help="an older source tree to compare with, in pairs")
     args = parser.parse_args()
+    trees = [os.path.abspath(args.against), str(Path(__file__).parents[1])] if args.against else [""]
     with tempfile.TemporaryDirectory() as folder:
-        times = measure(Path(folder), int(args.megabytes * 1_000_000), args.runs)
-    medians = {name: [statistics.median(p[n] for p in pairs) for n in (0, 1)] for name, pairs in times.items()}
-    bare = medians["python -c pass"]
-    print(f"{'':40}{'wall ms':>9}{'x bare':>8}{'cpu ms':>9}{'x bare':>8}   aim")
-    for name, (wall, cpu) in medians.items():
-        ratios = wall / bare[0], cpu / bare[1]
-        print(f"{name:40}{wall * 1e3:9.1f}{ratios[0]:8.1f}{cpu * 1e3:9.1f}{ratios[1]:8.1f}   {AIMS.get(name, '')}")
+        times = measure(Path(folder), int(args.megabytes * 1_000_000), args.runs, trees)
+    bare = [pair for pairs in times["python -c pass"] for pair in pairs]
+    for index, kind in enumerate(("wall", "processor")):
+        least, middle = (pick(pair[index] for pair in bare) for pick in (min, statistics.median))
+        print(f"\n{kind} time in bare interpreters of {least * 1e3:.1f} ms (least), {middle * 1e3:.1f} ms (median)")
+        print(f"{'':40}" + f"{'least':>9}{'median':>9}" * len(trees) + "   aim")
+        for name, by_tree in times.items():
+            figures = [
+                (min(pair[index] for pair in pairs) / least, statistics.median(pair[index] for pair in pairs) / middle)
+                for pairs in by_tree
+            ]
+            print(f"{name:40}" + "".join(f"{a:9.1f}{b:9.1f}" for a, b in figures) + f"   {AIMS.get(name, '')}")
 
 
 if __name__ == "__main__":
