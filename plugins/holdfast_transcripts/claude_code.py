@@ -56,8 +56,10 @@ _PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Is this a row that only Claude Code writes?"""
-    return isinstance(row.get("type"), str) and isinstance(row.get("sessionId"), str) and "payload" not in row
+    """Is this a row that only Claude Code writes? A later version may name the session in another way."""
+    if not isinstance(row.get("type"), str) or "payload" in row:
+        return False
+    return isinstance(row.get("sessionId"), str) or mapping(row.get("message")).get("role") == row["type"]
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:

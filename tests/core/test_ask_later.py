@@ -100,6 +100,21 @@ def test_flush__somebody_waits_for_the_answer__turns_wait_durably_and_come_once(
     assert session.flush().repeated
 
 
+def test_flush__models_sum_up_an_earlier_flush_too__receipt_has_only_the_summary_of_its_own(opened):
+    model = Model()
+    hurried = opened(model)
+    hurried.services.hurried = True
+    earlier = hurried.session("earlier")
+    earlier.add("user", "one")
+    earlier.flush()
+    session = opened(model).session("s")
+    session.add("user", "two")
+    receipt = session.flush()
+    assert sorted(model.asked) == [["one"], ["two"]]
+    assert receipt.summary.endswith("In short: two")
+    assert "In short: one" not in receipt.summary
+
+
 def test_flush__session_is_purged_before_the_model_is_asked__nothing_of_it_comes_back(opened, project, note):
     model = Model()
     memory = opened(model)

@@ -228,6 +228,19 @@ def test_reserved__duplicate_where_other_facts_stay_out__is_told_as_a_duplicate(
     assert log(memory) == []
 
 
+def test_stays_out__among_several_stored_facts__is_refused_with_the_reason(rules: Rules) -> None:
+    memory = rules(max_facts=3, rank_union=True)
+    for n in range(3):
+        memory.facts.create(f"strong {n}", "goal", 0.8)
+    result = memory.facts.create("weak", "goal", 0.1)
+    assert result.outcome is AddOutcome.REFUSED
+    assert result.reason == "the store is full of facts that are at least as strong"
+    for said in ("Strong 0", " STRONG 2 "):
+        again = memory.facts.create(said, "goal", 0.1)
+        assert (again.outcome, again.duplicate_of is not None) == (AddOutcome.DUPLICATE, True)
+    assert contents(memory) == ["strong 0", "strong 1", "strong 2"]
+
+
 def test_add__taken_id__nothing_leaves_before_another_is_drawn(rules: Rules) -> None:
     memory = rules(max_facts=2, supersede=True)
     first = memory.facts.create("first", "goal", 0.5).fact

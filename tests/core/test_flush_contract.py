@@ -14,12 +14,25 @@ import pytest
 from holdfast import Payload
 from holdfast.config.values import FlushConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
-from holdfast.flush.contract import REQUIRED, digest, missing
+from holdfast.flush.contract import digest, missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields, Message
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
+
+#: Written out: the doctrine names them, not the code.
+REQUIRED = (
+    "objective",
+    "facts",
+    "decisions",
+    "blockers",
+    "next_step",
+    "artifacts",
+    "follow_ups",
+    "state_mutations",
+    "curated",
+)
 
 
 def blocks(text: str) -> int:
@@ -401,6 +414,9 @@ def test_flush__work_is_open__handoff_is_written_and_closed_when_it_ends(opened,
         ({"needs_operator": ["renew the key"]}, True),
         ({"handoff": {"active_task": "t", "branch": "b", "blocker": "none", "next_action": "n"}}, True),
         ({"blockers": ["none"], "follow_ups": ["None."]}, False),
+        ({"blockers": [" "], "follow_ups": ["", "N/A"], "needs_operator": ["nothing"], "next_step": "  "}, False),
+        ({"handoff": {"active_task": "none", "branch": "b", "blocker": " ", "next_action": "n"}}, False),
+        ({"handoff": {"active_task": "none", "branch": "b", "blocker": "CI", "next_action": "n"}}, True),
         ({"next_step": "go on", "work_open": False}, False),
         ({"work_open": True}, True),
     ],
@@ -769,6 +785,17 @@ def test_on_flush__evidence__counts_only_when_it_reads_back_the_same(opened, pay
         with pytest.raises(FlushRefused):
             session.flush(payload())
         assert session.unsafe
+
+
+@pytest.mark.parametrize(("published", "read_back"), [("in review\n", "in review"), ("in review", "  in review\n\n")])
+def test_on_flush__evidence_differs_in_spaces_around_it__counts(opened, payload, published, read_back):
+    class Publishes:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            return Evidence(target="o/r#1", pointer="https://git.example/1", published=published, read_back=read_back)
+
+    [evidence] = opened(Publishes()).session("s").flush(payload()).evidence
+    assert evidence.read_back == read_back
 
 
 @pytest.mark.req("R172")

@@ -453,6 +453,48 @@ def test_identifier__form_of_the_id__decides_whether_validators_are_asked(given,
     assert (not asked) is plain
 
 
+def test_identifier__secret_and_a_remark_about_the_whole_id__only_the_secret_is_masked():
+    def answer(subject):
+        remark = Finding(rule="r", message="m", severity="error")
+        return [remark, finding(2, 8, "***")] if "secret" in subject.text else [remark]
+
+    assert validator(answer).identifier("S-secret") == "S-***"
+    assert validator(answer).identifier("S-other") == "S-other"
+
+
+@pytest.mark.parametrize("severity", ["error", "warning"])
+def test_identifier__secret_without_a_replacement__is_refused_only_for_an_error(severity):
+    gate = validator(lambda subject: [finding(0, 6, None, severity=severity)])
+    if severity == "warning":
+        assert gate.identifier("SECRET-1") == "SECRET-1"
+        return
+    with pytest.raises(Refused, match="an id"):
+        gate.identifier("SECRET-1")
+    assert gate.label("SECRET-1") == ""
+
+
+def test_identifier__asked_about__is_shown_as_a_stored_text_on_its_way_out():
+    asked = []
+    validator(lambda subject: asked.append((subject.surface, subject.stored)) or []).identifier("S1")
+    assert asked == [("journal", True)]
+
+
+def test_identifiers__one_holds_a_secret__it_alone_is_masked_and_the_order_is_kept():
+    def answer(subject):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", subject.text)]
+
+    given_ids = ["plain", "S1", "SECRET-2", "S1", "other"]
+    assert validator(answer).identifiers(given_ids) == ["plain", "S1", "***-2", "S1", "other"]
+
+
+def test_admit_all__the_same_warning_in_several_portions__is_noted_once():
+    gate = validator(lambda subject: [Finding(rule="r", message="m", severity="warning")])
+    notes = [Finding(rule="earlier", message="m", severity="warning")]
+    texts = ["x" * 200_000 for _ in range(4)]
+    assert gate.admit_all(texts, surface="daily", notes=notes) == texts
+    assert [note.rule for note in notes] == ["earlier", "r"]
+
+
 def test_scan__something_is_installed_and_removed_meanwhile__is_seen(tmp_path):
     assert discovery.scan([str(tmp_path)]) == []
     metadata = tmp_path / "acme-1.0.dist-info"

@@ -192,6 +192,35 @@ def test_file_stem__any_two_ids__are_safe_and_distinct_names(one, other):
 
 
 @pytest.mark.parametrize(
+    ("session_id", "stem"),
+    [
+        ("a" * 80, "a" * 80),
+        ("a" * 81, "a" * 40 + "~"),
+        ("Fix the Login", "fix-the-login~"),
+        ("--x--!", "x~"),
+        ("é!", "session~"),
+        ("con", "con~"),
+        ("", "session~"),
+    ],
+)
+def test_file_stem__id__is_kept_or_shortened_to_a_readable_part(session_id, stem):
+    got = file_stem(session_id)
+    assert got == stem or (got.startswith(stem) and len(got) == len(stem) + 12)
+
+
+def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):
+    [checkpoint] = journal.append({"kind": "checkpoint", "flushed_to": 0, "last_message": -1})
+    path = Path(journal.path)
+    line = encode(message("said"))
+    path.write_bytes(path.read_bytes() + line[:-1])
+    assert not journal.is_unflushed()
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert journal.is_unflushed()
+    path.write_bytes(path.read_bytes()[: checkpoint.end])
+    assert not journal.is_unflushed()
+
+
+@pytest.mark.parametrize(
     "session_id",
     ["../x", "/etc/passwd", "con", "NUL", "a/b", "A", "x" * 300, "..", ".", "~", "com1", "s.flush", "é", "a\\b", "s "],
 )

@@ -304,6 +304,74 @@ def test_flush__another_process_holds_the_lock_and_succeeds__the_refused_payload
     assert opened().unsafe() == []
 
 
+def test_flush__cannot_begin__refusal_and_marker_name_the_state_and_the_payload_is_kept(opened, payload, monkeypatch):
+    memory = opened()
+    session = memory.session("s")
+    session.add("user", "hello")
+    real = durable.lock
+    monkeypatch.setattr(durable, "lock", lambda path, timeout_s=10.0: real(path, timeout_s=min(timeout_s, 0.1)))
+    with (
+        real(memory.services.private("sessions", "s.flush.lock")),
+        pytest.raises(FlushRefused, match="could not begin") as refused,
+    ):
+        session.flush(payload(decisions=["Use a lock"]), reason="end")
+    [marker] = opened().unsafe()
+    assert refused.value.target == marker.target == "state"
+    assert refused.value.next_step == marker.next_step
+    assert (marker.error, marker.reason) == (refused.value.message, "end")
+    assert marker.stated[0].payload["decisions"] == ["Use a lock"]
+    assert not session.unmarked
+
+
+def test_flush__cannot_begin_with_a_marker_of_an_earlier_flush__that_marker_goes_on(opened, payload, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    in_the_way = project / ".holdfast" / "memory"
+    in_the_way.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(), reason="end")
+    before = opened().unsafe()[0]
+    journal = Path(session.journal.path)
+    lock = journal.with_name("s.flush.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(FlushRefused, match="could not begin"):
+        opened().session("s").flush()
+    after = opened().unsafe()[0]
+    assert (after.pending, after.key, after.reason) == (before.pending, before.key, "end")
+    assert before.pending is not None
+
+
+def test_flush__payload_lacks_a_field_after_a_flush_that_succeeded__plain_flush_is_refused_too(opened, payload):
+    session = opened().session("s")
+    session.flush(payload())
+    with pytest.raises(FlushRefused, match="`objective`"):
+        session.flush(payload(objective=None, decisions=["Use a UNIQUE index"]))
+    with pytest.raises(FlushRefused, match="`objective`"):
+        opened().session("s").flush()
+    assert opened().session("s").state is State.UNSAFE
+
+
+def test_flush__newest_payload_lacks_a_field_while_an_older_one_is_pending__the_older_one_does_not_pass_for_it(
+    opened, payload, project, note
+):
+    session = opened().session("s")
+    in_the_way = project / ".holdfast" / "continuity"
+    in_the_way.parent.mkdir(exist_ok=True)
+    in_the_way.write_text("in the way")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["the older one"]))
+    in_the_way.unlink()
+    with pytest.raises(FlushRefused, match="`objective`"):
+        session.flush(payload(objective=None, decisions=["the newest one"]))
+    with pytest.raises(FlushRefused, match="`objective`"):
+        opened().session("s").flush()
+    assert opened().session("s").state is State.UNSAFE
+    opened().session("s").flush(payload(decisions=["the newest one"]))
+    assert "the newest one" in note()
+    assert opened().session("s").state is State.SAFE
+
+
 @pytest.mark.parametrize("broken", ["zone = 5\n", "this is no TOML\n"])
 def test_command__settings_are_broken_when_a_payload_is_stated__plain_flush_is_refused_afterwards(project, broken):
     def holdfast(*words: str) -> subprocess.CompletedProcess[str]:
@@ -339,8 +407,10 @@ def test_flush__session_is_empty__exit_code_is_not_zero_and_nothing_is_unsafe(pr
 
 def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):
     opened().session("s").flush(payload())
-    with pytest.raises(FlushRefused, match="ghost"):
+    with pytest.raises(FlushRefused, match="ghost") as refused:
         opened(plugins=GHOST).session("s").flush()
+    assert (refused.value.target, "could not begin" in refused.value.message) == ("collect", False)
+    assert opened().unsafe()[0].target == "collect"
     assert opened().session("s").flush().repeated
     assert opened().unsafe() == []
 

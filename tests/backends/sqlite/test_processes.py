@@ -118,6 +118,29 @@ def test_fork__store_open_in_both__each_its_own_connection(project: Path) -> Non
         assert len(list(store.facts())) == 41
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and_its_log(project: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 100)
+        child = os.fork()
+        if child == 0:
+            failed = 1
+            try:
+                inherited = store._database._connection
+                store.count_facts()  # opens a connection of its own, and must not close the parent's
+                assert inherited is not None
+                assert inherited is not store._database._connection
+                assert inherited.execute("SELECT 1").fetchone() == (1,)
+                store.close()
+                assert inherited.execute("SELECT 1").fetchone() == (1,)
+                failed = 0
+            finally:
+                os._exit(failed)
+        assert os.waitpid(child, 0)[1] == 0
+        assert store.add_fact(make_fact(2), 100).outcome is AddOutcome.ADDED
+
+
 def test_threads__one_store__every_fact_once(project: Path) -> None:
     results: list[AddOutcome] = []
     with contextlib.closing(SqliteBackend(project)) as store:

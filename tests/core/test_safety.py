@@ -1,0 +1,114 @@
+"""UNSAFE markers by themselves: their lock, their counter, their next step, and stated payloads that are overridden."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.errors import FlushRefused
+from holdfast.fs import durable
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker, Stated
+
+AT = "2026-11-21T14:30:00+00:00"
+
+
+def marker(session: str = "s", **fields: Any) -> Marker:
+    return Marker(session=session, at=AT, reason="manual", **fields)
+
+
+@pytest.fixture
+def state(tmp_path):
+    return str(tmp_path / "state")
+
+
+CHANGES: dict[str, Callable[[str], object]] = {
+    "begin": lambda state: safety.begin(state, marker()),
+    "clear": lambda state: safety.clear(state, "s", settled=["a"]),
+    "waive": lambda state: safety.waive(state, "s"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_marker__another_process_holds_the_journals_lock__is_changed_only_afterwards(state, change):
+    stated = Stated(digest="a", at=AT, payload={})
+    safety.begin(state, marker(stated=[stated]))
+    changed = threading.Event()
+
+    def work() -> None:
+        CHANGES[change](state)
+        changed.set()
+
+    thread = threading.Thread(target=work)
+    with durable.lock(f"{state}/sessions/s.lock"):
+        thread.start()
+        assert not changed.wait(0.3)
+        # The holder of the lock states a payload in the meantime. It must not be lost.
+        safety._write(state, marker(stated=[stated, Stated(digest="b", at=AT, payload={})]))
+    thread.join(10)
+    assert changed.is_set()
+    left = safety.read(state, "s")
+    assert left is not None
+    assert [one.digest for one in left.stated] == {"begin": ["a", "b"], "clear": ["b"], "waive": ["a", "b"]}[change]
+
+
+def test_begin__others_stated_payloads_meanwhile__returns_and_stores_them_first(state):
+    first, second = Stated(digest="a", at=AT), Stated(digest="b", at=AT)
+    safety.begin(state, marker(stated=[first]))
+    assert safety.begin(state, marker(stated=[second])).stated == (first, second)
+    assert safety.read(state, "s").stated == (first, second)
+
+
+def test_clear__a_payload_is_not_settled__it_alone_is_left_and_the_pending_flush_is_not(state):
+    one, other = Stated(digest="a", at=AT, payload={}), Stated(digest="b", at=AT, payload={})
+    safety.begin(state, marker(stated=[one, other], key="k", pending={"at": AT}))
+    safety.clear(state, "s", settled=["a"])
+    left = safety.read(state, "s")
+    assert (left.stated, left.key, left.pending) == ((other,), "", None)
+    safety.clear(state, "s", settled=["b"])
+    assert safety.read(state, "s") is None
+
+
+def test_waive__stated_payloads__all_are_overridden_durably(state):
+    safety.begin(state, marker(stated=[Stated(digest=d, at=AT, payload={}, waived=d == "a") for d in "ab"]))
+    safety.waive(state, "s")
+    assert [(one.digest, one.waived) for one in safety.read(state, "s").stated] == [("a", True), ("b", True)]
+
+
+def test_failed__by_strict_policy_or_otherwise__only_strict_policy_is_counted(state):
+    count = 0
+    now = safety.begin(state, marker())
+    assert now.blocked == 0
+    for strict in (False, True, False, True):
+        now = safety.failed(state, now, error="e", next_step="n", target="t", blocked=strict)
+        count += strict
+        assert (now.blocked, safety.read(state, "s").blocked) == (count, count)
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        ("Run `holdfast flush` once more.", "Run `holdfast flush` once more."),
+        (
+            "Free some space.",
+            "Free some space. `holdfast flush --session 'a b'` tries again, and shows what is wrong by then.",
+        ),
+        ("", "`holdfast flush --session 'a b'` tries again, and shows what is wrong by then."),
+    ],
+)
+def test_way_out__next_step__always_names_a_flush_once(step, wanted):
+    assert marker("a b", next_step=step).way_out == wanted
+
+
+def test_flush__interrupted_before_anything_was_refused__marker_has_counted_no_refusal(opened, payload, project):
+    session = opened().session("s")
+    session.add("user", "hello")
+    (project / ".holdfast" / "memory").write_text("in the way")
+    for attempt in (1, 2):
+        with pytest.raises(FlushRefused):
+            session.flush(payload())
+        [left] = opened().unsafe()
+        assert (left.attempts, left.blocked) == (attempt, 0)
