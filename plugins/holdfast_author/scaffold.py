@@ -91,7 +91,7 @@ def _check_free(values: Mapping[str, str], kind: str) -> None:
     """Raises: Refused when an installed module, plugin, method or command has the name."""
     plugin = values["plugin"]
     names = {(found.group, found.name) for found in discovery.scan()}
-    groups = (discovery.BACKENDS,) if kind == "backend" else (discovery.PLUGINS,)
+    groups: tuple[str, ...] = (discovery.BACKENDS,) if kind == "backend" else (discovery.PLUGINS,)
     if kind == "feature":
         groups += (discovery.METHODS, discovery.COMMANDS, discovery.CHECKS)
     taken = [group for group in groups if {(group, plugin), (group, values["command"])} & names]
