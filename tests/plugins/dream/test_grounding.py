@@ -390,3 +390,17 @@ def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
     ):
         (judged,) = ground([line], [note])
         assert (judged.answer, judged.supports[0].score) == ("supported", 1.0)
+
+
+@pytest.mark.parametrize("item", ["a", "ab", "a{:05}"])
+def test_ground__a_note_of_one_word_items__takes_at_most_twenty_times_its_size(item):
+    import tracemalloc
+
+    note = "".join(f"- {item.format(number)}\n" for number in range(25_000))
+    tracemalloc.start()
+    try:
+        ground(["- Use a lock"], [("memory/2026-11-21.md", note)])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < (8 << 20) + 20 * len(note)
