@@ -3,8 +3,10 @@
 The lines and their labels are in tests/data/grounding, a file for each project. ``half`` there says how a file was
 used: ``development`` (the rules were written against it), ``seen`` (run once before it was looked at, then learnt from)
 or ``held-out`` (never looked at after it was written). With ``-v`` the lines that went wrong are printed, those of the
-held-out half excepted. tests/data/grounding_pairs holds single notes with one line each: ``development``, and
-``sealed``, of which only the counts are printed. The time is that of 500 lines against a million characters of notes.
+held-out half excepted. tests/data/grounding_rounds holds projects in the same form: ``development``, and two rounds
+that were run once before they were looked at. tests/data/grounding_pairs holds single notes with one line each:
+``development``, and ``sealed``, of which only the counts are printed. The time is that of 500 lines against a million
+characters of notes.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import NamedTuple
 from holdfast_dream.grounding import Grounded, ground
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "grounding"
+ROUNDS = DATA.parent / "grounding_rounds"
 PAIRS = DATA.parent / "grounding_pairs"
 HALVES = ("development", "seen", "held-out")
 
@@ -39,9 +42,9 @@ class Judged(NamedTuple):
         return (self.line.answer == "supported") != (self.label == "grounded")
 
 
-def judged(*halves: str) -> Iterator[Judged]:
+def judged(*halves: str, data: Path = DATA) -> Iterator[Judged]:
     """Every labelled line of the halves."""
-    for path in sorted(DATA.glob("*.toml")):
+    for path in sorted(data.glob("*.toml")):
         world = tomllib.loads(path.read_text(encoding="utf-8"))
         if world["half"] not in halves:
             continue
@@ -99,6 +102,15 @@ def main() -> None:
             for line in lines:
                 if line.wrong:
                     print(f"    {line.label} {line.kind} {line.line.text} {list(line.line.inventions)}")
+    for name in ("development", "first", "second"):
+        lines = list(judged(name, data=ROUNDS))
+        print(f"rounds, {name}: {len({line.file for line in lines})} projects, {len(lines)} lines")
+        rates(lines)
+        if "-v" in sys.argv:
+            for line in lines:
+                if line.wrong:
+                    reasons = [tuple(one) for one in (*line.line.inventions, *line.line.doubts)]
+                    print(f"    {line.label} {line.kind} {line.line.text} {reasons}")
     for name in ("development", "sealed"):
         found = [(label, (line.answer == "supported") != (label == "true")) for label, _, line in pairs(name)]
         true, false = ([bad for label, bad in found if label == wanted] for wanted in ("true", "false"))

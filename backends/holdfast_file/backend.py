@@ -74,6 +74,9 @@ class FileBackend(StorageBackend):
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         return self._facts.all(order, limit)
 
+    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
+        return self._facts.strongest(limit)
+
     def count_facts(self) -> int:
         return self._facts.count()
 

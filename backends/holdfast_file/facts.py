@@ -147,6 +147,11 @@ class FactFile:
             self._follow()
             return self._index.strongest(limit) if order is FactOrder.CONFIDENCE else self._index.oldest(limit)
 
+    def strongest(self, limit: int | None) -> Iterator[Fact]:
+        with self._mutex:
+            self._follow()
+            return self._index.newest_strongest(limit)
+
     def count(self) -> int:
         with self._mutex:
             self._follow()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import sys
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -27,6 +27,7 @@ _Entry: TypeAlias = tuple[int, Fact, str]
 _FEW: Final = 200
 _fact_of = itemgetter(1)
 _fact_in_place = itemgetter(2)
+_confidence_of = itemgetter(0)
 
 
 class FactIndex:
@@ -53,6 +54,10 @@ class FactIndex:
     def strongest(self, limit: int | None) -> Iterator[Fact]:
         """By confidence, highest first, equals in order of insertion; as of the call."""
         return map(_fact_in_place, islice(self._strongest.now(self._live), _stop(limit)))
+
+    def newest_strongest(self, limit: int | None) -> Iterator[Fact]:
+        """By confidence, highest first, the newest of equals first; as of the call."""
+        return map(_fact_in_place, islice(_newest_of_equals_first(self._strongest.now(self._live)), _stop(limit)))
 
     def get(self, fact_id: str) -> Fact | None:
         entry = self._live.get(fact_id)
@@ -178,6 +183,16 @@ class _Strongest:
         self._changes.append((entered, _place(entry)))
         if self._sorted is not None and len(self._changes) > len(self._sorted) // _FEW + _FEW:
             self._sorted, self._changes = None, []
+
+
+def _newest_of_equals_first(places: list[_Place]) -> Iterator[_Place]:
+    """``places``, with each run of equal confidence reversed. Finding a run's end is a binary search."""
+    start = 0
+    while start < len(places):
+        end = bisect_right(places, places[start][0], start, key=_confidence_of)
+        for number in range(end - 1, start - 1, -1):
+            yield places[number]
+        start = end
 
 
 def _stop(limit: int | None) -> int | None:

@@ -55,6 +55,16 @@ _WEAKEST_IN_ORDER: Final = """
 _CREATED: Final = "SELECT created_us FROM facts WHERE seq = ?"
 _CREATED_US: Final = 5  # its place in a row without seq
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
+#: By confidence, the newest of equals first. It reads only the index: all facts above the confidence of the last place,
+#: and the newest of those with that confidence.
+_STRONGEST: Final = f"""
+    WITH edge AS (
+        SELECT min(confidence) AS least FROM (SELECT confidence FROM facts ORDER BY confidence DESC LIMIT :most))
+    {_SELECT} WHERE seq IN (
+        SELECT seq FROM facts WHERE confidence > (SELECT least FROM edge)
+        UNION ALL SELECT seq FROM (
+            SELECT seq FROM facts WHERE confidence = (SELECT least FROM edge) ORDER BY seq DESC LIMIT :most))
+    ORDER BY confidence DESC, seq DESC LIMIT :most"""  # noqa: S608 - nothing of it is given
 
 
 class Facts:
@@ -143,6 +153,11 @@ class Facts:
             if 0 <= wanted <= AT_ONCE or schema.count_facts(sql) <= AT_ONCE:
                 return map(_fact, sql.execute(query, (wanted,)).fetchall())
         return self._lazily(query, wanted)
+
+    def strongest(self, limit: int | None) -> Iterator[Fact]:
+        most = -1 if limit is None else min(max(limit, 0), sys.maxsize)
+        with self._database.reading() as sql:
+            return iter(()) if sql is None else map(_fact, sql.execute(_STRONGEST, {"most": most}).fetchall())
 
     def count(self) -> int:
         with self._database.reading() as sql:

@@ -42,9 +42,15 @@ def read(path: str) -> Mark:
 
 
 def note(path: str, mark: Mark) -> None:
-    """Write the mark; higher numbers that are there stay. One that cannot be written shows less."""
+    """Write the mark; higher numbers that are there stay. One that cannot be written shows less.
+
+    When every fact left by a call, none can be missing and the mark is removed: a purge of everything leaves none.
+    """
     there = read(path)
     mark = mark.highest(there)
+    if mark.stored == mark.removed:
+        remove(path)
+        return
     if mark == there:
         return
     body = b"%012d %012d" % mark

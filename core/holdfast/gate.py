@@ -28,11 +28,12 @@ _BORDER = f"\n{_BORDER_CHAR}\n"
 #: written as UTF-8 at all.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
 _CONTROL_BYTES = bytes(_CONTROLS)
-#: What :mod:`holdfast.text.invisible` may change begins so in UTF-8. Looking for it is far quicker than an expression.
-_SUSPECT = (b"\xf3\xa0", b"\xef\xb8", *(chr(code).encode() for code in (
+#: Every character that :mod:`holdfast.text.invisible` may change is one of these or in the plane of tags, from U+E0000.
+_SUSPECT = frozenset(map(chr, (
     *range(0x80, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
-    0xFEFF, *range(0xFFF9, 0xFFFC),
+    *range(0xFE00, 0xFE10), 0xFEFF, *range(0xFFF9, 0xFFFC),
 )))  # fmt: skip
+_TAGS = "\U000e0000"
 
 
 def clean(text: str) -> str:
@@ -45,11 +46,13 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.translate(_CONTROLS).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         data = text.encode("utf-8")
-    if not text.isascii() and any(start in data for start in _SUSPECT):
-        from holdfast.text import invisible
+    if not text.isascii():
+        characters = set(text)
+        if not _SUSPECT.isdisjoint(characters) or max(characters) >= _TAGS:
+            from holdfast.text import invisible
 
-        text = invisible.without(text)
-        data = text.encode("utf-8")
+            text = invisible.without(text)
+            data = text.encode("utf-8")
     # In UTF-8 these bytes are nothing else; looking for them is ten times as quick as translating the text.
     return text if len(data.translate(None, _CONTROL_BYTES)) == len(data) else text.translate(_CONTROLS)
 
@@ -199,13 +202,13 @@ class Gate:
         Raises: as :meth:`admit`."""
         admitted: list[str] = []
         refused: list[Finding] = []
-        for portion in _portions(texts):
+        for portion in _portions([clean(text) for text in texts]):  # before joining: the border is not ASCII
             found: list[Finding] = []
             together: list[str] = []
             whole = _joined(portion)
             if whole is not None:
                 with suppress(Refused):  # each text is asked for by itself then
-                    together = _parted(self.admit(whole, surface=surface, notes=found), portion)
+                    together = _parted(self.admit(whole, surface=surface, notes=found, verbatim=True), portion)
             if together:
                 admitted += together
                 if notes is not None:

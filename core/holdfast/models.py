@@ -190,13 +190,15 @@ class AddOutcome(StrEnum):
 
 @frozen(kw_only=True)
 class AddResult:
-    """``fact`` is the stored one (added) or the one already there (duplicate); ``evicted`` the ids that left."""
+    """``fact`` is the stored one (added) or the one already there (duplicate); ``evicted`` the ids that left for it;
+    ``replaced`` the ids of older values of the same thing, which are in the log now."""
 
     outcome: AddOutcome
     fact: Fact | None = None
     duplicate_of: str | None = None
     evicted: tuple[str, ...] = field(default=(), converter=_strings)
     reason: str = ""
+    replaced: tuple[str, ...] = field(default=(), converter=_strings)
 
 
 # --- the flush ------------------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ checks each clause is :mod:`holdfast.testing`. Names that reach a backend have p
 from __future__ import annotations
 
 import hashlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 from typing import ClassVar, Final, NamedTuple
 
 from attrs import frozen
@@ -213,6 +215,15 @@ class StorageBackend(ABC):
         """How many facts are stored."""
 
     # derived
+
+    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
+        """Facts by confidence, highest first, of equals the one inserted last first; as of the call.
+
+        By default this sorts all facts. A backend with an index by confidence can read only ``limit`` of them.
+        """
+        newest_first = list(self.facts())[::-1]
+        ranked = sorted(newest_first, key=lambda fact: -fact.confidence)
+        return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
 
     def batch(self) -> AbstractContextManager[None]:
         """Facts added inside the block may become durable together, at its end, where the backend is quicker so: an

@@ -25,29 +25,40 @@ _FIRST_BYTES = 32_768
 #: Share of the context window above which the agent is asked, see ``[session] ask_at``. Below the least one nothing is
 #: looked up.
 DEFAULT_AT, LEAST_AT = 0.7, 0.3
-#: Tokens of Claude Code's context windows, which its transcript does not name; the larger once there are more tokens
-#: than the usual one holds. The variable is the user's own limit, which Claude Code compacts at.
+#: Tokens of Claude Code's context windows. Its transcript does not name the window, see :func:`_claude_code_window`.
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
-_WINDOW_VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
+#: How Claude Code names a model with the large window.
+_LARGE_SUFFIX = "[1m]"
+#: The user's own limit, at which Claude Code compacts, and the user's choice of a model.
+_WINDOW_VARIABLE, _MODEL_VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "ANTHROPIC_MODEL"
+_SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
+_SETTINGS_BYTES = 1 << 20
 _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 
 
 def sentence(event: Event, root: str, state: str) -> str:
     """What to say at this prompt; empty mostly. Never raises: being asked is a convenience."""
     try:
-        used, window, named = _use(event)
-        if not window or used < LEAST_AT * window:
+        found = _use(event)
+        if found is None:
+            return ""
+        used, window, model = found
+        path = mark(state, event.session)
+        if not used or 2 * used < _asked_at(path):
             forget(state, event.session)
             return ""
-        path = mark(state, event.session)
-        if os.path.exists(path):
+        named = bool(window)
+        if not named:
+            if event.client != "claude-code" or used < LEAST_AT * _USUAL_WINDOW:
+                return ""
+            window, named = _claude_code_window(root, state, model, used)
+        if used < LEAST_AT * window or os.path.exists(path):
             return ""
         at, own_window = _settings(root)
         share = used / (own_window or window)
         if not at or share < at:
             return ""
-        private.make(state, os.path.basename(os.path.dirname(path)))
-        os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        _make(state, path, str(used))
     except Exception:  # noqa: BLE001 - a prompt must not fail for this
         return ""
     sure = f"{min(99, share * 100):.0f} % of the context window is used"
@@ -60,7 +71,7 @@ def sentence(event: Event, root: str, state: str) -> str:
 
 
 def mark(state: str, session: str) -> str:
-    """The file that says that the agent was asked since the last compaction."""
+    """The file that says that the agent was asked since the last compaction, with the tokens in the context then."""
     return os.path.join(state, "agents", f"{file_stem(session)}.asked")
 
 
@@ -81,22 +92,73 @@ def _settings(root: str) -> tuple[float, int]:
     return float(at), int(window)
 
 
-def _use(event: Event) -> tuple[int, int, bool]:
-    """Tokens in the context, and of its window, and whether the client named the window. Zeros when they are not known,
-    or nothing was said since a compaction: the usage before it tells nothing any more."""
+def _asked_at(path: str) -> int:
+    """Tokens in the context when the agent was asked. 0 when it was not asked, or by a release that did not keep it.
+
+    A context of less than half of it was compacted or rewound, even if no hook saw that.
+    """
+    try:
+        text = safeopen.read(path, 32)
+    except OSError:
+        return 0
+    return int(text) if text.isdigit() else 0
+
+
+def _make(state: str, path: str, text: str = "") -> None:
+    private.make(state, os.path.basename(os.path.dirname(path)))
+    fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def _use(event: Event) -> tuple[int, int, str] | None:
+    """Tokens in the context, its window, and the model; None when the tokens are not known. The window is 0 where the
+    client does not name it. No tokens: nothing was said since a compaction, so an older usage says nothing any more."""
     if event.tokens:
-        return event.tokens, event.window, True
+        return event.tokens, event.window, ""
     for path in event.transcripts[:1]:
         for row in _newest(path):
             if row.get("type") == "compacted" or row.get("subtype") == "compact_boundary":
-                return 0, 0, False
+                return 0, 0, ""
             found = _of_codex(row) if event.client == "codex" else _of_claude_code(row)
             if found is not None:
                 return found
-    return 0, 0, False
+    return None
 
 
-def _of_claude_code(row: dict[str, object]) -> tuple[int, int, bool] | None:
+def _claude_code_window(root: str, state: str, model: str, used: int) -> tuple[int, bool]:
+    """Tokens of the window, and whether something names it: the user's limit, or the model's name in the transcript,
+    the environment or the client's settings. A model that once held more than the usual window has the large one."""
+    given = os.environ.get(_WINDOW_VARIABLE, "")
+    if given.isdecimal() and int(given):
+        return int(given), True
+    if any(name.endswith(_LARGE_SUFFIX) for name in (model, os.environ.get(_MODEL_VARIABLE, ""), _chosen(root))):
+        return _LARGE_WINDOW, True
+    known = os.path.join(state, "agents", f"{file_stem(model)}.large")
+    if os.path.exists(known):
+        return _LARGE_WINDOW, False
+    if used <= _USUAL_WINDOW:
+        return _USUAL_WINDOW, False
+    _make(state, known)
+    return _LARGE_WINDOW, False
+
+
+def _chosen(root: str) -> str:
+    """The model that Claude Code's settings choose; empty when they choose none."""
+    for name in _SETTINGS:
+        try:
+            text = safeopen.read(os.path.join(root, os.path.expanduser(name)), _SETTINGS_BYTES, private=False)
+            table = untrusted.from_json(text)
+        except (OSError, ValueError):
+            continue
+        if isinstance(table, dict) and isinstance(table.get("model"), str):
+            return str(table["model"])
+    return ""
+
+
+def _of_claude_code(row: dict[str, object]) -> tuple[int, int, str] | None:
     message = row.get("message")
     if row.get("type") != "assistant" or row.get("isSidechain") is True or not isinstance(message, dict):
         return None
@@ -104,21 +166,17 @@ def _of_claude_code(row: dict[str, object]) -> tuple[int, int, bool] | None:
     if not isinstance(usage, dict) or message.get("model") == "<synthetic>":
         return None
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    used = sum(n for n in map(usage.get, names) if isinstance(n, int))
-    given = os.environ.get(_WINDOW_VARIABLE, "")
-    if given.isdecimal() and int(given):
-        return used, int(given), True
-    return used, _USUAL_WINDOW if used <= _USUAL_WINDOW else _LARGE_WINDOW, False
+    return sum(n for n in map(usage.get, names) if isinstance(n, int)), 0, str(message.get("model") or "")
 
 
-def _of_codex(row: dict[str, object]) -> tuple[int, int, bool] | None:
+def _of_codex(row: dict[str, object]) -> tuple[int, int, str] | None:
     payload = row.get("payload")
     info = payload.get("info") if isinstance(payload, dict) and payload.get("type") == "token_count" else None
     last = info.get("last_token_usage") if isinstance(info, dict) else None
     if not isinstance(info, dict) or not isinstance(last, dict):
         return None
     used, window = last.get("total_tokens"), info.get("model_context_window")
-    return (used, window, True) if isinstance(used, int) and isinstance(window, int) else None
+    return (used, window, "") if isinstance(used, int) and isinstance(window, int) and window > 0 else None
 
 
 def _newest(path: str) -> Iterator[dict[str, object]]:

@@ -300,7 +300,11 @@ class _Call:
 
     def _workflows(self, memory: Holdfast, event: Event) -> str:
         """End the workflows whose conditions were observed. What goes wrong is logged: they stay open."""
+        from holdfast_agents import exits, turns
+
         try:
+            if event.client == "codex" and turns.has_open_workflow(self.state):
+                exits.learn(self.state, event)
             told = memory.end_observed(event.session, final=event.kind == events.END)
         except HoldfastError as error:
             self._log(f"{type(error).__name__}: {error.message}")

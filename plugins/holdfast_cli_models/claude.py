@@ -54,7 +54,7 @@ class ClaudeCli(CliModel):
 
         results = [row for row in rows(ended.stdout) if row.get("type") == "result"]
         if not results:
-            raise troubles.failed(self.program, self._name, ended.stderr, code=ended.code)
+            raise troubles.failed(self.program, self._name, ended.said, code=ended.code)
         row = results[-1]
         if row.get("is_error") or ended.code:
             status = number(row, "api_error_status") or None

@@ -96,7 +96,7 @@ class CodexCli(CliModel):
         done = [row for row in found if row.get("type") == "turn.completed"]
         if ended.code or not done:
             said = " ".join(string(row, "error", "message") or string(row, "message") for row in failures[-1:])
-            raise troubles.failed(self.program, self._name, said or ended.stderr, code=ended.code)
+            raise troubles.failed(self.program, self._name, said or ended.said, code=ended.code)
         items = [row.get("item") for row in found if row.get("type") == "item.completed"]
         texts = [string(item, "text") for item in items if string(item, "type") == "agent_message"]
         return Completion(

@@ -80,7 +80,7 @@ class GeminiCli(CliModel):
         answer = whole(ended.stdout)
         if ended.code or answer is None or (answer.get("error") and not string(answer, "response")):
             error = answer or whole(ended.stderr) or {}
-            said = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.stderr
+            said = f"{string(error, 'error', 'type')} {string(error, 'error', 'message')}".strip() or ended.said
             status = 401 if ended.code == _LOGIN_NEEDED else None
             raise troubles.failed(self.program, self._name, said, status, code=ended.code)
         models = part(answer, "stats", "models")

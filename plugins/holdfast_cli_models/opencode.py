@@ -62,7 +62,7 @@ class OpencodeCli(CliModel):
             last = errors[-1] if errors else None
             said = f"{string(last, 'error', 'name')} {string(last, 'error', 'data', 'message')}"
             status = number(last, "error", "data", "statusCode") or None
-            raise troubles.failed(self.program, self._name, said if last else ended.stderr, status, code=ended.code)
+            raise troubles.failed(self.program, self._name, said if last else ended.said, status, code=ended.code)
         return Completion(
             text="".join(string(row, "part", "text") for row in found if row.get("type") == "text"),
             input_tokens=sum(number(row, "part", "tokens", "input") for row in steps),

@@ -27,6 +27,10 @@ _DRAIN_S: Final = 1.0
 _running: set[subprocess.Popen[bytes]] = set()
 
 
+#: The beginning of a failed program's output that may name its trouble.
+_SAID_CHARS = 500
+
+
 class Ended(NamedTuple):
     """``code`` is the exit status. ``late`` and ``too_long`` are true when the program was killed for it."""
 
@@ -35,6 +39,11 @@ class Ended(NamedTuple):
     stderr: str
     late: bool = False
     too_long: bool = False
+
+    @property
+    def said(self) -> str:
+        """A failed program's own words: from stderr, otherwise plain text from stdout."""
+        return self.stderr.strip() or (self.stdout[:_SAID_CHARS] if self.code else "")
 
 
 def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], timeout_s: float) -> Ended:

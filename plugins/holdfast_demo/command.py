@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: The heading of the help under which the command is listed, and its line there.
 HEADING = "Begin"
-SUMMARY = "see the promise kept, in a few seconds, in a folder of its own"
+SUMMARY = "see the promise kept in a few seconds, in a new folder"
 
 SESSION = "webhook-fix"
 #: How much of the session is said before compaction is first asked for.
@@ -36,10 +36,10 @@ FIRST_ACT = 0.8
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--dir", metavar="DIR", type=file_name, help="make the demo's project here; DIR must not exist yet"
+        "--dir", metavar="DIR", type=file_name, help="folder of the demo project; it must not exist yet"
     )
     parser.add_argument(
-        "--gitea", action="store_true", help="show the trail, on a stand-in Gitea server in this process"
+        "--gitea", action="store_true", help="show the trail on a stand-in Gitea server in this process"
     )
     parser.epilog = examples("holdfast demo", "holdfast demo --dir try-holdfast", "holdfast demo --gitea")
 
@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
     payload = payload_from_json((data / "payload.json").read_text(encoding="utf-8"))
     first = int(len(messages) * FIRST_ACT)
     out.say(out.bold("Nothing is dropped until it is durable."))
-    out.say(f"A coding session of {len(messages)} messages, in a project of its own: {folder}")
+    out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")
     if args.gitea:
         from holdfast_demo.trail import play
 
@@ -69,8 +69,8 @@ def run(args: Namespace) -> int:
         held = held and stage.dream()
     stage.look_yourself(
         (f"holdfast show {memory.services.layout.name(Surface.HANDOFF)}", "the restart point"),
-        ("holdfast report", "what an operator wants to know"),
-        ("holdfast init", "begin, in a project of yours"),
+        ("holdfast report", "a summary for operators"),
+        ("holdfast init", "start in your own project"),
     )
     return 0 if held else 1
 
@@ -94,26 +94,24 @@ class _Acts(Stage):
 
     def compaction(self, messages: Sequence[Message]) -> bool:
         """Capture, compact, and start again in another process. True when the session is safe and the context small."""
-        self.title("1", "Compaction, and a new start from files alone")
+        self.title("1", "Compaction, then a fresh start from files alone")
         self.capture(messages)
         self.show_masks()
         self.compact()
-        self.step("A new process, with nothing but these files, says where to go on:")
+        self.step("A new process reads only these files and shows where to continue:")
         self.resume()
         return not self.session.unsafe and len(self.session.messages) < len(messages)
 
     def compaction_with_a_broken_store(self, messages: Sequence[Message], payload: Payload) -> bool:
         """The same while the notes cannot be written, with a payload that the agent states itself. True when nothing
         was lost and the repaired store holds it."""
-        self.title("2", "The same, with a store that cannot be written")
+        self.title("2", "The same with a store that cannot be written")
         self.capture(messages)
         notes = Path(self.memory.services.root, self.memory.config.storage.path, "memory")
         aside = notes.with_name("memory.aside")
         notes.rename(aside)
         notes.write_text("This is a file where a folder should be.\n", encoding="utf-8")
-        self.step(
-            "The folder of the notes is now a file. Compaction is asked for, with a payload that the agent states."
-        )
+        self.step("The notes folder is now a file. The agent states its payload and asks for compaction.")
         before = len(self.session.messages)
         try:
             self.session.compact(KEEP, payload)
@@ -126,18 +124,18 @@ class _Acts(Stage):
         self.quote(self.another_process("status"))
         notes.unlink()
         aside.rename(notes)
-        self.step("The store is repaired. Compaction is asked for again.")
+        self.step("The store is repaired. The agent asks for compaction again.")
         self.compact(payload)
-        self.step(f"The session is {self.state()}. A new process:")
+        self.step(f"The session is {self.state()}. A new process shows where to continue:")
         self.resume()
         return kept == before and not self.session.unsafe
 
     def dream(self) -> bool:
         """Consolidate the notes of both acts, without a model. True when that went well."""
-        self.title("3", "A dream: the notes become memory, checked line by line")
+        self.title("3", "A dream turns the notes into memory and checks each line")
         result = self.memory.deep_dream()
-        self.step(f"Nobody was asked but the notes: {shown.counts(result) or result.reason}. The diary tells it:")
+        self.step(f"No model was asked: {shown.counts(result) or result.reason}. The dream diary:")
         if result.diary:
             self.quote(self.another_process("show", result.diary))
-        self.step("MEMORY.md was backed up before: `holdfast dream --undo` puts it back.")
+        self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")
         return result.status is Status.DONE

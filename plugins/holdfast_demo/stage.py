@@ -48,15 +48,15 @@ class Stage:
         if self.out.is_tty:
             self._progress("")
         self.step(
-            f"{len(messages)} messages captured, each on disk before the next ({each_ms:.1f} ms each). "
-            f"In context: {len(self.session.messages)} messages, about {self.session.token_usage} tokens."
+            f"{len(messages)} messages captured, each on disk before the next one ({each_ms:.1f} ms each). "
+            f"The context holds {len(self.session.messages)} messages, about {self.session.token_usage:,} tokens."
         )
 
     def show_masks(self) -> None:
         """The lines in which something was masked."""
         lines = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
         if lines:
-            self.step("The user pasted credentials. What reached the disk, and what any model is shown:")
+            self.step("The user pasted credentials. This is all that reaches the disk or a model:")
             self.quote("\n".join(lines))
 
     def compact(self, payload: Payload | None = None) -> None:
@@ -67,7 +67,7 @@ class Stage:
         if self.session.last_receipt is not None:
             receipt.show(self.out, self.session.last_receipt, now=self.memory.services.now())
         self.out.say()
-        self.step(f"Only now the context is dropped: {before} messages became {len(kept)}.")
+        self.step(f"Only now is the context dropped: {len(kept)} of {before} messages stay.")
 
     def resume(self) -> None:
         """The resume point as a new agent is given it, without the notes that follow it."""
@@ -107,8 +107,8 @@ class Stage:
         """What to try next: commands, and what they are for."""
         folder = self.memory.services.root
         self.out.say()
-        self.out.say(self.out.bold("Look yourself"))
-        first = (f'cd "{folder}"' if " " in folder else f"cd {folder}", "plain files and nothing else")
+        self.out.say(self.out.bold("Try it yourself"))
+        first = (f'cd "{folder}"' if " " in folder else f"cd {folder}", "plain files, nothing else")
         self.out.say(self.out.table([first, *rows]))
 
     def _progress(self, text: str) -> None:

@@ -41,16 +41,16 @@ def play(
 
     with _plugin().practice() as forge, _environment(forge.environment):
         _enable(folder, forge.settings)
-        out.say(f"Its work is {out.bold(forge.target)} on a stand-in server: {forge.settings.get('server', '')}")
+        out.say(f"It works on {out.bold(forge.target)}, on a stand-in server: {forge.settings.get('server', '')}")
         with Holdfast.open(folder) as memory:
             acts = _Acts(out, memory, memory.session(session), forge)
             held = acts.trail(halves[0], payload) and acts.forge_down(halves[1], payload) and acts.forge_back()
             acts.morning()
             summary = memory.services.layout.name(Surface.TRAIL, memory.services.now().date())
         acts.look_yourself(
-            (f"holdfast show {summary}", "what the operator is told in any case"),
-            ("holdfast report --morning", "the same without the server: it says so"),
-            ("holdfast auth set gitea", "begin with a server of yours; docs/gitea.md tells how"),
+            (f"holdfast show {summary}", "the operator's daily summary"),
+            ("holdfast report --morning", "the morning report, which also notes that the server is gone"),
+            ("holdfast auth set gitea", "use your own server; see docs/gitea.md"),
         )
     return 0 if held else 1
 
@@ -91,20 +91,20 @@ class _Acts(Stage):
 
     def trail(self, messages: Sequence[Message], payload: Payload) -> bool:
         """Compact with a change of state. True when its comment stands on the work."""
-        self.title("1", "A review is done: compaction leaves a comment on the work")
+        self.title("1", "A review is done: compaction leaves a comment on it")
         self.capture(messages)
         self.compact(payload)
-        self.step(f"What people see on {self._forge.target}; the last line is hidden from them:")
+        self.step(f"The comment on {self._forge.target}; its last line is hidden from readers:")
         self.quote("\n".join(self._forge.comments()))
         return len(self._forge.comments()) == 1 and not self._pending
 
     def forge_down(self, messages: Sequence[Message], payload: Payload) -> bool:
         """The same while nothing answers. True when nothing was lost and nobody was blocked."""
-        self.title("2", "The server is down: work goes on, and says so")
+        self.title("2", "The server is down: work continues, and holdfast reports it")
         self._forge.down()
         self.capture(messages)
         self.compact(self._next(payload))
-        self.step("The operator's daily summary has it, the comment waits in the outbox. Another process is told, too:")
+        self.step("The operator's daily summary has the change, and the comment waits in the outbox. Another process:")
         self.quote(self.another_process("status"))
         return self._pending == 1 and not self.session.unsafe
 
@@ -112,15 +112,15 @@ class _Acts(Stage):
         """Send what waits. True when it stands on the work, once."""
         self.title("3", "The server is back")
         self._forge.up()
-        self.step("The next flush would send it, or the start of a session. Somebody does it by hand:")
+        self.step("The next flush or session start would send it. Here it is sent manually:")
         self.quote(self.another_process("outbox", "send"))
-        self.step(f"On {self._forge.target} now, one after the other:")
+        self.step(f"Comments on {self._forge.target} now:")
         self.quote("\n".join(body.split("\n", 1)[0] for body in self._forge.comments()))
         return len(self._forge.comments()) == 2 and not self._pending
 
     def morning(self) -> None:
         """What the operator reads the next morning."""
-        self.step("And in the morning, of yesterday and the night (`holdfast report --morning`):")
+        self.step("The morning report covers yesterday and the night (`holdfast report --morning`):")
         text = self.another_process("report", "--morning")
         self.quote("## On the forge" + text.partition("## On the forge")[2].partition("\n## ")[0])
 

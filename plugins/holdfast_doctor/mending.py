@@ -59,6 +59,10 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
     if loss.kind == "lines":
         tally.accept(services.private(loss.name.rpartition("/")[2]))
         return Mended(loss=loss, message=f"{loss.message} The lines that are left are taken as they are")
+    if loss.kind == "unproved":
+        if services.store.provenance is not None:
+            services.store.provenance.delete(loss.name)
+        return Mended(loss=loss, message=f"{loss.message} No journal holds its text, so it is taken as deleted")
     if loss.kind == "damaged":
         return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
     if loss.kind == "journal":

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from holdfast_dream.evidence import Match
-from holdfast_dream.lexicon import GENERIC, NEGATORS, TURNING, canonical, words
+from holdfast_dream.lexicon import GENERIC, NEGATORS, PAST, TURNING, canonical, words
 from holdfast_dream.tokens import Reader, Token, is_content
+from holdfast_dream.units import Unit
 
 _HEDGES: Final = words(
     """
@@ -25,9 +26,29 @@ _HEDGES: Final = words(
     возможно вероятно наверное кажется
     """
 )
-_NOT_SURE: Final = re.compile(
-    r"\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b|\bpeut-être\b|\bsans doute\b"
+NOT_SURE: Final = re.compile(
+    r"\bpossible:|\bnot (?:yet )?(?:confirmed|sure|certain|clear|decided)\b|\bthinking (?:about|of)\b"
+    r"|\bpeut-être\b|\bsans doute\b"
     r"|\b(?:tal vez|puede que|può darsi|может быть)\b|かもしれ|たぶん|おそらく|可能|也许|大概",
+    re.IGNORECASE,
+)
+#: Words that are a hedge in a line, whatever the source's own word is.
+_LOOSE: Final = _HEDGES | words(
+    """
+    suspects thinks think believes believe guess assume assumes assumed appears appear plan planned plans considers
+    consider looks or reconsider pending outstanding open wants expects hopes would should unconfirmed
+    """
+)
+#: After these, what follows is an opinion.
+_OPINION: Final = re.compile(
+    r"\b(?:thinks?|believes?|guess(?:es)?|suspects?|assumes?|suggests?|looks like|it seems)\b(?: that)?", re.IGNORECASE
+)
+_OFTEN: Final = words("usually often sometimes mostly typically generally occasionally rarely normally partly")
+_SOFT: Final = _OFTEN | words("most usual tends tend typical regular regularly some many majority main mainly several")
+_EVERY: Final = re.compile(
+    r"\bevery (?=\d|other|second|third|few|two|three|four|six|ten|half|\w+day\b|day|night|morning|evening|hour"
+    r"|minute|week"
+    r"|month|quarter|year|spring|summer|autumn|winter|time)",
     re.IGNORECASE,
 )
 _LIMIT: Final = re.compile(
@@ -35,8 +56,10 @@ _LIMIT: Final = re.compile(
     r"|\b(?:only|nobody but)\s+(?:[\w'-]+\s+){1,4}may\b",
     re.IGNORECASE,
 )
-_ALL: Final = words("always all everyone everybody everything entirely completely invariably")
-_SOME: Final = words("always all every each everyone everybody everything entirely completely never only any")
+_ALL: Final = words(
+    "always all every everyone everybody anyone anybody everything everywhere entirely completely invariably"
+)
+_SOME: Final = words("always all every each everyone everybody everything entirely completely never any")
 _CAUSE: Final = frozenset(map(canonical, ("cause", "caused", "causes", "causing")))
 _ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
 _CLAUSE: Final = re.compile(
@@ -44,7 +67,8 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSIVE: Final = re.compile(
-    r"\b(?:by|von|vom|par|por|da|door|wird|werden|wurde)\b|\b(?:is|are|was|were|be|been|being|gets?|got)\s+\w+(?:ed|en|wn|[dl]t)\b",
+    r"\b(?:by|von|vom|par|por|da|door|wird|werden|wurde)\b|\b(?:is|are|was|were|be|been|being|gets?"
+    r"|got)\s+\w+(?:ed|en|wn|[dl]t)\b",
     re.IGNORECASE,
 )
 
@@ -70,16 +94,14 @@ _PAIRS: Final = """
     | public / private | faster / slower | early earlier / late later | internal / external | required / optional
     | with / without | synchronous / asynchronous | up / down | passed passes / failed fails | newest / oldest
     | upload uploads / download downloads | always / never
+    | open opened / shut locked | encourage encourages encouraged / discourage discourages discouraged | new / old
+    | gave granted / withdrew revoked | hired / fired dismissed | won / lost
+    | include includes included / exclude excludes excluded | grant grants / revoke revokes deny denies
+    | lock locks locked / unlock unlocks unlocked | install installs installed / uninstall uninstalls uninstalled
+    | import imports imported / export exports exported | agrees agreed / declined refused disagrees disagreed
+    | cheap cheaper / expensive dearer | best / worst | upgraded / downgraded | succeeded / failed
 """
 _OPPOSITES: Final = _opposites()
-#: Verbs of people in a past that does not end in -ed.
-_DID: Final = words(
-    """
-    bought brought built caught chose cut did drew drove fed felt flew found fought gave got grew held hung kept knew
-    laid led left lent lost made met mended paid put ran read sang sat saw sent set sold spoke swept taught thought
-    threw told took tore woke won wore wrote
-    """
-)
 #: Clauses that share this much of their words are one statement, whatever its order.
 _WHOLE: Final = 1.0
 #: Words for relations that hold both ways.
@@ -102,33 +124,90 @@ def doubts(
     best = [match for match in matches[:6] if match.score >= 0.8 * matches[0].score]
     low = _lower(tokens)
     said = [_lower(match.unit.tokens) for match in best]
-    if not _is_hedged(body, low) and all(
-        _is_hedged(match.unit.text, there) for match, there in zip(best, said, strict=True)
+    if (
+        not low & _LOOSE
+        and not _is_hedged(body, low)
+        and all(
+            _is_part_hedged(match.unit.text, there, tokens) or _is_opinion(match.unit.text, tokens)
+            for match, there in zip(best, said, strict=True)
+        )
     ):
         yield "hedge", next(iter(sorted(said[0] & _HEDGES)), "not confirmed")
         return
-    everything = low & _ALL
+    everything = low & (_ALL - {"every"} if _EVERY.search(body) else _ALL)
     if everything and not any(there & _SOME for there in said):
         yield "always", min(everything)
+        return
+    if not low & (_SOFT | _LOOSE) and all(there & _OFTEN for there in said) and _is_about(tokens, best[0].unit):
+        yield "hedge", min(said[0] & _OFTEN)
+        return
     if found := _other_role(tokens, best) or _exchanged(body, best):
         yield "roles", found
     if found := _other_cause(tokens, best):
         yield "cause", found
-    if found := _opposite(tokens, best) or _antonym(tokens, matches):
+    if (
+        found := _opposite(tokens, best, matches)
+        or (";" not in body and _antonym(tokens, matches))
+        or _switched(body, best)
+    ):
         yield "opposite", found
     yield from (("clause", clause) for clause in _added(body, has_word))
 
 
 def _lower(tokens: Sequence[Token]) -> set[str]:
     """The words in lower case, without the month of May."""
-    return {token.text.lower() for token in tokens if token.kind == "word" and token.text != "May"}
+    after = [*(token.text for token in tokens[1:]), ""]
+    return {
+        token.text.lower()
+        for token, next_ in zip(tokens, after, strict=False)
+        if token.kind == "word" and (token.text != "May" or (token.opens and next_.islower()))
+    }
 
 
 def _is_hedged(text: str, low: set[str]) -> bool:
     hedges = low & _HEDGES
     if hedges == {"may"} and _LIMIT.search(text):  # a permission
         return False
-    return bool(hedges) or bool(_NOT_SURE.search(text))
+    return bool(hedges) or bool(NOT_SURE.search(text))
+
+
+def _is_part_hedged(text: str, low: set[str], tokens: Sequence[Token]) -> bool:
+    """Whether a source is hedged in each part that speaks of the line."""
+    if text.rstrip().endswith("?"):
+        return True
+    if not _is_hedged(text, low):
+        return False
+    mine = {t.root for t in tokens if is_content(t) or t.is_claim}
+    sure: set[str] = set()
+    for part in _PARTS.split(text):
+        said = Reader().tokens(part)
+        if not _is_hedged(part, _lower(said)):
+            sure.update(t.root for t in said)
+        elif sum(map(is_content, said)) < 3:  # "Perhaps, ..."
+            return True
+    return 2 * len(mine & sure) <= len(mine)
+
+
+_PARTS: Final = re.compile(r"[;()]\s*|,\s+|\s(?=\()|\bbut\b")
+
+
+def _is_about(tokens: Sequence[Token], unit: Unit) -> bool:
+    """Whether the words after "usually" or the like are what the line says."""
+    low = [t.text.lower() for t in unit.tokens]
+    at = next((n for n, word in enumerate(low) if word in _OFTEN), 0)
+    after = [t.root for t in unit.tokens[at + 1 :] if is_content(t) or t.is_claim][:2]
+    mine = {t.root for t in tokens}
+    return any(root in mine for root in after)
+
+
+def _is_opinion(text: str, tokens: Sequence[Token]) -> bool:
+    """Whether a source only says that someone thinks what the line says."""
+    found = _OPINION.search(text)
+    if not found:
+        return False
+    thought = {t.root for t in Reader().tokens(text[found.end() :]) if is_content(t) and t.root not in GENERIC}
+    mine = {t.root for t in tokens if is_content(t) and t.root not in GENERIC}
+    return len(thought & mine) * 2 > len(mine)
 
 
 def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
@@ -137,13 +216,15 @@ def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
     for at, token in enumerate(tokens[:-1]):
         after = tokens[at + 1]
         is_name = token.text[:1].isupper() and token.text[1:].islower()
-        acts = after.text.endswith(("s", "ed")) or after.text in _DID
+        acts = after.text.endswith(("s", "ed")) or after.text in PAST
         if is_name and after.text.islower() and is_content(after) and acts:
             found.setdefault(token.text.lower(), set()).add(after.root)
     return found
 
 
 def _other_role(tokens: Sequence[Token], best: Sequence[Match]) -> str:
+    if any(t.text == "by" for t in tokens):
+        return ""
     mine = _deeds(tokens)
     for name, deeds in mine.items():
         for match in best:
@@ -195,7 +276,7 @@ def _around(body: str) -> dict[str, _Around]:
         content = [(at, token) for at, token in enumerate(tokens) if is_content(token) or token.group == "entity"]
         roots = [token.root for _, token in content]
         for place, (at, token) in enumerate(content):
-            is_verb = token.text.islower() and (token.text.endswith(("s", "ed")) or token.text in _DID)
+            is_verb = token.text.islower() and (token.text.endswith(("s", "ed")) or token.text in PAST)
             follows = at > 0 and (is_content(tokens[at - 1]) or tokens[at - 1].group == "entity")
             if token.kind == "word" and is_verb and follows and token.root not in _SYMMETRIC:
                 around = _Around(
@@ -225,21 +306,55 @@ def _other_cause(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     return " ".join(sorted(mine[0])) or "cause"
 
 
-def _opposite(tokens: Sequence[Token], best: Sequence[Match]) -> str:
+def _opposite(tokens: Sequence[Token], best: Sequence[Match], matches: Sequence[Match]) -> str:
     mine = _content(tokens)
     if len(mine) < 2:
+        return ""
+    if _is_denied_too(tokens, matches):
         return ""
     few = len(mine - GENERIC) < 2
     differs = ""
     for match in best:
-        theirs = _content(match.unit.tokens)
+        if NOT_SURE.search(match.unit.text):
+            return ""
+        said = _without_contrast(match.unit, mine)
+        theirs = _content(said)
         alike = len(mine & theirs) / max(1, len(mine | theirs))
-        if alike < (1.0 if few else _ALIKE) or _turns(tokens) != _turns(match.unit.tokens):
+        if alike < (1.0 if few else _ALIKE) or _turns(tokens) != _turns(said):
             continue
-        if _negations(tokens) % 2 == _negations(match.unit.tokens) % 2:
+        if _negations(tokens) % 2 == _negations(said) % 2:
             return ""
         differs = "not"
     return differs
+
+
+def _is_denied_too(tokens: Sequence[Token], matches: Sequence[Match]) -> bool:
+    """Whether a source with a "not" has the words after each "not" of the line, which may join two sources."""
+    after: set[str] = set()
+    for at, token in enumerate(tokens):
+        if _negations([token]):
+            after.update([t.root for t in tokens[at + 1 :] if is_content(t) or t.is_claim][:3])
+    return bool(after) and any(_negations(m.unit.tokens) and after <= m.unit.roots | m.unit.keys for m in matches[:6])
+
+
+_CONTRAST: Final = re.compile(r",?\s+(?:and |but )?(?:not|rather than|instead of)\s+([^,;.]*)", re.IGNORECASE)
+
+
+_STATE: Final = re.compile(r"\b(?:is|are|was|were|stays?|be) (?:switched |turned )?(on|off)\b", re.IGNORECASE)
+
+
+def _switched(body: str, best: Sequence[Match]) -> str:
+    mine = _STATE.search(body)
+    theirs = _STATE.search(best[0].unit.text)
+    return mine[1] if mine and theirs and mine[1].lower() != theirs[1].lower() else ""
+
+
+def _without_contrast(unit: Unit, mine: set[str]) -> Sequence[Token]:
+    """The tokens of a unit without ", not ..." of which the line says nothing."""
+    found = _CONTRAST.search(unit.text)
+    if not found or mine & _content(Reader().tokens(found[1])):
+        return unit.tokens
+    return Reader().tokens(unit.text[: found.start()] + unit.text[found.end() :])
 
 
 def _antonym(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
@@ -248,7 +363,12 @@ def _antonym(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
     mine, theirs = {t.text.lower() for t in tokens}, {t.text.lower() for t in unit.tokens}
     for word in sorted(mine & _OPPOSITES.keys()):
         roots = {canonical(other) for other in _OPPOSITES[word]}
-        if _OPPOSITES[word] & theirs and canonical(word) not in unit.roots and not roots & {t.root for t in tokens}:
+        if (
+            _OPPOSITES[word] & theirs
+            and word not in theirs
+            and canonical(word) not in unit.roots
+            and not roots & {t.root for t in tokens}
+        ):
             return "" if _negations(tokens) != _negations(unit.tokens) else word
     return ""
 
@@ -260,7 +380,7 @@ def _content(tokens: Sequence[Token]) -> set[str]:
 def _negations(tokens: Sequence[Token]) -> int:
     low = [t.text.lower() for t in tokens]
     return sum(
-        (word in NEGATORS or word.endswith("n't")) and after != "even"
+        (word in NEGATORS or word.endswith("n't") or word in ("rather", "instead")) and after != "even"
         for word, after in zip(low, [*low[1:], ""], strict=True)
     )
 
@@ -269,7 +389,8 @@ def _turns(tokens: Sequence[Token]) -> bool:
     """Whether words turn the statement round that are no negation; "no longer" is one."""
     low = [t.text.lower() for t in tokens]
     return any(
-        word in TURNING and (before, word) != ("no", "longer") for before, word in zip(["", *low], low, strict=False)
+        (word in TURNING or (word.startswith("un") and len(word) > 7)) and (before, word) != ("no", "longer")
+        for before, word in zip(["", *low], low, strict=False)
     )
 
 

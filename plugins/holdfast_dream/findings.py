@@ -29,6 +29,7 @@ _DOUBTED: Final = {
     "cause": "they name another cause than {}",
     "opposite": "one of the two has a {}",
     "clause": "nothing is known of {}",
+    "predicate": "they do not say {}",
 }
 
 

@@ -14,12 +14,15 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast_dream.doubts import doubts
-from holdfast_dream.evidence import Evidence, Match, Unit, normal, strip_marks, supporting
+from holdfast_dream import counting
+from holdfast_dream.blocks import normal, strip_marks
+from holdfast_dream.doubts import NOT_SURE, doubts
+from holdfast_dream.evidence import Evidence, Match, is_abbreviation, supporting
 from holdfast_dream.lexicon import (
     GENERIC,
     GIVEN_NAMES,
     NEGATORS,
+    PAST,
     PERSON_VERBS,
     REASON,
     STOP,
@@ -27,10 +30,14 @@ from holdfast_dream.lexicon import (
     TURNING,
     USUAL_ACRONYMS,
     canonical,
+    has_german,
     is_german,
     is_ordinary,
 )
-from holdfast_dream.tokens import MAX_CHARS, Reader, Token, digits, is_content, plain, value_of, words_of
+from holdfast_dream.relations import rebound
+from holdfast_dream.tokens import MAX_CHARS, Reader, Token, is_content, plain, words_of
+from holdfast_dream.units import Unit
+from holdfast_dream.unsaid import unsaid
 
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
@@ -42,10 +49,6 @@ _NAMED: Final = frozenset(["name", "id"])
 _QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
 _CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
 _CLAUSE: Final = re.compile(r",\s+|\s+(?:and|but|while|und|aber)\s+|\s\(|、")
-_ABOUT: Final = re.compile(
-    r"(?:\b(?:about|around|roughly|nearly|almost|approximately|circa|over|under|more than|less than|up to)\W*|~)\Z",
-    re.IGNORECASE,
-)
 
 
 class Support(NamedTuple):
@@ -111,30 +114,38 @@ class _Line:
         self.german = is_german(words_of(self.body))
         self.features = [_feature(t) for t in self.tokens if t.is_claim or is_content(t)]
         self.matches: list[Match] = []
+        self.is_rest = False  # the line counts what is not done yet
 
     def judge(self) -> Grounded:
         """The judgement."""
-        places = self.evidence.places(normal(self.text))
+        places = self.evidence.places(normal(self.text), _SUPPORTS)
         if places or not self.tokens:
-            supports = tuple(Support(name, line, 1.0) for name, line in places[:_SUPPORTS])
+            supports = tuple(Support(name, line, 1.0) for name, line in places)
             return Grounded(number=self.number, text=self.text, supports=supports)
         if len(self.body) > MAX_CHARS:  # what was not read to its end is not known to be grounded
             return Grounded(number=self.number, text=self.text, inventions=(Invention("length", self.body[:40]),))
         self.matches = self.evidence.best(self.features)
-        found = [*self._unknown(), *self._misquoted()]
+        counted = [Invention("number", part) for part in counting.miscounted(self.body, self.matches)]
+        found = [*self._unknown(), *self._misquoted(), *counted]
         if not found and not self.heading:
-            found = [*self._misattributed(), *self._turned(), *self._unreasoned()]
+            turned = () if self.is_rest else self._turned()
+            found = [*self._misattributed(), *turned, *self._unreasoned()]
         return Grounded(
             number=self.number,
             text=self.text,
             supports=self._supports(),
             inventions=tuple(dict.fromkeys(found)),
             coverage=self._coverage(),
-            doubts=() if found or self.heading else tuple(self._doubts()),
+            doubts=() if found or self.heading or self.is_rest else tuple(self._doubts()),
         )
 
     def _doubts(self) -> Iterable[Invention]:
-        return (Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word))
+        found = [Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word)]
+        if not found and not self.heading and not has_german(words_of(self.body)):
+            found = [Invention("roles", word) for word in rebound(self.body, self.evidence, self._group, self.matches)]
+        if not found and not self.heading:
+            found = [Invention(*one) for one in unsaid(self.body, self.tokens, self.matches, self.evidence)]
+        return found
 
     def _supports(self) -> tuple[Support, ...]:
         claims = [_feature(t) for t in self.tokens if t.is_claim]
@@ -175,14 +186,15 @@ class _Line:
             parts = low.split("/")
             if token.kind == "path" and all(p.isalpha() and self.evidence.has_word(p) for p in parts):
                 return True  # west/CMake: two things, not a path
+            if counting.is_share(low, self.matches):
+                return True
             return (not low.isdigit() and self.evidence.has_phrase(token.text)) or self._is_initialism(token.text)
         if token.kind == "number":
-            return (
-                self._is_spaced(index)
-                or self._is_count(token, index)
-                or self._is_rounded(token)
-                or self._is_single(token)
-            )
+            if counting.is_rest(token, self.body, self.matches):
+                self.is_rest = True
+                return True
+            listed = index + 2 < len(self.tokens) and counting.is_listed(token, self.body)
+            return self._is_spaced(index) or listed or counting.is_reckoned(token, self.body, self.matches)
         return False
 
     def _is_initialism(self, text: str) -> bool:
@@ -205,35 +217,6 @@ class _Line:
                 return True
         return text.startswith("0") and text in self.evidence.words
 
-    def _is_count(self, token: Token, index: int) -> bool:
-        """A small number of things that the line itself lists: ``three regions: eu, us and ap``."""
-        value = token.wants[0].lstrip("#=")
-        if not value.isdigit() or not 2 <= int(value[:3]) <= 12 or token.group != "number:":
-            return False
-        rest = self.body[token.at :]
-        listed = rest.partition(":")[2] or rest
-        listed = re.split(r"[.;(]\s", listed, maxsplit=1)[0]
-        parts = re.split(r",\s*(?:and|or|und)\s+|,\s*|\s+(?:and|or|und)\s+", listed)
-        return len(parts) == int(value) and index + 2 < len(self.tokens)
-
-    def _is_rounded(self, token: Token) -> bool:
-        """``about 1,500`` where a supporting line says 1,487."""
-        if not _ABOUT.search(self.body[max(0, token.at - 20) : token.at]):
-            return False
-        value = value_of(token)
-        if not value:
-            return False
-        for match in self.matches[:_SUPPORTS]:
-            for other in match.unit.tokens:
-                near = value_of(other) if other.group == token.group else None
-                if near and abs(near - value) <= 0.07 * abs(near) and digits(value) < digits(near):
-                    return True
-        return False
-
-    def _is_single(self, token: Token) -> bool:
-        words = ("w:one", "w:single", "w:a", "w:an", "w:once", "w:first")
-        return token.wants[0] in ("#1", "=1") and any(m.unit.holds(words) for m in self.matches[:_SUPPORTS])
-
     def _is_sibling(self, token: Token) -> bool:
         """``billing-api`` where the sources know other names that end in ``-api`` and no ``billing``."""
         whole = token.wants[0][2:]
@@ -248,11 +231,15 @@ class _Line:
             or len(low) < 2
             or low in STOP
             or low in USUAL_ACRONYMS
-            or self.evidence.has_word(low)
+            or (self.evidence.has_word(low) and not self._is_longer_name(low))
         ):
             return False
         if low in GIVEN_NAMES or low in TOOL_NAMES:
             return True
+        if is_abbreviation(low, self.matches) or (
+            token.opens and self.body[token.at + len(token.text) :].startswith(":")
+        ):
+            return False
         if self.german or canonical(low) in GENERIC:
             return False
         if not token.opens:
@@ -263,10 +250,20 @@ class _Line:
         if after is None:
             return False
         verb = after.text.lower()
-        acts = verb in PERSON_VERBS or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
+        acts = (
+            verb in PERSON_VERBS
+            or verb in PAST
+            or (after.text.islower() and verb.endswith("ed"))
+            or (after.kind == "word" and verb.endswith("s") and not verb.endswith("ss"))
+        )
         person = acts or token.text.endswith("'s")
         named = after.text[:1].isupper() and after.kind == "word" and not is_ordinary(after.text.lower(), inside=True)
         return person or named
+
+    def _is_longer_name(self, low: str) -> bool:
+        """``Domenica``, where the sources know a Domenic."""
+        evidence = self.evidence
+        return low not in evidence.words and any(evidence.is_name(low[:size]) for size in range(5, len(low)))
 
     def _misquoted(self) -> Iterable[Invention]:
         for pattern, kind in ((_QUOTED, "quote"), (_CODE, "identifier")):
@@ -431,11 +428,11 @@ class _Line:
             theirs = _roots(match.unit.tokens)
             missing = {r for r in mine - theirs - GENERIC if not match.unit.says(r, alone=True)}
             common = mine & theirs
-            if not common - GENERIC or len(missing) * 4 > len(mine):
-                continue
             other, other_turning = _scope(match.unit.tokens)
+            if not common - GENERIC or len(missing) * (2 if other and negated else 4) > len(mine):
+                continue
             here, there = negated & common, other & common
-            same = turning != other_turning or bool(here) == bool(there)
+            same = turning != other_turning or NOT_SURE.search(match.unit.text) is not None or bool(here) == bool(there)
             if here and there and not here & there and ", not " in self.body and ", not " in match.unit.text:
                 same = False  # "by image, not by plant"
             told.append((len(common) / min(len(mine | theirs), 2 * len(mine)), same))
@@ -491,7 +488,9 @@ def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
     it has other words that turn."""
     scope: set[str] = set()
     for index, token in enumerate(tokens):
-        if _is_negator(token):
+        if (_is_negator(token) or token.text.lower() in ("rather", "instead")) and not (
+            index + 1 < len(tokens) and tokens[index + 1].text == "longer"
+        ):
             after = [t.root for t in tokens[index + 1 :] if is_content(t) or t.group == "entity"]
             before = [t.root for t in tokens[:index] if is_content(t) or t.group == "entity"]
             scope.update(after[:4])

@@ -85,7 +85,14 @@ _IRREGULAR: Final = {
     "met": "meet", "led": "lead", "bought": "buy", "sold": "sell", "grew": "grow", "grown": "grow", "froze": "freeze",
     "frozen": "freeze", "spoke": "speak", "drove": "drive", "lost": "lose", "spent": "spend", "people": "person",
     "children": "child", "indices": "index", "indexes": "index", "got": "get", "shown": "show", "seen": "see",
-    "began": "begin",
+    "began": "begin", "taught": "teach", "thought": "think", "caught": "catch", "fought": "fight", "felt": "feel",
+    "knew": "know", "known": "know", "threw": "throw", "thrown": "throw", "drew": "draw", "drawn": "draw",
+    "flew": "fly", "flown": "fly", "wore": "wear", "worn": "wear", "tore": "tear", "torn": "tear", "driven": "drive",
+    "stole": "steal", "stolen": "steal", "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise",
+    "sang": "sing", "sung": "sing", "swam": "swim", "swum": "swim", "won": "win", "sewn": "sew", "lent": "lend",
+    "fed": "feed", "hung": "hang", "told": "tell", "stood": "stand", "meant": "mean", "spoken": "speak",
+    "comment": "comment", "comments": "comment", "moment": "moment", "cancelled": "cancel",
+    "cancelling": "cancel", "labelled": "label", "labelling": "label", "travelled": "travel", "modelled": "model",
 }  # fmt: skip
 _PLURAL_KEEP: Final = ("ss", "us", "is", "os", "as")
 _VOWEL: Final = re.compile("[aeiouyäöü]")
@@ -95,6 +102,15 @@ NEGATORS: Final = words(
     """
     not no never none neither nor cannot without nobody nothing nowhere n't nicht kein keine keinen niemals nie
     ohne pas jamais aucun aucune não nunca jamás non niet geen nooit не нет никогда
+    """
+)
+#: Verbs in a past that does not end in -ed.
+PAST: Final = words(
+    """
+    beat bought broke brought built burnt caught chose cut dealt did drew drove fed felt fled flew forgot fought
+    found gave got grew held hid hit hung kept knew laid led left lent lost made met mended paid put ran read
+    sang sat saw sent set sewed shook shot sold spoke spent stole swam stuck struck swept swore taught thought
+    threw told took tore upset withdrew woke won wore wrote
     """
 )
 #: Words with a negation inside. With one of them in only one of two lines nothing can be said about a missing "not".
@@ -218,7 +234,7 @@ _GERMAN: Final = words(
     """
     der die das den dem des ein eine einen einem einer und ist sind war wird werden wurde hat haben auf mit für
     von vom zum zur bei im nicht aus nach über nur noch auch als wenn dass sich wir ich sie jeden jede jeder ab
-    seit bis um kein keine
+    seit bis um kein keine am
     """
 )
 
@@ -253,6 +269,27 @@ def _canon() -> dict[str, str]:
 
 _CANON: Final = _canon()
 GENERIC: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _GENERIC)
+_NEUTRAL: Final = words(
+    """
+    objects opposes opposed
+    appear appears belong belongs cause causes caused commenting concern concerns consist consists cover covers
+    covered depend depends describe described exist exists expect expected fall falls fell follow follows
+    followed form forms grow host hosted learn learned learnt leave leaves lend lent list listed located map
+    maps measure measured occur occurs occurred originate originates own owned owns propose proposed protect
+    protected provide provides provided receive receives received refer refers regard regards relate related
+    replace replaced reside resulting return returns rise rises rose send sends serve serves served stem stems
+    store stored suggest suggested suspect suspects track tracks treat treated trigger triggers triggered trust
+    trusted understand understood arrive arrives bring brings brought reconsider consider considered tolerate
+    tolerates compose composes beat beats recover recovered spend spent transmit transmitting fetch fetches
+    based used called named worn outstanding doing done left needed needs lets regarding being insured exceed
+    unconfirmed owes owe payable required involved applied applies apply obtained became become happens uses
+    defaults default halted turned turn supports support supported lasted lasts amounts amounted equals counts
+    counted sits seated states stated said says told tells notes noted reports reported mentions mentioned
+    raised raising lowered cut switched migrated changed
+    """
+)
+#: Verbs that make sentences of nouns: a line that has one claims nothing by it.
+NEUTRAL: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _NEUTRAL)
 
 
 def canonical(word: str) -> str:
@@ -272,3 +309,8 @@ def is_ordinary(word: str, *, inside: bool = False) -> bool:
 def is_german(line: list[str]) -> bool:
     """Whether a line is German, where every noun has a capital: two function words out of a short list."""
     return sum(word.lower() in _GERMAN for word in line) >= 2
+
+
+def has_german(line: list[str]) -> bool:
+    """Whether a line has a German function word."""
+    return any(word.lower() in _GERMAN for word in line)

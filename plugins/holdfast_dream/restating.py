@@ -13,6 +13,7 @@ In doubt two statements are different: a line too many is read and forgotten, a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
@@ -91,6 +92,13 @@ _OPPOSITES: Final = {
         ("available", "unavailable"), ("public", "private"), ("synchronous", "asynchronous"),
     )
 }  # fmt: skip
+#: A length of time that a word counts: "one hour", "after an hour".
+_ONE_UNIT: Final = re.compile(
+    r"(?:\bone|(?<=\bafter )an?|(?<=\bfor )an?|(?<=\bwithin )an?|(?<=\btakes )an?|(?<=\blasts )an?)"
+    r" (?=(?:second|minute|hour|day|week|month|year)\b)",
+    re.IGNORECASE,
+)
+_HALF_HOUR: Final = re.compile(r"\bhalf an hour\b", re.IGNORECASE)
 _ON: Final = canonical("enabled")
 _STATE: Final = words(
     "slow fast old new big small large green red open closed down up ready done safe unsafe broken fine good bad easy"
@@ -149,7 +157,7 @@ class Statement:
 @lru_cache(maxsize=16_384)
 def read(text: str) -> Statement:
     """A statement. Never raises; linear in the length of ``text``."""
-    body = plain(text).strip()
+    body = _HALF_HOUR.sub("30 minutes", _ONE_UNIT.sub("1 ", plain(text).strip()))
     tokens = tuple(Reader().tokens(body))
     german = is_german([token.text for token in tokens])
     split = _split(body, tokens)

@@ -13,9 +13,12 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from holdfast_dream import quantities
+from holdfast_dream.compact import Kept
 from holdfast_dream.lexicon import STOP, USUAL_ACRONYMS, canonical, words
 from holdfast_dream.quantities import Moment
 
+#: Bytes of tokens that a reader remembers, unless another limit is given.
+_SEEN: Final = 1 << 20
 #: Characters of a line or sentence that are read.
 MAX_CHARS: Final = 20_000
 
@@ -70,6 +73,11 @@ class Token(NamedTuple):
         return self.kind != "word"
 
 
+def _weight(token: Token) -> int:
+    """About how many bytes a token takes."""
+    return 450 + sum(60 + len(key) for key in token.offers)
+
+
 def plain(text: str) -> str:
     """``text`` in one form of its characters: no invisible ones, full-width ones made narrow, digits of any script
     as 0-9, dashes and apostrophes as ASCII has them, weekdays in full, m/s as km/h. Emphasis is removed."""
@@ -92,12 +100,21 @@ def plain(text: str) -> str:
         text = _CJK_MARKS.sub(" ", text)
         text = _CJK_DATE.sub(_cjk_date, text)
         text = _CJK_TIME.sub(lambda m: f" {m[1]}:{int(m[2] or 0):02} ", text)
+    text = _END_OF.sub(lambda m: f"{_LAST[m[1][:3].lower()]} {m[1]}", text)
+    text = _NOT_MUCH.sub("little", text)
     text = _IGNORES.sub(lambda m: "ignored" if m[1].lower() == "took" else "ignores", text)
     text = _WEEKDAY.sub(lambda m: _WEEKDAYS[m[1][:3]], text)
     text = _SPEED.sub(lambda m: f"{float(m[1]) * 3.6:g} km/h", text)
     return text.replace("**", "").replace("~~", "")
 
 
+_LAST: Final = dict.fromkeys(("jan", "mar", "may", "jul", "aug", "oct", "dec"), 31) | dict.fromkeys(
+    ("apr", "jun", "sep", "nov"), 30
+)
+_END_OF: Final = re.compile(
+    r"\b(?:the )?end of (January|March|April|May|June|July|August|September|October|November|December)\b"
+)
+_NOT_MUCH: Final = re.compile(r"\bnot (?:too |very )?much\b", re.IGNORECASE)
 _IGNORES: Final = re.compile(r"\b(takes?|took) no notice of\b", re.IGNORECASE)
 _WEEKDAY: Final = re.compile(r"(?<![\w.-])(Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b(?![\w'-])")
 _WEEKDAYS: Final = {
@@ -115,14 +132,19 @@ def _cjk_date(found: re.Match[str]) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words in lower case, identifiers and paths taken apart."""
-    return [part.lower() for part in _PARTS.findall(text)]
+    return list(each_word(text))
+
+
+def each_word(text: str) -> Iterator[str]:
+    """As :func:`words_of`, one at a time."""
+    return (part[0].lower() for part in _PARTS.finditer(text))
 
 
 class Reader:
-    """Reads texts into tokens; remembers the chunks it has seen, so that large notes are read once."""
+    """Reads texts into tokens; remembers the chunks it saw last, up to ``limit`` bytes."""
 
-    def __init__(self) -> None:
-        self._seen: dict[str, tuple[Token, ...]] = {}
+    def __init__(self, limit: int = _SEEN) -> None:
+        self._seen: Kept[str, tuple[Token, ...]] = Kept(limit)
 
     def tokens(self, text: str) -> list[Token]:
         """The tokens of a text that went through :func:`plain`, in order. Linear in its length."""
@@ -138,7 +160,8 @@ class Reader:
                     breaks.add(len(raw))
             known = self._seen.get(chunk)
             if known is None:
-                known = self._seen[chunk] = tuple(_classify(chunk))
+                known = tuple(_classify(chunk))
+                self._seen.put(chunk, known, len(chunk) + sum(map(_weight, known)))
             for token in known:
                 # Most tokens are words in the middle of a sentence, which stay as they were read first.
                 if opens or token.is_claim:

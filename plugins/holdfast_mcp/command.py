@@ -60,7 +60,7 @@ def _not_installed(error: ImportError) -> Exception:
     try:
         problem = f"version {metadata.version('mcp')} is installed and {missing or 'one of its packages'} is missing"
     except metadata.PackageNotFoundError:
-        problem = "which is not installed"
+        problem = "it is not installed"
     return PluginLoadFailed(
         f"`holdfast mcp` needs the MCP SDK, version 2 or newer; {problem}.",
         next_step=f'Install it for the Python that runs holdfast: `{_python()} -m pip install "holdfast[mcp]"`.',

@@ -149,7 +149,7 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
     if Witness(memory.services).is_hostile(arguments.get("content", "")):
         return f"Not stored: {REASON}."
-    result: AddResult = memory.facts.create(**{"content": "", **arguments})
+    result: AddResult = memory.facts.remember(**{"content": "", **arguments})
     if result.outcome is AddOutcome.ADDED and result.fact:
         masked = result.fact.content != arguments.get("content", "").strip()
         told = f"Remembered as {result.fact.id}{', with what may not be stored masked' if masked else ''}."
@@ -157,6 +157,8 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
         told = f"Known already, as {result.duplicate_of}; nothing was changed."
     else:
         told = f"Not stored: {result.reason}."
+    if result.replaced:
+        told += f"\nIt replaces {', '.join(result.replaced)}."
     if result.evicted:
         told += f"\nThe store was full; what left for it: {', '.join(result.evicted)}."
     return told
@@ -265,7 +267,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             name="remember",
             title="Remember a fact",
             description="Store one lasting fact: a preference, a correction, a goal, something known of the project. "
-            "A fact that is there already is not stored twice.",
+            "A fact that is there already is not stored twice, and a newer value replaces the older one.",
             schema=schemas.REMEMBER,
             run=_remember,
             idempotent=True,

@@ -166,7 +166,7 @@ class MemoryTool:
         names = self._those_at(path, self._name(path))
         for name in names:
             try:
-                self._store.backend.delete(name)
+                self._store.delete(name)
             except NotFound:
                 continue  # somebody else was quicker
         return f"Successfully deleted {path}"
@@ -189,7 +189,7 @@ class MemoryTool:
             target = check_name(new + name.removeprefix(old))
             text = self._admitted(document.text, new_path, target, document.text)
             self._store.replace(_SURFACE, target, text, ABSENT)
-            self._store.backend.delete(name)
+            self._store.delete(name)
         return f"Successfully renamed {old_path} to {new_path}"
 
     # documents

@@ -11,6 +11,7 @@ from attrs import define, field
 
 from holdfast.fs.paths import is_absolute
 from holdfast.models import Message
+from holdfast.text.lazy import Lazy
 from holdfast_offline.speech import clip
 
 EDITORS: Final = frozenset({
@@ -18,24 +19,22 @@ EDITORS: Final = frozenset({
     "str_replace_editor", "str_replace_based_edit_tool", "write_file", "edit_file", "replace", "search_replace",
     "write_to_file", "replace_in_file", "apply_diff", "file_edit", "insert_content", "create", "str_replace",
 })  # fmt: skip
-_PATCHED: Final = re.compile(
-    r"^\*\*\* (?:Update|Add|Delete) File: (.+?)[ \t]*$|^\*\*\* Move to: (.+?)[ \t]*$", re.MULTILINE
-)
+_PATCHED: Final = Lazy(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)[ \t]*$|^\*\*\* Move to: (.+?)[ \t]*$", re.MULTILINE)
 #: What a patch tool answers, one line a file. A long patch is shortened in the record of its call.
-_UPDATED: Final = re.compile(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
-_UPDATED_FILE: Final = re.compile(r"^[AMD] (.+?)[ \t]*$", re.MULTILINE)
+_UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
+_UPDATED_FILE: Final = Lazy(r"^[AMD] (.+?)[ \t]*$", re.MULTILINE)
 #: The head of a call holds a patch on one line, clipped.
-_PATCHED_HEAD: Final = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
-_NAMED: Final = re.compile(
+_PATCHED_HEAD: Final = Lazy(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
+_NAMED: Final = Lazy(
     r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+?)[ \t]*$", re.MULTILINE
 )
 _LOOKS: Final = ("view", "undo_edit")
-_COMMIT: Final = re.compile(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
-_HOME: Final = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
+_COMMIT: Final = Lazy(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
+_HOME: Final = Lazy(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
 #: A copy of the project that a client made for a sub-agent.
-_WORKTREE: Final = re.compile(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
+_WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
 #: Where clients and systems keep their own files.
-_NOT_THE_PROJECT: Final = re.compile(
+_NOT_THE_PROJECT: Final = Lazy(
     r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
 )
 _COMPONENTS: Final = 3

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.models import Message
+from holdfast.text.lazy import Lazy
 from holdfast_offline.changes import EDITORS
 from holdfast_offline.speech import clip
 
@@ -25,7 +26,7 @@ _READERS: Final = frozenset({
     "killshell", "skill",
 })  # fmt: skip
 
-_CHECK: Final = re.compile(
+_CHECK: Final = Lazy(
     r"(?:\S*/)?(?:pytest|py\.test|tox|nox|ruff|mypy|pyright|flake8|pylint|black|isort|pre-commit|lint-imports|make|just"
     r"|npm|npx|pnpm|yarn|bun|deno|jest|vitest|mocha|eslint|tsc|prettier|cargo|go|gradlew?|mvn|ctest|cmake|ninja|bazel"
     r"|dotnet|swift|rspec|rake|phpunit|mix|shellcheck|hadolint)\b"
@@ -33,26 +34,26 @@ _CHECK: Final = re.compile(
     r"|python3? -m (?:pytest|unittest|mypy|ruff|build|tox|nox)\b"
     r"|gh (?:pr checks|run)\b|docker(?:-compose| compose)? build\b|terraform (?:plan|validate)\b"
 )
-_WRAPPER: Final = re.compile(
+_WRAPPER: Final = Lazy(
     r"(?:\S*/)?(?:ba|z|da)?sh -l?c\s+|(?:sudo|time|do|then|env)\s+|timeout \S+\s+|[A-Z_][A-Z0-9_]*=\S*\s+"
 )
-_SEPARATOR: Final = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_PIPE: Final = re.compile(r"\s*(?:\d?>&\d|&?>{1,2}|\|).*")
-_PROMPT: Final = re.compile(r"\$ ([^\n]{1,400})\n")
-_TALLY: Final = re.compile(r"(?<![\w.,])[1-9]\d* (?:failed|failures?|errors?)\b(?! in 0)")
-_FAILED: Final = re.compile(r"(?<![\w.,])[1-9]\d* failed\b")
-_TELLING: Final = re.compile(
+_SEPARATOR: Final = Lazy(r"\s*(?:&&|\|\||;|\n)\s*")
+_PIPE: Final = Lazy(r"\s*(?:\d?>&\d|&?>{1,2}|\|).*")
+_PROMPT: Final = Lazy(r"\$ ([^\n]{1,400})\n")
+_TALLY: Final = Lazy(r"(?<![\w.,])[1-9]\d* (?:failed|failures?|errors?)\b(?! in 0)")
+_FAILED: Final = Lazy(r"(?<![\w.,])[1-9]\d* failed\b")
+_TELLING: Final = Lazy(
     r"\b(?:errors?|failed|failure|fail|fatal|cannot|denied|refused|not found|exception)\b|Error\b", re.IGNORECASE
 )
-_NOISE: Final = re.compile(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
-_TYPE_ERRORS: Final = re.compile(r"Found \d+ errors? in \d+ file")
+_NOISE: Final = Lazy(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
+_TYPE_ERRORS: Final = Lazy(r"Found \d+ errors? in \d+ file")
 
 #: Flags whose value does not make two runs different checks.
 _OUTPUT_FLAGS: Final = frozenset({
     "--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n", "-timeout", "--timeout",
 })  # fmt: skip
 #: A path that means all below it.
-_EVERYTHING: Final = re.compile(r"/?\.\.\.$")
+_EVERYTHING: Final = Lazy(r"/?\.\.\.$")
 #: What the model thought is recorded under this tool.
 _THINKING: Final = "thinking"
 _MAX_OUTPUT_CHARS: Final = 20_000

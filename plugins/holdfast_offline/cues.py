@@ -12,6 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from holdfast.models import Category
+from holdfast.text.lazy import Lazy
 
 
 class Kind(Enum):
@@ -165,12 +166,12 @@ _HEADING_CUES: Final = {
     Kind.DECISION: Cue(Kind.DECISION, "", category=Category.CONTEXT, confidence=DECIDED),
     Kind.FACT: Cue(Kind.FACT, "", user_only=True, category=Category.KNOWLEDGE, confidence=EXPLICIT),
 }
-_HEADING: Final = re.compile(
+_HEADING: Final = Lazy(
     r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
 )
-_QUESTIONS: Final = re.compile(r"questions?|unresolved", re.IGNORECASE)
-_HABIT: Final = re.compile(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
-_PREFERENCE: Final = re.compile(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
+_QUESTIONS: Final = Lazy(r"questions?|unresolved", re.IGNORECASE)
+_HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
+_PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
 
 @cache
@@ -180,7 +181,7 @@ def _any() -> re.Pattern[str]:
 
 
 #: Praise of what was asked or decided is no label.
-_PRAISE: Final = re.compile(
+_PRAISE: Final = Lazy(
     r"\W*(?:(?:that['’]s|that is|it['’]s|a|an|very|really) )*(?:good|great|right|fine|fair|nice|excellent|valid"
     r"|interesting"
     r"|reasonable|sensible|smart|solid) (?:questions?|decisions?)\b",

@@ -15,6 +15,7 @@ from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.session import dreamtext
 from holdfast.session.dreamtext import Item, Memory
+from holdfast_dream.nearly import Seen
 from holdfast_dream.restating import Known, Relation, read
 
 #: Label of a note's lines -> the heading that new items come under.
@@ -62,6 +63,7 @@ class _Growing:
         self._matters: dict[str, str] = {}
         self._at = confirmed
         self._known = Known()
+        self._seen = Seen()
         self.added = self.repeated = self.replaced = 0
 
     def items(self) -> list[Item]:
@@ -82,7 +84,9 @@ class _Growing:
         related = dict(self._known.related(statement))
         same = next((k for k, found in related.items() if found is Relation.SAME), None)
         there = key if key in self._items else same or self._matters.get(_matter(item.text))
+        there = there or self._seen.saying_more(item.text)
         older = [k for k, found in related.items() if found is Relation.REPLACES and k != there]
+        older += [k for k in self._seen.saying_less(item.text) if k != there and k not in older]
         if there is not None:
             self._at[there] = max(at, self._time(there))
         elif any(self._time(k) > at for k in (*older, *self._known.replacing(statement))):
@@ -107,10 +111,12 @@ class _Growing:
         self._ranks[key] = place
         self._matters.setdefault(_matter(item.text), key)
         self._known.add(key, read(item.text))
+        self._seen.add(key, item.text)
 
     def _drop(self, key: str) -> None:
         matter = _matter(self._items.pop(key).text)
         self._known.remove(key)
+        self._seen.remove(key)
         if self._matters.get(matter) == key:
             del self._matters[matter]
         self.replaced += 1
@@ -133,11 +139,13 @@ def _grouped(items: Iterable[Item]) -> list[Item]:
 
 
 def _told(read_notes: int, added: int, repeated: int, replaced: int) -> str:
-    return (
-        f"No model was asked. Facts and decisions of {_count(read_notes, 'daily note')} were copied as they stand: "
-        f"{_count(added, 'item')} new, {_count(repeated, 'repetition')} in MEMORY.md merged, "
-        f"{_count(replaced, 'older item')} replaced."
-    )
+    counts = [_count(added, "new item")]
+    if repeated:
+        counts.append(f"{_count(repeated, 'repetition')} in MEMORY.md merged")
+    if replaced:
+        counts.append(f"{_count(replaced, 'older item')} replaced")
+    notes_read = _count(read_notes, "daily note")
+    return f"No model was asked. Facts and decisions from {notes_read} were copied unchanged: {', '.join(counts)}."
 
 
 def _count(number: int, noun: str) -> str:

@@ -15,8 +15,9 @@ from attrs import evolve
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import asked, tasks
+from holdfast.text.lazy import Lazy
 from holdfast.text.rows.reading import SUMMARY
-from holdfast_offline import quotes, replies
+from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
 from holdfast_offline.quotes import Quote
@@ -42,11 +43,11 @@ _MAX_LISTED: Final = 8
 #: This many of the newest messages of a kind are searched for quotations.
 _NEWEST: Final = 300
 #: What a client's summary holds besides the summary: how it was made, and its own introduction.
-_ANALYSIS: Final = re.compile(
+_ANALYSIS: Final = Lazy(
     r"<analysis>.*?</analysis>|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)|^This session is being continued[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
-_SECTION: Final = re.compile(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
+_SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Messages of the user beyond this length were pasted; only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
 
@@ -73,8 +74,20 @@ def extract(turns: Sequence[Turn]) -> Extraction:
         artifacts=[*done.files[-MAX_FILES:], *found.pointers.texts()] or None,
         follow_ups=_follow_ups(found, listed) or None,
     )
+    draft = _without_echoes(draft, said)
     summary = _summary(messages, said, answers, draft, done, listed)
     return Extraction(summary=summary, facts=tuple(found.facts.values()), draft=draft)
+
+
+def _without_echoes(draft: Payload, said: Sequence[Message]) -> Payload:
+    """``draft`` without statements of the agent that repeat what a tool returned. The summary still quotes them."""
+    names = ("decisions", "blockers", "follow_ups")
+    stated = [text for name in names for text in getattr(draft, name) or ()] + [draft.next_step or ""]
+    echoed = echoes.read_by_tools(stated, said)
+    if not echoed:
+        return draft
+    kept = {name: [text for text in getattr(draft, name) or () if text not in echoed] or None for name in names}
+    return draft.evolve(**kept, next_step=None if draft.next_step in echoed else draft.next_step)
 
 
 def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_POINTER: Final = re.compile(
+from holdfast.text.lazy import Lazy
+
+_POINTER: Final = Lazy(
     r"(?P<url>https?://[^\s<>\"'`|\\^{}]{4,500})"
     r"|(?<![\w/#&.-])(?P<full>[A-Za-z0-9][\w.-]{0,80}/[A-Za-z0-9][\w.-]{0,80}#[1-9]\d{0,6})\b"
     # One digit alone is more often a rank ("the #1 reason"), six a colour.
@@ -15,7 +17,7 @@ _POINTER: Final = re.compile(
     r"|\b(?:commit(?:ted)?|pushed|merged)(?: (?:as|in|at|is|sha|hash|id))?:? `?(?P<sha>(?=[a-f]*\d)[0-9a-f]{7,40})\b",
     re.IGNORECASE,
 )
-_LOOPBACK: Final = re.compile(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
+_LOOPBACK: Final = Lazy(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.IGNORECASE)
 
 
 def may_point(text: str) -> bool:

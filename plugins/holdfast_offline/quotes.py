@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
 from holdfast.text import asked
+from holdfast.text.lazy import Lazy
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 
 MAX_LINE_CHARS: Final = 320
@@ -23,23 +24,25 @@ _LEAST_WORDS: Final = 4
 _LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
 
-#: A path, a number, code, an identifier, or a name inside the sentence.
-_NAMES: Final = re.compile(
-    r"`[^`]+`|\d|[a-z][A-Z]|\w_\w|\w\.\w{1,6}\b|\w/\w|[\"“«].{2,}[\"”»]|\b[A-Z]{2,}\b|[\w,;:)] [A-Z]\w|\w::\w"
-    r"|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}|\w+\(\)"
+#: A path, a number, code, an identifier, or a name inside the sentence. Each form begins with a character that is rare
+#: in prose, and looks back from there: the search skips everything else, which makes it ten times as fast.
+_NAMES: Final = Lazy(
+    r"(?=[^a-z ,;!?'])(?:`[^`]+`|\d|[\"“«].{2,}[\"”»]|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}"
+    r"|(?<=\w)(?:_\w|\.\w{1,6}\b|/\w|::\w|\(\))"
+    r"|[A-Z](?:(?<=[a-z].)|(?<=[\w,;:)] .)\w|(?<!\w.)[A-Z]+\b))"
 )
-_EMPTY_TALK: Final = re.compile(
+_EMPTY_TALK: Final = Lazy(
     r"^(?:(?:great|perfect|excellent|good|nice|awesome|now|ok|okay|alright|sure|yes|done|understood|got it|hmm"
     r"|thanks?|thank you|you['’]re (?:absolutely )?right|certainly|absolutely|of course|wonderful|interesting)"
     r"\s*[,!.:—–-]+\s*)+",
     re.IGNORECASE,
 )
-_OFFERS: Final = re.compile(
+_OFFERS: Final = Lazy(
     r"^(?:if you(?:['’]d)? (?:want|like|prefer|need|wish)|(?:would|do) you (?:like|want)|want me to|shall i|let me know"
     r"|feel free|happy to|hope this|i hope|here(?:['’]s| is| are)\b[^.]{0,80}:?$|below is|the following\b[^.]{0,60}:$)",
     re.IGNORECASE,
 )
-_ABOUT_TO: Final = re.compile(
+_ABOUT_TO: Final = Lazy(
     r"^(?:(?:now|next|first|then|so|and|ok|okay|also)[, ]+)*(?:let me|let['’]s|i['’]ll|i will"
     r"|i['’]m (?:now |also |just )?\w+ing\b|i['’]m about|i am (?:now|going)|i need to|i should|now i|time to"
     r"|checking|looking|reading|running|searching)\b"
@@ -50,7 +53,7 @@ _ABOUT_TO: Final = re.compile(
     re.IGNORECASE,
 )
 #: A remark with one of these says why, or what came out.
-_REASONS: Final = re.compile(
+_REASONS: Final = Lazy(
     r"\b(?:because|cause[ds]?|root|turns out|instead|rather than|fails?|failed|failing|does(?:n['’]t| not)"
     r"|did(?:n['’]t| not)|can(?:['’]t|not)|no longer|only|must|never|always|bug|mismatch|missing|conflicts?|decid\w+"
     r"|chose|choice|reject\w*|avoids?|not|without|found|confirmed|verified|passes|passed|expects?|requires?|uses?|need(?:s|ed)?|limit\w*"
@@ -58,17 +61,17 @@ _REASONS: Final = re.compile(
     re.IGNORECASE,
 )
 #: A line of the user with one of these limits or corrects more often than others.
-_LIMITS: Final = re.compile(
+_LIMITS: Final = Lazy(
     r"\b(?:not|n['’]t|never|always|only|instead|rather|too|must|prefer|wrong|should|without|unless|until|already|keep|no"
     r"|dont|cant|didnt|isnt|over\w+ing)\b",
     re.IGNORECASE,
 )
-_HEADING: Final = re.compile(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
-_TABLE_RULE: Final = re.compile(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
+_HEADING: Final = Lazy(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
+_TABLE_RULE: Final = Lazy(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
 #: A line before a list or code that says something by itself: it names code, or what was found.
-_SAYS_MORE: Final = re.compile(r"(?:\S+ ){3,}.*`[^`]+`|`[^`]+`(?: \S+){3,}")
-_LINK: Final = re.compile(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
-_TAG: Final = re.compile(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
+_SAYS_MORE: Final = Lazy(r"(?:\S+ ){3,}.*`[^`]+`|`[^`]+`(?: \S+){3,}")
+_LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
+_TAG: Final = Lazy(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
 
 
 class Quote(NamedTuple):

@@ -9,29 +9,31 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from holdfast.models import Message
+from holdfast.text.lazy import Lazy
 
 #: Tools that put questions with options to the user.
 _ASKING: Final = frozenset(
     {"askuserquestion", "ask_user_question", "request_user_input", "question", "ask_followup_question"}
 )
-_ANSWERED: Final = re.compile(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user notes| selected)){1,600})"')
-_REFUSED: Final = re.compile(
+_ANSWERED: Final = Lazy(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user notes| selected)){1,600})"')
+_REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
 #: Questions about the course of the conversation rather than its subject.
-_COURSE: Final = re.compile(
+_COURSE: Final = Lazy(
     r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
     r"|do you want me"
-    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b"
+    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b|where should i (?:write|put|save)"
+    r"|(?:which|what) .{1,40}would you like me to"
     r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
     r"|what(?:['’]s| is) next|continue\b|proceed\b)",
     re.IGNORECASE,
 )
 #: Answers that leave the choice to the agent, put it off, or ask back.
-_NO_CHOICE: Final = re.compile(
+_NO_CHOICE: Final = Lazy(
     r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
-    r"|depends\b|let me think|no answer)|\?$",
+    r"|depends\b|let me think|no answer)|\?(?:\s|$)",
     re.IGNORECASE,
 )
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text import asked
+from holdfast.text.lazy import Lazy
 
-_LINE: Final = re.compile(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
-_FENCE: Final = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
-_SENTENCE_END: Final = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?][\"')\]]*\s+")
-BULLET: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_LINE: Final = Lazy(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
+_FENCE: Final = Lazy(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
+#: The sign comes first, so that the expression skips to it, and the abbreviations that it may end are looked up there.
+_SENTENCE_END: Final = Lazy(r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)[\"')\]]*\s+")
+BULLET: Final = Lazy(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def own_lines(text: str) -> Iterator[str]:

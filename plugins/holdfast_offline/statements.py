@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
 from holdfast.text import asked
+from holdfast.text.lazy import Lazy
 from holdfast_offline import cues, replies
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
@@ -27,17 +28,37 @@ MAX_STATED_CHARS: Final = 4_000
 MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
-_NOTHING: Final = re.compile(
-    r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE
-)
-_HEADINGS: Final = re.compile(r"^#{1,4} \S", re.MULTILINE)
-_BOX: Final = re.compile(r"\[([ xX])\]\s+")
+_NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
+_HEADINGS: Final = Lazy(r"^#{1,4} \S", re.MULTILINE)
+_BOX: Final = Lazy(r"\[([ xX])\]\s+")
 #: "I think it's fine to run them in parallel, can you revert that?" decides before it asks.
-_ASKS_AFTER: Final = re.compile(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
+_ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
 #: A decision that only points back at what somebody else said.
-_POINTS_BACK: Final = re.compile(
+_POINTS_BACK: Final = Lazy(
     r"(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
     r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
+    re.IGNORECASE,
+)
+#: A decision about the talk ("let's keep going"), or about something that only the talk before it names
+#: ("let's go with A").
+_OF_THE_TALK: Final = re.compile(
+    r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b"
+    r"|not do (?:this|that|it|the)\b"
+    r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
+    r"|.*?\bgo(?:ing)? with [a-z0-9]$",
+    re.IGNORECASE,
+)
+#: "The review should be updated" asks for work, and decides nothing that lasts.
+_WORK: Final = re.compile(
+    r"\bshould be (?:re|un)?(?:updated|added|committed|fixed|removed|moved|renamed|checked|tested|merged|pushed|cleaned"
+    r"|documented|reviewed|reverted|deleted|created|implemented|corrected|changed|replaced|refactored|done|ready)\b",
+    re.IGNORECASE,
+)
+#: A fact that only points at what was shown or done: "never do that again", "this is the command I ran".
+_POINTS_AT: Final = re.compile(
+    r"(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
+    r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
+    r"|that|it|these|those|so)\b",
     re.IGNORECASE,
 )
 #: Fewer words than these are a fragment, not a fact.
@@ -78,7 +99,7 @@ class Statements:
     follow_ups: Newest = field(factory=Newest)
     pointers: Newest = field(factory=Newest)
     facts: dict[str, FactCandidate] = field(factory=dict)
-    _asked: list[str] = field(factory=list)  # the agent's questions since the user last spoke
+    _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Take what one message states. ``point``: pointers, too. Of a tool's result only the user's reply is read."""
@@ -126,7 +147,7 @@ class Statements:
                 self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
 
     def _answered(self) -> None:
-        """The user spoke, so what the agent asked before is no longer open."""
+        """The user spoke, so a question or blocker of the agent is no longer open."""
         for question in self._asked:
             self.blockers.discard(question)
         self._asked.clear()
@@ -155,12 +176,12 @@ class Statements:
                 return  # done
             text = text.strip()[box.end() :]
         text = clip(cue.lead + text.strip(" \t*_").replace("**", ""), MAX_ITEM_CHARS).rstrip(".;, *_")
-        if cue.asks and message.role == "user" and not text.endswith("?"):
-            return  # "Question: say I commit twice ..." is a request, which is quoted as one
+        if cue.asks and not text.endswith("?"):
+            return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-            if _POINTS_BACK.fullmatch(text):
-                return
+        if _states_nothing(cue, text):
+            return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
             return
@@ -173,7 +194,7 @@ class Statements:
                 self.follow_ups.add(text)
             case Kind.BLOCKER:
                 self.blockers.add(text)
-                if message.role == "assistant" and (cue.asks or text.endswith("?")):
+                if message.role == "assistant":
                     self._asked.append(text)
             case Kind.FACT:
                 pass
@@ -187,6 +208,16 @@ class Statements:
         self.facts[key] = before if before and before.confidence > fact.confidence else fact
         if len(self.facts) > MAX_ITEMS:
             del self.facts[next(iter(self.facts))]
+
+
+def _states_nothing(cue: Cue, text: str) -> bool:
+    """Whether a text after a cue only points at something, or speaks of the work or the talk itself."""
+    if cue.kind is Kind.FACT:
+        return ":" not in text and bool(_POINTS_AT.match(text))
+    if cue.kind is not Kind.DECISION:
+        return False
+    points = _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text)
+    return text.startswith("#") or len(text.split()) < 2 or bool(cue.whole and points)
 
 
 def _is_document(text: str) -> bool:

@@ -5,28 +5,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_WORD: Final = re.compile(r"\w+")
-_WIDE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # scripts without blanks between words
+from holdfast.text.lazy import Lazy
+
+_WORD: Final = Lazy(r"\w+")
+_WIDE: Final = Lazy(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")  # scripts without blanks between words
 _LEAST_WORDS: Final = 2
 #: An offer or a condition on what the reader wants: it says nothing of them.
-_OFFER: Final = re.compile(
+_OFFER: Final = Lazy(
     r"\b(?:if|whichever|whatever|unless|as|should) you(?:['’]d| would)? (?:prefer|like|want|wish|need)\b"
     r"|\b(?:let me know|feel free|would you like|do you want|shall i)\b",
     re.IGNORECASE,
 )
 #: Prompts of harnesses and templates address whoever works, not a person with habits.
-_PROMPT: Final = re.compile(
+_PROMPT: Final = Lazy(
     r"\byou (?:must|can|may|should|will|are) (?:only|now|always|never|not|be given|a|an)\b|\byour (?:task|response"
     r"|answer|output|final answer) (?:is|must|should|will)\b|\brespond (?:only|with)\b|\bstep by step\b",
     re.IGNORECASE,
 )
 #: Ends that show that the rest was cut off, or stands elsewhere.
-_CUT: Final = re.compile(
+_CUT: Final = Lazy(
     r"(?:\.\.\.|…|[,;:(\[{\\|&=]|\b(?:and|or|but|the|a|an|to|of|in|on|at|for|with|that|is|are|was|as|if|because))$",
     re.IGNORECASE,
 )
-_POINTS_BACK: Final = re.compile(r"(?:this|that|it|these|those|they) \S+$|[)\]}>|,;]", re.IGNORECASE)
-_CODE: Final = re.compile(r"[{}]|;\s*$|\s&&\s|=>|\bMozilla/|^\s*[$#>]\s|</?\w+[^<>]*>")
+_POINTS_BACK: Final = Lazy(r"(?:this|that|it|these|those|they) \S+$|[)\]}>|,;]", re.IGNORECASE)
+_CODE: Final = Lazy(r"[{}]|;\s*$|\s&&\s|=>|\bMozilla/|^\s*[$#>]\s|</?\w+[^<>]*>")
 
 
 def is_statement(text: str) -> bool:

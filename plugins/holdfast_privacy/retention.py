@@ -171,7 +171,7 @@ class _Job:
         if not self.dry_run:
             note_forgotten(services, name)
             try:
-                services.store.backend.delete(name)
+                services.store.delete(name)
             except NotFound:
                 return
         self._note("documents", name)

@@ -209,7 +209,7 @@ class Walk:
         if not self.dry_run:
             self._forget(name)
             if new is None:
-                services.store.backend.delete(name)
+                services.store.delete(name)
             else:
                 services.store.change(
                     surface or "", name, lambda text: self.edit.document(surface, name, text or "") or ""
@@ -226,7 +226,7 @@ class Walk:
         if self.edit.document(surface, name, "") is None:
             if not self.dry_run:
                 self._forget(name)
-                backend.delete(name)
+                self.services.store.delete(name)
             self._note("documents", name, removed=True)
         elif Capability.LOCAL_FILES in backend.capabilities:
             self.file(os.path.join(self.store_folder, *name.split("/")))

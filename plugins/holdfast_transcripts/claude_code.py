@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdfast.text.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast.text.leaves import readable, says
 from holdfast.text.rows.blocks import take_content, text_of
 from holdfast.text.rows.reading import Reading, mapping, row_key
 
@@ -55,8 +56,10 @@ _PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Is this a row that only Claude Code writes?"""
-    return isinstance(row.get("type"), str) and isinstance(row.get("sessionId"), str) and "payload" not in row
+    """Is this a row that only Claude Code writes? A later version may name the session in another way."""
+    if not isinstance(row.get("type"), str) or "payload" in row:
+        return False
+    return isinstance(row.get("sessionId"), str) or mapping(row.get("message")).get("role") == row["type"]
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
@@ -137,6 +140,8 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     if role == "user" and isinstance(content, str | list) and _take_told(text, key, row, reading):
         return True
     take_content(reading, role, content, key=key, at=at, change=without_injected)
+    rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
+    reading.say("system", readable(rest), key=f"{key}#more", at=at, aside=True)
     return True
 
 

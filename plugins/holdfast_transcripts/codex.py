@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdfast.text.excerpts import clean
-from holdfast.text.leaves import STRUCTURE, readable
+from holdfast.text.leaves import STRUCTURE, readable, says
 from holdfast.text.rows.blocks import take_content, text_of
 from holdfast.text.rows.reading import Reading, mapping, row_key
 from holdfast.text.rows.responses import take as take_item
@@ -32,6 +32,7 @@ _NOT_SAID: Final = (
 )
 #: Rows that say where and how the session ran, and ``event_msg``, which repeats for display what items say.
 _BOOKKEEPING: Final = _TYPES - {"response_item"}
+_MESSAGE: Final = frozenset({"type", "role", "content", "internal_chat_message_metadata_passthrough"})
 
 
 def recognises(row: Mapping[str, object]) -> bool:
@@ -84,6 +85,8 @@ def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: 
         elif isinstance(block, dict):
             rest = readable(block, but={*STRUCTURE, "text"})
             reading.say(role, rest, key=f"{key}#{number}#rest", at=at)
+    rest = readable({name: value for name, value in item.items() if name not in _MESSAGE and says(value)})
+    reading.say("system", rest, key=f"{key}#more", at=at, aside=True)
     return True
 
 

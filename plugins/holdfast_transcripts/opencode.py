@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text.excerpts import clean, without_injected
-from holdfast.text.leaves import block_text, readable
+from holdfast.text.leaves import block_text, readable, says
 from holdfast.text.rows.blocks import text_of
 from holdfast.text.rows.reading import Reading, mapping, row_key
 
@@ -20,6 +20,8 @@ APPENDED: Final = False  # a dump is written anew each time
 #: Parts that hold no conversation, members that say which part it is, and members of a tool's state that are read,
 #: or repeat its input and output for display.
 _BOOKKEEPING: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
+#: Members of a message that the client makes of its own state: paths, instructions, titles and diffs for display.
+_INFO: Final = frozenset({"path", "summary", "system", "tools", "time", "model", "agent", "mode"})
 _PART: Final = frozenset({"id", "sessionID", "messageID", "callID", "type", "time", "metadata"})
 _STATE: Final = frozenset({"status", "input", "title", "metadata", "time", "raw"})
 
@@ -53,6 +55,8 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
             _take_part(part, role, row_key(part.get("id"), position, str(number)), at, reading)
         else:
             reading.say(role, readable(part), key=row_key("", position, str(number)), at=at)
+    rest = readable({name: value for name, value in info.items() if name not in _INFO and says(value)})
+    reading.say("system", rest, key=row_key("", position, "info"), at=reading.at(created), aside=True)
     return True
 
 
@@ -71,7 +75,7 @@ def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, re
         reading.think({n: v for n, v in part.items() if n not in _PART}, key=key, at=at)
     else:
         at = reading.at(mapping(part.get("time")).get("start")) if kind == "text" else at
-        text, rest = block_text({n: v for n, v in part.items() if n not in _PART or n == "type"})
+        text, rest = block_text({n: v for n, v in part.items() if n not in _PART or n == "type" or says(v)})
         reading.say(role, without_injected(text), key=key, at=at)
         reading.say(role, rest, key=f"{key}#rest", at=at)
 

@@ -1,7 +1,7 @@
 """What agents' hooks saw of checks: test, build and lint commands with their exit status, from the journals.
 
-Only a command counts whose call and result a hook journalled together, and whose client named the exit status. What
-transcripts or messages tell of a command is not counted.
+Only a command counts whose call and result a hook journalled together, and whose client named the exit status, to the
+hook or, for the same call, in its transcript. Commands that only transcripts or messages name are not counted.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _RESULT: Final = b'"role":"tool"'
 _EXIT: Final = b',"exit":'
 _FAILED: Final = b',"failed":true'
+_LATER: Final = b'"kind":"exit"'
 _EDITORS: Final = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "patch"})
 _EDITED: Final = tuple(
     f'"tool":"{name}"'.encode() for name in ("Edit", "Write", "MultiEdit", "NotebookEdit", *_EDITORS)
@@ -145,17 +146,25 @@ def since(services: Services, start: datetime) -> Observed:
 def _rows(path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Results with their calls, and calls that edited a file, these with None. Other lines are not decoded."""
     before = b""
+    later = _named_later(path)
     with safeopen.reader(path) as file:
         for line in file:
-            if _RESULT in line and (_EXIT in line or _FAILED in line):
+            if _RESULT in line and (later or _EXIT in line or _FAILED in line):
                 row, call = decode(line.rstrip(b"\n")), decode(before.rstrip(b"\n"))
                 if row and call and row.get("call") and row.get("call") == call.get("call"):
-                    yield row, call
+                    yield {"exit": later.get(str(row["call"])), **row}, call
             elif b'"role":"assistant"' in line and any(mark in line for mark in _EDITED):
                 row = decode(line.rstrip(b"\n"))
                 if row and not _is_prose(str(row.get("text", ""))):
                     yield row, None
             before = line
+
+
+def _named_later(path: str) -> dict[str, int]:
+    """The exit statuses that a client named after its hook had run, by call."""
+    with safeopen.reader(path) as file:
+        rows = [decode(line.rstrip(b"\n")) for line in file if _LATER in line]
+    return {str(row["call"]): row["exit"] for row in rows if row and row.get("kind") == "exit"}
 
 
 def _run(row: dict[str, Any], call: dict[str, Any], at: datetime, session: str, more: Collection[str]) -> Run | None:

@@ -50,7 +50,7 @@ class TestDocuments(OnGitea, DocumentContract):
     "R057", "R058", "R059", "R060", "R061",
 )  # fmt: skip
 class TestFacts(OnGitea, FactContract):
-    """F1-F13, C9, E1-E3."""
+    """F1-F14, C9, E1-E3."""
 
 
 class TestSearch(OnGitea, SearchContract):

@@ -56,7 +56,7 @@ class TestDocuments(OnSqlite, DocumentContract):
     "R057", "R058", "R059", "R060", "R061",
 )  # fmt: skip
 class TestFacts(OnSqlite, FactContract):
-    """F1-F13, C9, E1-E3."""
+    """F1-F14, C9, E1-E3."""
 
 
 class TestSearch(OnSqlite, SearchContract):

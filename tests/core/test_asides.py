@@ -59,3 +59,23 @@ def test_flush__question_with_a_tool_call_or_a_new_task__is_no_aside(opened):
     session.flush()
     [work] = opened().load().work
     assert work.objective.startswith("Could you first fix the failing date test")
+
+
+@pytest.mark.parametrize("answer", ["Done. The uploader retries 3 times.", "I'll write the test now."])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [("user", "This session is being continued from a previous conversation. Summary: 1. Primary request: x")],
+        [("user", "thanks!")],
+    ],
+)
+def test_flush__nothing_asked_since_the_compaction__the_known_objective_stays(opened, answer, rows):
+    session = opened().session("s")
+    session.add("user", "Add a retry to the uploader in src/upload.py")
+    session.add("assistant", answer)
+    session.flush(reason="compaction")
+    for role, text in [*rows, ("assistant", "The retry is in place and documented in README.md now.")]:
+        session.add(role, text)
+    receipt = session.flush(reason="end")
+    assert "**Objective:** Add a retry to the uploader in src/upload.py\n" in receipt.summary

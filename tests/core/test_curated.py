@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused
+from holdfast.flush.curated import bullets
 from holdfast.models import CuratedDecision, CuratedEntry
 
 WITH_CURATED = {"curated": PluginConfig(), "offline": PluginConfig(enabled=False)}
@@ -108,3 +109,40 @@ def test_compact__person_wrote_a_diary_line_by_hand__does_not_keep_the_flush_fro
     memory_file.write_text("# Memory\n\n- 2026-11-01: met Ana\n")
     session.compact(0, payload(curated={"memory": ["Never force-push to main"]}))
     assert memory_file.read_text() == "# Memory\n\n- 2026-11-01: met Ana\n- Never force-push to main\n"
+
+
+def test_flush__curated_line_with_a_newer_value__replaces_the_older_which_is_in_the_archive(opened, payload, project):
+    memory = opened()
+    for value, flush in (("2.2.0", "a"), ("2.3.0", "b")):
+        lines = [f"The current release is {value}", "The tests need Docker"]
+        receipt = memory.session(flush).flush(payload(curated={"memory": lines}, state_mutations=[]))
+    text = (project / ".holdfast" / "MEMORY.md").read_text()
+    assert bullets(text) == ["The current release is 2.3.0", "The tests need Docker"]
+    archive = memory.store.read(memory.services.layout.archive).text
+    assert "- The current release is 2.2.0 (from MEMORY.md, replaced by: The current release is 2.3.0)" in archive
+    assert any("a newer value replaced 'The current release is 2.2.0'" in w for w in receipt.warnings)
+    assert memory.session("b").flush().repeated
+    assert memory.session("a").flush().repeated
+    assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == bullets(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The tests need Docker", "The tests need Docker and Postgres 16"),
+        ("The staging port is 8080", "The production port is 9090"),
+        ("Ada owns the parser", "Bob owns the lexer"),
+    ],
+)
+def test_flush__curated_line_on_something_else__older_ones_stay(opened, payload, project, old, new):
+    memory = opened()
+    for session, line in (("a", old), ("b", new)):
+        memory.session(session).flush(payload(curated={"memory": [line]}, state_mutations=[]))
+    assert bullets((project / ".holdfast" / "MEMORY.md").read_text()) == [old, new]
+
+
+def test_flush__user_document__follows_too(opened, payload, project):
+    memory = opened()
+    for session, line in (("a", "The user lives in York"), ("b", "The user moved to Leeds")):
+        memory.session(session).flush(payload(curated={"user": [line]}, state_mutations=[]))
+    assert bullets((project / ".holdfast" / "USER.md").read_text()) == ["The user moved to Leeds"]

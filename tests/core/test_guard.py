@@ -154,6 +154,61 @@ def test_guard__of_a_session_that_the_loop_fills_itself__passes(opened) -> None:
     assert len(session.messages) == 1, "what the session drops then is its owner's decision"
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"content": "the only text"}],
+        [*says("known"), {"content": "the only text"}],
+        [*says("known"), {"author": "user", "text": "the only text"}],
+        [*says("known"), "the only text"],
+        [*says("known"), None],
+        ["the only text"],
+        [("user", "the only text")],
+        ({"parts": ["the only text"]},),
+        {"messages": [*says("known"), "the only text"]},
+    ],
+)
+def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows: Any, opened) -> None:
+    memory = opened()
+    compactor = Compactor()
+    memory.guard(compactor, session="s")(says("known"))
+    assert compactor.calls == 1
+    with pytest.raises(FlushRefused, match="of no known form"):
+        memory.guard(compactor, session="s")(rows)
+    assert compactor.calls == 1
+
+
+@pytest.mark.parametrize("more", [[], ["the only text"]])
+def test_guard__tools_before_the_messages__are_not_taken_for_them(more: list[Any], opened) -> None:
+    memory = opened()
+    memory.session("s").add("user", "known")
+    compact = memory.guard(lambda tools, rows: [], session="s")
+    tools = [{"type": "function", "function": {"name": "edit"}}]
+    if more:
+        with pytest.raises(FlushRefused, match="of no known form"):
+            compact(tools, [*says("Fix it"), *more])
+    else:
+        compact(tools, says("Fix it"))
+        entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
+        assert entries == ["known", "Fix it"]
+
+
+def test_guard__state_with_its_messages__journals_them(opened) -> None:
+    memory = opened()
+    compact = memory.guard(lambda state: {"messages": []}, session="s")
+    assert compact({"messages": says("Fix it")}) == {"messages": []}
+    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
+    assert entries == ["Fix it"]
+
+
+@pytest.mark.parametrize("argument", [["tag"], [1, 2], [None], [print], (), {"keep": 4}, {"messages": []}])
+def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument: Any, opened) -> None:
+    memory = opened()
+    memory.session("s").add("user", "Fix it")
+    assert memory.guard(lambda given: given, session="s")(argument) == argument
+    assert memory.session("s").state is State.SAFE
+
+
 @pytest.mark.parametrize("call", [lambda f, rows: f(rows), lambda f, rows: f(None, rows), lambda f, rows: f(rows=rows)])
 def test_guard__without_messages__takes_the_first_argument_that_is_a_list_of_rows(call: Any, opened) -> None:
     memory = opened()

@@ -115,6 +115,26 @@ CASES: dict[str, dict[str, Any]] = {
     "a refusal": {"content": [{"type": "refusal", "refusal": "the only text"}]},
     "a refusal of its own": {"content": None, "refusal": "the only text"},
     "a nested input": {"content": [{"type": "tool_use", "name": "e", "input": {"a": [{"b": {"c": "the only text"}}]}}]},
+    "a key without a value": {"content": [{"type": "hologram", "the only text": None}]},
+    "a key of an argument": {"content": [{"type": "tool_use", "name": "e", "input": {"the only text": []}}]},
+    "a block's status": {"content": [{"type": "text", "text": "a", "status": "the only text"}]},
+    "a block's time": {"content": [{"type": "text", "text": "a", "time": {"said": "the only text"}}]},
+    "a block's signature": {"content": [{"type": "thinking", "thinking": "a", "signature": "the only text"}]},
+    "a tool's name": {"content": [{"type": "tool_use", "name": {"of": "the only text"}, "input": {}}]},
+    "a caller": {"content": [{"type": "tool_use", "name": "e", "input": {}, "caller": ["the only text"]}]},
+    "a result that is an error": {"content": [{"type": "tool_result", "content": "a", "is_error": "the only text"}]},
+    "text called base64": {"content": [{"type": "document", "source": {"type": "base64", "data": "the only text"}}]},
+    "a call's id": {
+        "content": "a",
+        "tool_calls": [{"id": "the only text", "function": {"name": "f", "arguments": ""}}],
+    },
+    "a call's function": {"content": "a", "tool_calls": [{"function": "the only text"}]},
+    "a function call": {"content": "a", "function_call": "the only text"},
+    "a row's type": {"content": "a", "type": "the only text"},
+    "a row's date": {"content": "a", "date": "the only text"},
+    "a row's usage": {"content": "a", "usage": {"note": ["the only text"]}},
+    "a row's id of a call": {"content": "a", "tool_call_id": {"x": "the only text"}},
+    "words in Chinese": {"content": "a", "model": "\u552f\u4e00\u7684\u6587\u5b57"},
     "a nested result": {"content": [{"type": "tool_result", "content": [{"x": ["the only text", {"y": "and more"}]}]}]},
 }
 
@@ -151,6 +171,47 @@ def test_import__content_of_any_form__is_in_the_session(
     rows = [{"role": "user", "content": "first"}, {"role": "assistant", **CASES[case]}]
     with Holdfast.open(tmp_path) as memory:
         assert lost(rows, way(memory, rows, tmp_path / "t.jsonl")) == []
+
+
+ITEMS: dict[str, dict[str, Any]] = {
+    "a summary": {"type": "compaction_summary", "summary": [{"text": "the only text"}]},
+    "a success": {
+        "type": "function_call_output",
+        "call_id": "c",
+        "output": {"content": "x", "success": "the only text"},
+    },
+    "a name": {"type": "function_call", "call_id": "c", "name": ["the only text"], "arguments": ""},
+    "an encrypted part": {"type": "reasoning", "encrypted_content": "the only text", "summary": []},
+}
+
+
+@pytest.mark.parametrize("case", sorted(ITEMS))
+def test_parse__item_of_the_responses_interface__keeps_its_text(case: str) -> None:
+    assert lost([ITEMS[case]], text_of(parse([ITEMS[case]]))) == []
+
+
+def test_parse__members_that_only_link__are_left_out() -> None:
+    row = {"role": "assistant", "id": "msg_1", "model": "m-1", "created_at": "2026-11-22 10:00:00", "usage": {"in": 3}}
+    block = {"type": "text", "text": "a", "id": "b_1", "status": "completed", "cache_control": {"type": "ephemeral"}}
+    assert [m.text for m in parse([{**row, "content": [block]}])] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "a", "note": "the only text"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [], "note": "the only text"},
+        },
+        {"info": {"role": "user", "note": "the only text"}, "parts": []},
+        {"info": {"role": "user"}, "parts": [{"type": "text", "text": "a", "metadata": {"note": "the only text"}}]},
+    ],
+)
+def test_read__member_beside_the_content__its_text_is_kept(row: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    assert lost([row], text_of(read(path).kept)) == []
 
 
 def test_image__in_base64__is_kept_as_its_type_length_and_digest() -> None:

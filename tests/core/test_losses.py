@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from holdfast.config.layout import Layout
+from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt
 from holdfast.flush import losses
 from holdfast.models import CuratedDecision
@@ -111,6 +112,42 @@ def test_losses__what_retention_purge_and_layout_do__is_no_loss(flushed, opened,
     memory.session("three").flush()
     moved = opened(layout=Layout(preset="timmy"))
     assert losses.every(moved.services) == losses.every(opened().services) == []
+
+
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is_taken_as_deleted(opened, backend):
+    memory = opened(storage=StorageConfig(backend=backend))
+    written = ["memory/dreams/2026-11-20.md", "memory/reports/2026-11-20.md", "memory/summaries/2026-11-20.md"]
+    for name in written:
+        memory.store.change("diary", name, lambda _: "# A day\n\n- said\n")
+    memory.store.change("diary", "outside-of-the-layout.md", lambda _: "- x\n")
+    assert losses.every(memory.services) == []
+    for name in [*written, "outside-of-the-layout.md"]:
+        memory.store.backend.delete(name)
+    found = losses.every(opened(storage=StorageConfig(backend=backend)).services)
+    assert [loss.message for loss in found] == [f"{name} is missing." for name in written]
+    assert all(done.whole for done in mending.mend(memory.services, found))
+    assert losses.every(memory.services) == []
+    memory.store.change("diary", written[0], lambda _: "# Again\n")
+    memory.store.backend.delete(written[0])
+    assert [loss.name for loss in losses.every(memory.services)] == written[:1]
+
+
+def test_losses__document_deleted_by_a_call__is_no_loss(opened, clock):
+    memory = opened()
+    memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n\n- said\n")
+    memory.store.delete("memory/dreams/2026-11-20.md")
+    assert losses.every(memory.services) == []
+    memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n\n- said by Jane\n")
+    memory.purge(before=date(2027, 1, 1))
+    assert memory.store.read("memory/dreams/2026-11-20.md") is None
+    assert losses.every(memory.services) == []
+
+
+def test_losses__killed_before_a_new_document_was_written__is_no_loss(opened):
+    memory = opened()
+    memory.store.provenance.register(["memory/dreams/2026-11-20.md"])
+    assert losses.every(memory.services) == []
 
 
 def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):

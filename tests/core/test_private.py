@@ -59,7 +59,7 @@ def test_make__ignore_file_of_the_user__left_as_it_is(state: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_make__killed_at_any_moment__no_file_before_the_ignore_file(tmp_path: Path) -> None:
     code = (
-        "import sys; from holdfast_agents import heartbeat; from tests.support.dying import arm;"
+        "import sys; from holdfast_agents.records import heartbeat; from tests.support.dying import arm;"
         "arm(int(sys.argv[2])); heartbeat.beat(sys.argv[1], 'claude', 'Stop', 's')"
     )
     for n in range(1, 100):

@@ -42,8 +42,8 @@ History:
 
 Facts:
 - [preference | 0.90] Prefers tabs
-- [goal | 0.70] first of equals
-- [knowledge | 0.70] second of equals
+- [knowledge | 0.70] newest of equals
+- [goal | 0.70] oldest of equals
 - [context | 0.00] 日本語
 """
 
@@ -60,10 +60,10 @@ def fill(memory: Holdfast) -> None:
         work="Builds compilers", personal="Lives in Oslo", top_of_mind="The parser",
         recent="Fixed the lexer", earlier="Chose Rust", background="Twenty years of C",
     )  # fmt: skip
-    memory.facts.create("first of equals", "goal", 0.7)
+    memory.facts.create("oldest of equals", "goal", 0.7)
     memory.facts.create("日本語", "context", 0.0)
     memory.facts.create("Prefers tabs", "preference", 0.9)
-    memory.facts.create("second of equals", "knowledge", 0.7)
+    memory.facts.create("newest of equals", "knowledge", 0.7)
 
 
 @pytest.mark.req("R062", "R063", "R064", "R065", "R066")
@@ -120,11 +120,13 @@ def test_prompt__shrinking_budget__facts_leave_from_the_end_then_characters(memo
             assert head.startswith(text.removesuffix("\n..."))
             assert tokens.estimate(head) > budget
         elif text:
-            assert full.startswith(text)
-            assert text == head or text.count("\n- [") >= 1
+            shown, others = _counted(text)
+            assert full.startswith(shown)
+            assert others in (0, 4 - len(_rows(text)))
         else:
             assert budget == 0
     assert {full, head} <= seen
+    assert {_counted(text)[1] for text in seen} == {0, 1, 2, 3, 4}
 
 
 @pytest.mark.req("R067", "R069")
@@ -132,7 +134,38 @@ def test_prompt__exactly_on_budget__whole(memory: Holdfast) -> None:
     fill(memory)
     full = memory.prompt()
     assert memory.prompt(tokens.estimate(full)) == full
-    assert memory.prompt(tokens.estimate(full) - 1) == full.rsplit("\n", 1)[0]
+    cut = memory.prompt(tokens.estimate(full) - 1)
+    assert cut == full.rsplit("\n", 1)[0] + "\n1 more fact: holdfast facts"
+
+
+@pytest.mark.parametrize("stored", [30, 31])
+def test_prompt__facts_cut_by_the_budget__newest_stay_and_the_others_are_counted(memory: Holdfast, stored: int) -> None:
+    for n in range(stored):
+        memory.facts.create(f"{n:03} the same confidence", "goal", 0.5)
+    text = memory.prompt(200)
+    rows = _rows(text)
+    assert rows == [f"- [goal | 0.50] {stored - 1 - n:03} the same confidence" for n in range(len(rows))]
+    assert 0 < len(rows) < 30
+    assert text.endswith(f"\n{stored - len(rows)} more facts: holdfast facts")
+    assert tokens.estimate(text) <= 200
+
+
+def test_prompt__no_fact_fits_beside_the_profile__they_are_counted(memory: Holdfast) -> None:
+    memory.update_profile(work="Builds compilers")
+    memory.facts.create("word " * 100, "goal", 0.5)
+    assert memory.prompt(40) == "User Context:\n- Work: Builds compilers\n\nFacts:\n1 more fact: holdfast facts"
+
+
+def test_prompt__facts_that_a_rule_refuses_now__are_not_counted_as_cut(project: Path) -> None:
+    rule = LateRule()
+    with Holdfast.open(project, plugins=[("late", rule)]) as memory:
+        for n in range(4):
+            memory.facts.create(f"forbidden {n}", "goal", 0.9)
+        for n in range(8):
+            memory.facts.create(f"this is a fact of some length {n}", "goal", 0.8)
+        rule.on = True
+        text = memory.prompt(70)
+        assert text.endswith(f"\n{8 - len(_rows(text))} more facts: holdfast facts")
 
 
 @pytest.mark.req("R068", "R069")
@@ -270,14 +303,23 @@ def test_prompt__any_store__never_exceeds_its_budget_and_shrinks_from_the_end(
         memory.update_profile(**profile)
         for content, category, confidence in facts:
             memory.facts.create(content, category, confidence)
+        stored = memory.facts.count()
         whole = memory.prompt(10**9, counter=count, fenced=fenced)
         last = whole
         for budget in budgets:
             text = memory.prompt(budget, counter=count, fenced=fenced)
             assert count(text) <= budget
+            others = _counted(text)[1]
+            assert others in (0, stored - len(_rows(text)))
             assert "\n".join(_rows(text)) == "\n".join(_rows(last)[: len(_rows(text))])
             last = text
         assert len(whole.splitlines()) <= len(facts) + 14
+
+
+def _counted(text: str) -> tuple[str, int]:
+    """``text`` without the line that counts the facts that did not fit, and their number."""
+    found = re.search(r"\n(?:\nFacts:\n)?(\d+) more facts?: holdfast facts(?=$|\n</)", text)
+    return (text[: found.start()], int(found[1])) if found else (text, 0)
 
 
 def _rows(text: str) -> list[str]:
@@ -293,7 +335,7 @@ def test_prompt__facts_much_shorter_than_usual__as_many_as_fit(project: Path, ba
         memory.facts.import_({"content": f"{n:03}", "category": "goal", "confidence": 0.5} for n in range(stored))
         text = memory.prompt(1000)
         rows = _rows(text)
-        assert rows == [f"- [goal | 0.50] {n:03}" for n in range(len(rows))]
+        assert rows == [f"- [goal | 0.50] {stored - 1 - n:03}" for n in range(len(rows))]
         assert tokens.estimate(text) <= 1000
         assert len(rows) == stored or tokens.estimate(f"{text}\n{rows[0]}") > 1000
 
@@ -309,11 +351,11 @@ def test_prompt__facts_of_any_length__reads_little_more_than_it_prints(
         )
         backend, asked = memory.store.backend, []
 
-        def facts(order: Any, limit: int) -> Iterator[Any]:
+        def strongest(limit: int) -> Iterator[Any]:
             asked.append(limit)
-            return type(backend).facts(backend, order, limit)
+            return type(backend).strongest(backend, limit)
 
-        monkeypatch.setattr(backend, "facts", facts)
+        monkeypatch.setattr(backend, "strongest", strongest)
         printed = len(_rows(memory.prompt(2000)))
         assert printed < 490
         assert len(asked) <= 2

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from attrs import evolve
 
 from holdfast.config.values import Config
 from holdfast.engine import Holdfast
+from holdfast.flush import handoff
 from holdfast.models import Message, Payload
 from holdfast.text import sources
 
@@ -41,6 +43,34 @@ def test_flush__derived_fields__name_the_messages_that_they_quote(memory, note):
     assert "objective (2222-use)" in line  # the last request
     assert "next_step (3333-ass)" in line
     assert "decisions (1111-ass)" in line
+
+
+def test_flush__handoff_entry__names_the_messages_that_it_quotes(memory):
+    session = memory.session("s")
+    say(session, ROWS)
+    session.flush()
+    text = memory.store.read("continuity/active.md").text
+    [work] = handoff.parse(text)
+    assert "objective 2222-use" in work.sources
+    assert "next_step 3333-ass" in work.sources
+    assert not any(source.startswith("decisions") for source in work.sources)
+    assert f"- **Quoted from messages:** {'; '.join(work.sources)}\n" in text
+    session.add("user", "thanks, bye!")
+    session.flush()
+    memory.work.close("s", "done")
+    [closed] = handoff.parse(memory.store.read("continuity/active.md").text)
+    assert closed.sources == ()
+
+
+def test_flush__entry_without_sources_of_an_earlier_release__counts_as_written(memory, project):
+    session = memory.session("s")
+    say(session, ROWS)
+    receipt = session.flush()
+    path = project / ".holdfast" / "continuity" / "active.md"
+    [work] = handoff.parse(path.read_text())
+    path.write_text(handoff.render([evolve(work, sources=())]))
+    again = session.flush()
+    assert (again.flush_id, again.repeated, again.warnings) == (receipt.flush_id, True, ())
 
 
 def test_flush__receipt__says_what_was_found_and_what_was_not(memory):

@@ -321,8 +321,6 @@ def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_
     data = (seed * (2 * (1 << 20) // max(1, len(seed)) + 1))[: 2 << 20]
     path.parent.mkdir(parents=True, exist_ok=True)
     for words in commands:
-        if words[0] == "dream":
-            continue  # its index of every claim takes some 25 times the text: docs/grounding.md
         made.run(*words)  # what is imported and made once does not count
         path.write_bytes(data)
         try:

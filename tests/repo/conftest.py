@@ -29,12 +29,21 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def tracked() -> list[Path]:
-    """Every file of the project: those that git knows or would add, or all of an unpacked archive."""
+    """Every file of the project."""
+    return files_of(ROOT)
+
+
+def files_of(root: Path) -> list[Path]:
+    """The files that git knows or would add, or all of an unpacked archive. Virtual environments are not part of a
+    project, whatever their name."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    listed = subprocess.run(command, cwd=root, capture_output=True, check=False)
     if listed.returncode == 0:
-        return [p for name in listed.stdout.decode().split("\0") if name and (p := ROOT / name).is_file()]
-    return [p for p in ROOT.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        found = [p for name in listed.stdout.decode().split("\0") if name and (p := root / name).is_file()]
+    else:
+        found = [p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    environments = {p.parent for p in found if p.name == "pyvenv.cfg"}
+    return [p for p in found if environments.isdisjoint(p.parents)]
 
 
 class Environment:

@@ -67,6 +67,8 @@ ELSEWHERE = {
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
+    "mkdocs build": "is a stage of .ci/run",
+    "holdfast plugin check": "needs a plugin installed; tests/plugins/author",
     "python -m tests.repo.requirements": "writes into the checkout",
     "holdfast auth set": "asks for a key",
 }
@@ -146,7 +148,7 @@ def test_tutorial__from_top_to_bottom__runs(
     root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "pip", "hatchling", "pytest")
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "pip", "hatchling", "pytest", "hypothesis")
     made.install(wheel)
     found = blocks((root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8"))
     # What is needed is there: no network, and nothing is fetched to build with.

@@ -24,6 +24,7 @@ ELSEWHERE = {
     "plugins/holdfast_agents/setup/placing.py": "a client's settings",
     "plugins/holdfast_agents/setup/program.py": "metadata of this distribution",
     "plugins/holdfast_agents/asking.py": "a client's recording",
+    "plugins/holdfast_agents/exits.py": "a client's recording",
     "plugins/holdfast_agents/records/recorded.py": "a client's recording",
     "plugins/holdfast_agents/records/subagents.py": "a client's recording",
     "plugins/holdfast_agents/records/summaries.py": "a client's recording",

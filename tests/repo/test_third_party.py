@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 
 import pytest
@@ -192,13 +193,14 @@ def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed:
     assert "codenames" not in installed.run("holdfast", "doctor", cwd=project).stdout
 
 
-def test_tutorial__what_it_shows_of_a_backend__is_from_acme(root: Path) -> None:
+def test_tutorial__what_it_shows_of_a_backend__is_in_the_generated_tests(root: Path) -> None:
     page = (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8")
-    files = [p for p in (root / "tests" / "third_party" / "acme").rglob("*") if p.suffix in (".py", ".toml")]
-    source = "\n".join(p.read_text(encoding="utf-8") for p in files)
-    shown = blocks(page.partition("## 6. A backend of your own")[2])
-    assert len(shown) == 3
-    assert [block.text for block in shown if block.text not in source] == []
+    (shown,) = (b.text for b in blocks(page.partition("## 6. A backend of your own")[2]) if b.language == "py")
+    template = root / "plugins" / "holdfast_author" / "templates" / "backend" / "tests" / "test_plugin.py.tmpl"
+    written = Template(template.read_text(encoding="utf-8")).substitute(
+        module="holdfast_tickets", prefix="Tickets", plugin="tickets"
+    )
+    assert shown in written
 
 
 def test_acme__its_own_tests__pass(root: Path) -> None:

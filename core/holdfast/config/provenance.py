@@ -1,27 +1,32 @@
-"""Which stored documents this machine wrote, and which came with a clone.
+"""Which stored documents this machine wrote and which came with a clone, and which of its own must still be there.
 
 A cloned project can bring documents and facts that were written to mislead an agent. So the private folder holds a
 register, ``state/written``, of the names that this machine created. A document that existed before stays foreign, even
 when this machine appends to it. In a git repository foreign documents are withheld from agents until the user trusts
 the project's memory (:mod:`holdfast.config.trust`). A folder outside of any repository is not a clone: nothing is
 withheld.
+
+A second list, ``state/stored``, names the documents that were created here and read back, and those that a call
+deleted. A document that is in the store no longer, without such a call, is missing (:mod:`holdfast.flush.losses`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from holdfast.fs import durable, private, safeopen
 
 REGISTER: Final = "written"
+STORED: Final = "stored"
 #: Stands for the facts in the register. No document can have this name.
 FACTS: Final = "*facts"
 NEXT_STEP: Final = (
     "`holdfast show NAME` prints a document for you; `holdfast trust` gives agents the memory that came with the clone."
 )
 _NAMED: Final = 3
+_DELETED: Final = "*deleted "
 
 
 class Provenance:
@@ -34,27 +39,13 @@ class Provenance:
         self._root = root
         self._state = state
         self._remote = remote
-        self._path = os.path.join(state, REGISTER)
-        self._names: frozenset[str] = frozenset()
-        self._file: tuple[int, int, int] | None = None  # inode, size and time of what was read
+        self._written = _Lines(os.path.join(state, REGISTER))
+        self._stored = _Lines(os.path.join(state, STORED))
 
     def is_ours(self, name: str) -> bool:
         """Whether this machine created the document; memory on a server counts as ours, because the user named the
         server. Costs one look at the register. Raises: Unavailable."""
-        if self._remote:
-            return True
-        try:
-            found = os.lstat(self._path)
-            file = (found.st_ino, found.st_size, found.st_mtime_ns)
-            if file != self._file:
-                with safeopen.reader(self._path) as opened:
-                    self._names = frozenset(opened.read().decode("utf-8", "replace").split("\n")) - {""}
-                self._file = file
-        except (FileNotFoundError, NotADirectoryError):
-            self._names, self._file = frozenset(), None
-        except OSError as error:
-            raise durable.unavailable(error, self._path, "read") from error
-        return name in self._names
+        return self._remote or name in self._written.read()
 
     def register(self, names: Iterable[str]) -> None:
         """Record durably that this machine created the documents. Call it before they are written: a crash in between
@@ -63,7 +54,27 @@ class Provenance:
         if new:
             private.make(self._state)
             # A line begins with a line end too, because a crash can leave the line before without one.
-            durable.append(self._path, "".join(f"\n{name}\n" for name in new).encode("utf-8"))
+            durable.append(self._written.path, "".join(f"\n{name}\n" for name in new).encode("utf-8"))
+
+    def stored(self) -> list[str]:
+        """The documents that were created here, read back, and not deleted by a call, sorted. None for a store on a
+        server. Raises: Unavailable."""
+        lines = {} if self._remote else self._stored.read()
+        return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
+
+    def confirm(self, name: str) -> None:
+        """Record that a document created here was read back. After a power cut the record can be gone.
+        Raises: Unavailable."""
+        if self._remote or not self.is_ours(name):
+            return
+        lines = self._stored.read()
+        if name not in lines or _is_deleted(name, lines):
+            durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
+
+    def delete(self, name: str) -> None:
+        """Record durably that a call is about to delete the document. Raises: Unavailable."""
+        if not self._remote and name in self._stored.read():
+            durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
     def is_withheld(self, name: str) -> bool:
         """Whether agents may not be given the document: this machine did not create it, the project is in a git
@@ -77,6 +88,34 @@ class Provenance:
         from holdfast.config import inforce  # only where there is something to withhold
 
         return not inforce.is_memory_trusted(self._root)
+
+
+class _Lines:
+    """The lines of a file that is only appended to, each with its last position; read again when the file changed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lines: dict[str, int] = {}
+        self._file: tuple[int, int, int] | None = None  # inode, size and time of what was read
+
+    def read(self) -> dict[str, int]:
+        """Costs one look at the file while it stays the same. Raises: Unavailable."""
+        try:
+            found = os.lstat(self.path)
+            file = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if file != self._file:
+                with safeopen.reader(self.path) as opened:
+                    lines = opened.read().decode("utf-8", "replace").split("\n")
+                self._lines, self._file = {line: at for at, line in enumerate(lines) if line}, file
+        except (FileNotFoundError, NotADirectoryError):
+            self._lines, self._file = {}, None
+        except OSError as error:
+            raise durable.unavailable(error, self.path, "read") from error
+        return self._lines
+
+
+def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:
+    return lines.get(f"{_DELETED}{name}", -1) > lines[name]
 
 
 def _is_in_repository(root: str) -> bool:

@@ -130,7 +130,23 @@ class Facts:
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
         and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
         """
-        result = self.add(*self._checked(content, category, confidence, source))
+        return self._strictly(self.add(*self._checked(content, category, confidence, source)))
+
+    def remember(
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        source: str = "",
+    ) -> AddResult:
+        """:meth:`create`, and retire the older facts that the new one makes out of date
+        (:func:`holdfast.facts.factsubject.replaces`): ``replaced`` has their ids, the log their content.
+
+        Raises: as :meth:`create`.
+        """
+        return self._strictly(self._newer(*self._checked(content, category, confidence, source)))
+
+    def _strictly(self, result: AddResult) -> AddResult:
         if result.duplicate_of is not None and self._services.config.facts.strict:
             raise DuplicateFact(
                 f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
@@ -185,6 +201,8 @@ class Facts:
     ) -> AddResult:
         """Store a value that replaces older ones, which go to the trail with their content. First the new one, so that
         a crash leaves both and the next try replaces; not at all when a newer one is stored already."""
+        import attrs
+
         from holdfast.facts import factsubject
         from holdfast.models import AddOutcome, AddResult
 
@@ -202,6 +220,7 @@ class Facts:
         if by is not None:
             for fact in older:
                 self.retire(fact, by=by)
+            result = attrs.evolve(result, replaced=[fact.id for fact in older if fact.id != by])
         return result
 
     def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:

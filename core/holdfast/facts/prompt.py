@@ -13,8 +13,9 @@
     Facts:
     - [preference | 0.90] Prefers tabs
 
-Empty parts are left out. What does not fit leaves in this order: facts, the weakest first; then characters from the
-end, and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
+Empty parts are left out. Facts are sorted by confidence, and of equals the newest is first. When the budget is too
+small, facts are dropped from the end and a last line counts them, "3 more facts: holdfast facts". Then characters are
+cut from the end, and only then the text ends with a newline and three dots. Source: R062-R069, readings A15-A18.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
 from holdfast.facts import profile
-from holdfast.storage import FactOrder
 from holdfast.text import recall
 
 if TYPE_CHECKING:
@@ -66,14 +66,16 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     withheld = services.store.is_withheld(provenance.FACTS)
-    if withheld and services.store.backend.count_facts() > 0:
+    backend = services.store.backend
+    stored = backend.count_facts()
+    if withheld and stored:
         logger.warning("the facts are left out of the prompt: they came with a clone that is not trusted")
     head = _admitted(services, _profile_text(profile.recalled(services)))
     limit = min(max_tokens // _LINE_TOKENS + _SPARE, sys.maxsize)
     while True:
         # A listing of a known length costs the store one look; one that was too short is read again, longer.
-        facts = iter(()) if withheld else iter(services.store.backend.facts(FactOrder.CONFIDENCE, limit))
-        block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head)
+        facts = iter(()) if withheld else backend.strongest(limit)
+        block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head, stored=0 if withheld else stored)
         if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
             if block.left_out and not block.lines:
                 logger.warning("no fact fits into %d tokens: the strongest is longer, shorten it", max_tokens)
@@ -113,8 +115,10 @@ class _Block:
     count: Callable[[str], int]
     fenced: bool
     head: str
+    stored: int
     lines: list[str] = field(factory=list)
     taken: int = 0  # facts, of which some may have been refused
+    refused: int = 0  # facts that a validator refuses now
     left_out: int = 0  # lines that did not fit
     _longest: str | None = None  # the longest text that was seen to fit
     _most: int = 0  # ... and how many lines it has
@@ -129,8 +133,10 @@ class _Block:
                 part += more
                 lines += further
                 printable = printable and also
-            self.lines += admit(part, lines, printable)
+            admitted = admit(part, lines, printable)
+            self.lines += admitted
             self.taken += len(part)
+            self.refused += len(part) - len(admitted)
             room = self._room(len(self.lines))
             share = _share(self.taken, self.budget - room, room)
         if room < 0:
@@ -150,11 +156,30 @@ class _Block:
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
         if self._longest is not None:
-            return self._longest
+            return self._counted() or self._longest
         if self.count(self._cut(0)) > self.budget:
             return ""
         near = len(self.head) * self.budget // self.count(self._render(0))
         return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
+
+    def _counted(self) -> str:
+        """The block with as many lines as fit next to the count of the other facts. Empty when there are no others, and
+        when the count would take the place of the last fact or stand alone."""
+        least = 1 if self.lines or not self.head else 0
+
+        def fits(lines: int) -> bool:
+            return self.count(self._render(lines, self._others(lines))) <= self.budget
+
+        if not self._others(self._most):
+            return ""
+        lines = _largest(self._most, self._most, fits)
+        if lines < least or (not lines and not fits(0)):
+            return ""
+        return self._render(lines, self._others(lines))
+
+    def _others(self, lines: int) -> int:
+        """How many facts are not among the first ``lines`` lines, without those that are refused."""
+        return max(0, self.stored - self.refused - lines)
 
     def _fitting(self, over: int) -> int:
         """How many lines fit when all of them cost ``over`` tokens too many."""
@@ -172,8 +197,9 @@ class _Block:
             self._most, self._longest = lines, text
         return room
 
-    def _render(self, lines: int) -> str:
-        facts = "\n".join([_FACTS, *self.lines[:lines]]) if lines else ""
+    def _render(self, lines: int, others: int = 0) -> str:
+        more = [f"{others} more {'fact' if others == 1 else 'facts'}: holdfast facts"] if others else []
+        facts = "\n".join([_FACTS, *self.lines[:lines], *more]) if lines or more else ""
         return self._framed(f"{self.head}\n\n{facts}" if self.head and facts else self.head or facts)
 
     def _cut(self, chars: int) -> str:

@@ -54,16 +54,25 @@ def without(text: str, gone: Sequence[str]) -> str:
 
 def block(gone: Sequence[str], name: str, flush_id: str, at: datetime) -> tuple[str, str]:
     """Id and block of the archive with items that no longer fit into the document ``name``."""
-    block_id = "archive_" + sha256("\n".join([flush_id, name, *gone]))[:16]
-    lines = [
+    return _block([f"- {one_line(text)} (from {name}, which was full)" for text in gone], flush_id, at)
+
+
+def replaced_block(old: Sequence[tuple[str, str]], name: str, flush_id: str, at: datetime) -> tuple[str, str]:
+    """Id and block of the archive with lines of the document ``name`` and the newer ones that replace them."""
+    lines = [f"- {one_line(text)} (from {name}, replaced by: {one_line(newer)})" for text, newer in old]
+    return _block(lines, flush_id, at)
+
+
+def _block(lines: Sequence[str], flush_id: str, at: datetime) -> tuple[str, str]:
+    block_id = "archive_" + sha256("\n".join([flush_id, *lines]))[:16]
+    head = [
         "",
         f"## Archived ({at:%Y-%m-%d %H:%M})",
         block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",
-        *(f"- {one_line(text)} (from {name}, which was full)" for text in gone),
     ]
-    return block_id, "\n".join(lines) + "\n"
+    return block_id, "\n".join([*head, *lines]) + "\n"
 
 
 def is_archived(text: str, archive: str) -> bool:

@@ -94,13 +94,15 @@ def complete(
     *,
     branch: str = "",
     previous: Work | None = None,
+    last: Mapping[str, Any] | None = None,
 ) -> Payload:
     """``given`` with its unanswered fields filled from ``extractions`` and then from ``messages``.
 
     Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
     (as ``none``) only when no payload was given at all: one that was given must decide (R169).
 
-    ``previous`` is this session's open handoff: what it states is not overwritten by what is derived.
+    ``previous`` is this session's open handoff: derived fields do not overwrite its stated ones. ``last`` is the
+    journal's record of this session's last flush: its objective stays while nothing is asked.
     """
     payload = given or Payload()
     if not messages:
@@ -120,7 +122,7 @@ def complete(
         elif drafted:
             values[name] = drafted[0]
         elif name == "objective":
-            values[name] = _objective(said, messages, previous)
+            values[name] = _objective(said, messages, previous, last)
         else:
             values[name] = _next_step(said, end, previous)
     needs = [n for e in extractions for n in e.draft.needs_operator or ()]
@@ -164,19 +166,27 @@ def _task(given: Payload | None, messages: Sequence[Message], objective: str | N
     return objective or "none"
 
 
-def _objective(said: Sequence[Message], messages: Sequence[Message], previous: Work | None) -> str:
+def _objective(
+    said: Sequence[Message], messages: Sequence[Message], previous: Work | None, last: Mapping[str, Any] | None
+) -> str:
     """The last request that asks for something, in the user's own words; the known objective where it was stated or
     nothing was asked since."""
-    known = previous.objective if previous else ""
+    known = (previous.objective if previous else "") or _flushed_objective(last)
     if previous and known and not previous.derived:
         return known
-    if last := asked.objective(said, _OBJECTIVE):
-        return last
+    if asked_last := asked.objective(said, _OBJECTIVE):
+        return asked_last
     if known:
         return known
     texts = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
     texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line((texts or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
+
+
+def _flushed_objective(last: Mapping[str, Any] | None) -> str:
+    payload = (last or {}).get("payload")
+    known = payload.get("objective") if isinstance(payload, dict) else None
+    return known if isinstance(known, str) else ""
 
 
 def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:

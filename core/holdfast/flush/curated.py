@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attrs import evolve
+
+from holdfast.facts import factsubject
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import CuratedEntry
 from holdfast.text.plain import BOM
@@ -28,6 +31,19 @@ def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
 
 def _bullet(text: str) -> str:
     return " ".join(text.split()).removeprefix("- ").strip()
+
+
+def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedEntry]:
+    """The entries, those that name no line to replace with the line of ``text`` that they make out of date, if there
+    is one (:func:`holdfast.facts.factsubject.replaces`)."""
+    lines = bullets(text or "")
+    found = []
+    for entry in entries:
+        if not entry.replaces and factsubject.speaks(entry.text) and _bullet(entry.text) not in lines:
+            old = next((line for line in lines if factsubject.replaces(_bullet(entry.text), line)), "")
+            entry = evolve(entry, replaces=old)
+        found.append(entry)
+    return found
 
 
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:

@@ -148,6 +148,7 @@ class Documents:
                 stored = services.store.read(name)
                 entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
             absent: list[str] = []
+            entries = self._updating(surface, name, entries, flush_id, at)
             gone = self._archive(surface, name, entries, flush_id, at)
 
             def change(
@@ -171,6 +172,26 @@ class Documents:
                 near = capped.warning(len(curated.bullets(stored_now.text)), services.config.curated_limit, name)
                 self.warnings += [near] if near else []
 
+    def _updating(
+        self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> Sequence[CuratedEntry]:
+        """The entries with the lines that they make out of date. Those go into the archive first."""
+        stored = self.services.store.read(name)
+        new = curated.updating(stored.text if stored else None, entries)
+        old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
+        if old:
+            self._to_archive(*capped.replaced_block(old, name, flush_id, at))
+            self.warnings += [
+                f"{name}: a newer value replaced {old_line!r}, which is in {self.services.layout.archive}."
+                for old_line, _ in old
+            ]
+        return new
+
+    def _to_archive(self, block_id: str, block: str) -> None:
+        services = self.services
+        block = services.gate.admit(block, surface=Surface.DIARY, name=services.layout.archive)
+        services.store.append(Surface.DIARY, services.layout.archive, block, ARCHIVE, block_id)
+
     def _archive(
         self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> list[str]:
@@ -183,10 +204,7 @@ class Documents:
         after = curated.apply(stored.text if stored else None, entries, surface)
         gone = capped.surplus(after, services.config.curated_limit, services.state, [one.text for one in entries])
         if gone:
-            archive = services.layout.archive
-            block_id, block = capped.block(gone, name, flush_id, at)
-            block = services.gate.admit(block, surface=Surface.DIARY, name=archive)
-            services.store.append(Surface.DIARY, archive, block, ARCHIVE, block_id)
+            self._to_archive(*capped.block(gone, name, flush_id, at))
         return gone
 
     def _warn_of_clock(self, note: Document | None, at: datetime) -> None:

@@ -33,6 +33,9 @@ FINISHED = "finished"
 ANSWERED = "answered"
 CLOSED = "closed"
 
+#: The fields of an entry that may quote messages.
+_QUOTING = ("objective", "next_step", "facts", "blockers", "follow_ups")
+
 _FENCE = "+++"
 HEADER = "# Handoff"
 
@@ -54,7 +57,8 @@ class Work:
     """One entry. ``state`` is open or closed; ``note`` names the daily note with the whole story; ``at`` is the time of
     the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
     :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a
-    question was answered and nothing changed) or closed (by command, ``because`` of that).
+    question was answered and nothing changed) or closed (by command, ``because`` of that). ``sources`` are the messages
+    that derived fields quote, as ``FIELD ID`` (:mod:`holdfast.text.sources`).
     """
 
     session: str
@@ -77,6 +81,7 @@ class Work:
     at: str = ""
     ended: str = ""
     because: str = field(default="", converter=_clip)
+    sources: tuple[str, ...] = field(default=(), converter=_clips)
 
     @property
     def is_open(self) -> bool:
@@ -126,6 +131,8 @@ def _for_people(work: Work) -> list[str]:
     ):
         if values:
             lines += [f"- **{label}:**", *(f"  - {one_line(v)}" for v in values)]
+    if work.sources:
+        lines.append(f"- **Quoted from messages:** {one_line('; '.join(work.sources))}")
     lines.append(f"- **Whole story:** {work.note or 'the daily notes'}, block {work.flush}")
     return lines
 
@@ -174,6 +181,7 @@ def shortened(work: Work) -> Work:
         artifacts=(),
         follow_ups=(),
         needs_operator=tuple(_cut(text) for text in work.needs_operator[:3]),
+        sources=(),
         short=True,
     )
 
@@ -215,6 +223,7 @@ def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = ""
         needs_operator=payload.needs_operator or (),
         derived="next_step" in payload.derived,
         at=at,
+        sources=[source for source in payload.sources if source.partition(" ")[0] in _QUOTING],
     )
     if is_open(payload):
         return work
@@ -234,6 +243,7 @@ def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
         blockers=(),
         follow_ups=(),
         needs_operator=(),
+        sources=(),
     )
 
 
@@ -246,6 +256,7 @@ def reopened(work: Work, because: str = "") -> Work:
 
 
 def same(one: Work, other: Work) -> bool:
-    """Whether two entries say the same of the same flush, whoever goes on with it and however holdfast dated it."""
-    blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": ""}
+    """Whether two entries say the same of the same flush, regardless of the agent that continues it. Fields
+    that holdfast adds (times, sources) do not count, because an earlier release may have written the entry."""
+    blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": "", "sources": ()}
     return evolve(one, **blank) == evolve(other, **blank)

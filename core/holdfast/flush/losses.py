@@ -1,16 +1,16 @@
 """Acknowledged data that is missing: notes, documents, journals and facts that were deleted or cut.
 
-Receipts name the documents that a flush wrote, journals have a mark of how long they were, and the store one of its
-facts. What a purge, a scrub or the retention removed is not missing: they note the document in
-``state/forgotten.json``. Curated documents may be edited; only one that is gone counts. Notes only grow, so a block
-that is gone counts, too.
+Receipts name the documents that a flush wrote, ``state/stored`` all that were created here (only ``doctor`` reads it),
+journals have a mark of how long they were, and the store one of its facts. What a purge, a scrub or the retention
+removed is not missing: they note the document in ``state/forgotten.json``. Curated documents may be edited; only one
+that is gone counts. Notes only grow, so a block that is gone counts, too.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +49,9 @@ _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a
 
 @frozen(kw_only=True)
 class Loss:
-    """Something that was stored and is missing. ``kind`` is journal, block, document, facts, waiting, lines or damaged;
-    ``name`` its document or file. ``receipt`` and ``written`` are the proof that it was stored, for blocks and
-    documents."""
+    """Something that was stored and is missing. ``kind`` is journal, block, document, unproved (a document without a
+    receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
+    that it was stored, for blocks and documents."""
 
     kind: str
     name: str
@@ -76,10 +76,12 @@ def newest(services: Services, texts: Mapping[str, str | None] | None = None) ->
 
 
 def every(services: Services) -> list[Loss]:
-    """A full look: the proof of every receipt in every journal, too. A journal that cannot be read is left out."""
+    """A full look: the proof of every receipt in every journal, and documents without a receipt, too. A journal that
+    cannot be read is left out."""
     journals = session_files(services.state, missing=True)
-    unproved = _unproved(services, receipts(services))
-    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved]
+    unproved = list(_unproved(services, receipts(services)))
+    others = _created(services, {loss.name for loss in unproved})
+    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved, *others]
 
 
 def receipts(services: Services) -> list[Receipt]:
@@ -207,6 +209,17 @@ def _lists(services: Services) -> Iterator[Loss]:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from state/{file}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+
+
+def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
+    """Documents without a receipt that were created here and are gone: diaries, reports, summaries."""
+    provenance = services.store.provenance
+    created = provenance.stored() if provenance is not None else []
+    there = set(services.store.names()) if created else ()
+    for name in created:
+        if name not in there and name not in named and services.layout.surface_of(name) is not None:
+            step = "Restore it from a copy or from git. `holdfast doctor --fix` takes it as deleted."
+            yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
 
 
 def _unproved(

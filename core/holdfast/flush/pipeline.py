@@ -3,9 +3,8 @@
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
 
-Each document is read back right after it is written. Any failure leaves the marker, keeps the context and raises
-:class:`~holdfast.errors.FlushRefused`. A retry finds in the marker what it had begun and completes it: the same id,
-instant and payload, so no block is written twice.
+Each document is read back right after it is written. A failure leaves the marker, keeps the context and raises
+:class:`~holdfast.errors.FlushRefused`. A retry completes the flush that the marker holds, so no block is written twice.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.facts import extract
-from holdfast.flush import attribution, backlog, contract, notes, proof, stated
+from holdfast.flush import attribution, backlog, contract, notes, proof, stated, uncommitted
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import delivery
 from holdfast.fs import durable, paths, private
@@ -285,9 +284,8 @@ class _Flush:
         if names and strict and marker.blocked < self.services.config.flush.strict_blocks:
             raise contract.refusal(names)
         extractions, summary = self._extract()
-        payload = contract.complete(
-            self.given, said, extractions, branch=session.branch, previous=self.documents.previous_work(names)
-        )
+        previous, last = self.documents.previous_work(names), session.last_flush
+        payload = contract.complete(self.given, said, extractions, branch=session.branch, previous=previous, last=last)
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
@@ -354,7 +352,7 @@ class _Flush:
         self.warnings += self.gathered.failed.values()
         found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
         summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
-        return found, summary or contract.digest(self.unflushed)
+        return found, uncommitted.added(self.services, summary or contract.digest(self.unflushed))
 
     def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
         """Store the facts stated and found, and let the turns wait for those who are asked later. Returns what to warn

@@ -1,18 +1,16 @@
 """Files of the private folder that git tracks: a pull can bring them, so they are put aside like a foreign folder.
 
 The folder ignores itself, so git has such a file only when someone added it by force. The index is searched when it has
-changed since the last look. Only a hit starts git, with everything switched off by which a repository makes git start
-other programs.
+changed since the last look. Only a hit starts git.
 """
 
 from __future__ import annotations
 
 import os
 
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.fs.safeopen import Folder
 
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.devnull, "-c", "core.untrackedCache=false")
 _TIMEOUT_S = 20.0
 _MOST = 1 << 30  # bytes of an index
 _LINE = 4096  # bytes of a `.git` file
@@ -26,7 +24,7 @@ def check(root: str, state: str) -> list[str]:
     """
     if not os.path.isdir(state):
         return []
-    top = _top(root)
+    top = gitrun.top(root)
     index = _index(top) if top else ""
     if not index:
         return []
@@ -44,17 +42,6 @@ def check(root: str, state: str) -> list[str]:
         _put_aside(state, moved)
     durable.replace(seen, now.encode("ascii"), flush=False)
     return moved
-
-
-def _top(root: str) -> str:
-    """The folder with ``.git`` at or above ``root``; empty when there is none."""
-    folder = root
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
-    return folder
 
 
 def _index(top: str) -> str:
@@ -90,17 +77,9 @@ def _may_hold(index: str, prefix: str) -> bool:
 
 def _names(top: str, prefix: str) -> list[str]:
     """Names below ``prefix`` that git tracks; none without git, which then cannot bring any either."""
-    import subprocess  # only for a hit: agents' hooks import this module
-
-    words = [*_GIT, "-C", top, "ls-files", "-z", "--", f":(top,literal){prefix.rstrip('/')}"]
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    try:
-        done = subprocess.run(  # noqa: S603 - the words are ours
-            words, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TIMEOUT_S
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    names = (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)
+    wanted = f":(top,literal){prefix.rstrip('/')}"
+    answer = gitrun.run(top, "ls-files", "-z", "--", wanted, timeout_s=_TIMEOUT_S) or b""
+    names = (os.fsdecode(name) for name in answer.split(b"\0") if name)
     return sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
 
 

@@ -6,6 +6,7 @@ value, so that one plugin can neither stop another nor go unnamed; what a failur
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -388,6 +389,10 @@ def _guarded(
             found += step
         return found
 
+    if os.environ.get("HOLDFAST_TRACE") == "hooks":
+        from holdfast.plugin.trace import traced
+
+        return traced(guard, plugin, distribution, hook)
     return guard
 
 

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -18,6 +18,7 @@ from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.session.mirror import parse
+from holdfast.text.leaves import says
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast
@@ -39,7 +40,8 @@ class Guard:
     """What is asked around each call of the guarded function.
 
     ``session`` is an id, or gets the call's arguments and returns one. ``messages`` gets them and returns the rows in
-    context; without it they are the call's first argument that is a list of rows. ``kept`` gets the result and returns
+    context; without it they are the call's first argument that is a list of rows, or ``{"messages": rows}``. A list
+    that may hold messages and cannot be read as rows refuses the call. ``kept`` gets the result and returns
     the rows still in context.
     """
 
@@ -106,7 +108,10 @@ class Guard:
     def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
         if self.messages is not None:
             return self.messages(*args, **kwargs)
-        return next((given for given in (*args, *kwargs.values()) if _are_rows(given)), None)
+        given = [_messages_of(one) for one in (*args, *kwargs.values())]
+        lists = [one for one in given if isinstance(one, list | tuple) and any(map(_may_be_row, one))]
+        lists.sort(key=_likeness)  # in their order where they are alike
+        return lists[0] if lists else None
 
     def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
         """Journal what the session does not hold and pass the gate. False when more was said meanwhile."""
@@ -128,8 +133,8 @@ class Guard:
                 return None
             if self.kept is not None:
                 return parse(self.kept(result))
-            if isinstance(result, list | tuple):
-                return parse(result)
+            if isinstance(left := _messages_of(result), list | tuple):
+                return parse(left)
             return self._said(args, kwargs)
         except Exception as error:  # noqa: BLE001 - the compaction is done and was safe: its result must reach the caller
             logger.warning("what the compaction kept cannot be told: %s", type(error).__name__)
@@ -145,14 +150,31 @@ class Guard:
             logger.warning("session %s still holds what was dropped: %s", session.id, error.message)
 
 
-def _are_rows(given: object) -> bool:
-    """Whether an argument is the list of messages: each element has a role or a type."""
-    if not isinstance(given, list | tuple) or not given:
-        return False
-    return all(
-        any(isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str) for name in _NAMES)
-        for row in given
-    )
+def _messages_of(given: object) -> object:
+    """The rows in a loop's state, ``{"messages": rows}``; ``given`` itself when it is anything else."""
+    return given["messages"] if isinstance(given, Mapping) and "messages" in given else given
+
+
+def _is_row(row: object) -> bool:
+    """Whether a list's element is a message: it has a role or a type."""
+    return any(_has(row, name) for name in _NAMES)
+
+
+def _has(row: object, name: str) -> bool:
+    return isinstance(row.get(name) if isinstance(row, Mapping) else getattr(row, name, None), str)
+
+
+def _likeness(rows: Sequence[object]) -> int:
+    """How much a list looks like the messages, the least for the most: a list of tools has types and no roles."""
+    if any(_has(row, "role") for row in rows):
+        return 0
+    return 1 if all(map(_is_row, rows)) else 2
+
+
+def _may_be_row(row: object) -> bool:
+    """Whether an element must not be dropped without being understood. Words without a role are among them, so a list
+    that holds them is parsed, and parsing refuses it."""
+    return isinstance(row, Mapping) or says(row) or _is_row(row)
 
 
 @contextmanager

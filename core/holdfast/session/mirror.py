@@ -6,13 +6,16 @@ again by what they say, as it was stored: lists have no ids, and positions move 
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
+from holdfast.text.leaves import says
 from holdfast.text.rows import messages as plain
 from holdfast.text.rows.reading import Reading
 
@@ -36,7 +39,8 @@ def parse(rows: Iterable[object]) -> list[Message]:
     for number, row in enumerate(rows):
         try:
             table = _table(row)
-            table.pop("id", None)  # equal ids would make one message of two
+            if not says(table.get("id")):
+                table.pop("id", None)  # equal ids would make one message of two
             if not plain.take(table, number, reading):
                 raise _refused(number, "is of no known form")
         except RecursionError as error:
@@ -141,6 +145,10 @@ def _plain(value: object) -> object:
         return [_plain(one) for one in value]
     if callable(dump := getattr(value, "model_dump", None)):
         return _plain(dump())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return _plain(value.value)
     if isinstance(value, bytes | bytearray):
         raise TypeError("bytes")
     if isinstance(value, Iterable):

@@ -84,6 +84,7 @@ class Store:
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
             raise _silent(name)
+        self._confirm(name)
         return _written(surface, document, block.strip("\n"))
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
@@ -135,12 +136,23 @@ class Store:
         revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:
+            self._confirm(name)
             return _written(surface, after, text)
         if after is None or after.revision in (revision, expected):
             raise _silent(name)
         raise Conflict(
             f"{name} was changed by somebody else right after it was written.", next_step="Look at it, then try again."
         )
+
+    def delete(self, name: str) -> None:
+        """Delete a document on purpose, so that it does not count as missing. Raises: NotFound; Unavailable."""
+        if self.provenance is not None:
+            self.provenance.delete(check_name(name))
+        self.backend.delete(check_name(name))
+
+    def _confirm(self, name: str) -> None:
+        if self.provenance is not None:
+            self.provenance.confirm(name)
 
     def _begin(self, name: str) -> None:
         """Register a document that does not exist yet, since it is about to be created."""

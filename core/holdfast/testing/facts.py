@@ -1,4 +1,4 @@
-"""Clauses F1-F13, C9 and the error clauses that concern facts."""
+"""Clauses F1-F14, C9 and the error clauses that concern facts."""
 
 from __future__ import annotations
 
@@ -219,6 +219,16 @@ class FactContract(ContractBase):
         listing = store.facts()
         store.delete_fact("fact_00000000")
         assert len(list(listing)) == 4
+
+    def test_f14_strongest__equal_confidences__newest_of_them_first(self, store: StorageBackend, reopen: Open) -> None:
+        """F14"""
+        for number, confidence in enumerate((0.5, 0.9, 0.5, 1.0, 0.5, 0.9)):
+            store.add_fact(make_fact(number, confidence=confidence, age_s=number * 10), LIMIT)
+        for view in (store, reopen()):
+            ranked = [int(fact.id[5:], 16) for fact in view.strongest()]
+            assert ranked == [3, 5, 1, 4, 2, 0]
+            for limit in range(8):
+                assert [int(fact.id[5:], 16) for fact in view.strongest(limit)] == ranked[:limit]
 
     @hard
     @given(fact=strategies.facts())

@@ -80,6 +80,7 @@ def blocks() -> st.SearchStrategy[Any]:
         _block(type=_is("document"), source=st.one_of(picture, values()), title=words()),
         _block(type=_is("tool_use"), id=_is("t1"), name=_is("edit"), input=values()),
         _block(type=_is("tool_result"), tool_use_id=_is("t1"), content=values()),
+        _block(type=_is("text"), text=words(), id=_WORDS, status=st.lists(_WORDS), signature=_WORDS),
         _block(type=_is("hologram"), payload=values()),
         st.dictionaries(_names(), values(), max_size=3),
         values(),
@@ -103,6 +104,9 @@ def messages() -> st.SearchStrategy[dict[str, Any]]:
             "refusal": words(),
             "reasoning_content": words(),
             "annotations": values(),
+            "id": st.one_of(_is("m1"), _WORDS),
+            "status": _WORDS,
+            "usage": st.dictionaries(_WORDS, st.one_of(_WORDS, st.none()), max_size=2),
         },
     )
 
@@ -173,13 +177,13 @@ FORMS: Final[Mapping[str, st.SearchStrategy[dict[str, Any]]]] = {
 
 
 def strings(row: object) -> Iterator[str]:
-    """The strings in ``row`` that must not be lost: all but blank ones and the values of :data:`LINKS`."""
+    """The strings in ``row`` that must not be lost: all but blank ones and single words under :data:`LINKS`."""
     if isinstance(row, str):
         if row.strip():
             yield row
     elif isinstance(row, Mapping):
         for name, value in row.items():
-            if name not in LINKS or not isinstance(value, str):
+            if name not in LINKS or not isinstance(value, str) or len(value.split()) > 1:
                 yield from strings(value)
     elif isinstance(row, list | tuple):
         for value in row:

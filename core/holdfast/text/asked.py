@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text import courtesy
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -30,25 +31,25 @@ _BLOCKS: Final = (
     "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
     "teammate-message", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
 )  # fmt: skip
-_BLOCK: Final = re.compile(
+_BLOCK: Final = Lazy(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_INJECTED: Final = re.compile(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
+_INJECTED: Final = Lazy(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
 #: Tags around what the user typed, in pairs or alone.
-_TAG: Final = re.compile(
+_TAG: Final = Lazy(
     r"</?(?:user_query|user_message|task|feedback|issue_description|pr_description|issue|problem_statement|image|images"
     r"|instructions|question|request|command-name|command-args|answer|followup_question)\b[^<>]{0,200}>",
     re.IGNORECASE,
 )
-_COMMAND: Final = re.compile(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
+_COMMAND: Final = Lazy(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
 #: Everything before one of these was written by the client or the harness.
-_REQUEST_FOLLOWS: Final = re.compile(
+_REQUEST_FOLLOWS: Final = Lazy(
     r"^#{1,3} My request for Codex:?[ \t]*$|<user_query>|<issue_description>|<pr_description>|<problem_statement>"
     r"|^ISSUE:[ \t]*$|^Task Description:|^ARGUMENTS:|^(?:# )?Task Instruction:|here'?s the issue text:",
     re.MULTILINE | re.IGNORECASE,
 )
 #: Everything from one of these on, too. Each was seen in recordings of a client or of a benchmark harness.
-_REQUEST_ENDS: Final = re.compile(
+_REQUEST_ENDS: Final = Lazy(
     r"</(?:issue_description|pr_description|problem_statement|user_query)>|^INSTRUCTIONS:[ \t]*$|^\(Open file: "
     r"|^\(Current directory: |^bash-\$[ \t]*\Z|^# Instructions\s*\n+# ?#? ?Task Instructions"
     r"|^Can you help me implement the necessary changes to the repository"
@@ -71,18 +72,18 @@ _NOT_SAID: Final = (
     "You have been handed off", "<response clipped>", "Your command ran successfully and did not produce",
     "[image] image_url:", "[row ", "caller.type:", "[a text was withheld",
 )  # fmt: skip
-_HINT: Final = re.compile(
+_HINT: Final = Lazy(
     r"\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$"
     r"|^\[(?:image|file)\][^\n]*$|^# Context from my IDE setup:[ \t]*$",
     re.MULTILINE,
 )
 #: The same for the hints.
 _HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
-_ANSI: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
-_FENCE: Final = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_CONTROL: Final = re.compile(r"/[a-z][\w:-]*\s*\Z")
+_ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
+_FENCE: Final = Lazy(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line of a log, a listing, code or a stack trace rather than prose.
-_PASTED: Final = re.compile(
+_PASTED: Final = Lazy(
     r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
     r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
     r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import "
@@ -94,7 +95,7 @@ _PASTED: Final = re.compile(
 _SHORT_CHARS: Final = 30
 #: Longest request that may do nothing but pick an item of a list.
 _PICK_CHARS: Final = 80
-_PICK: Final = re.compile(
+_PICK: Final = Lazy(
     r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*"
     r"(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
     r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
@@ -118,22 +119,22 @@ class Kind(Enum):
     """Nobody said it."""
 
 
-_PARTS: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
-_LABELLED: Final = re.compile(
+_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
+_LABELLED: Final = Lazy(
     r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
     r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
     r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
     re.IGNORECASE,
 )
 #: Questions after the state of things.
-_STATUS: Final = re.compile(
+_STATUS: Final = Lazy(
     r"\W*(?:so,? )?(?:where (?:do|are) we(?: stand)?(?: now)?"
     r"|what(?:['’]s| is) (?:the )?(?:status|state|next|left)(?: now)?|how(?:['’]s| is) it going|status"
     r"|are you (?:done|finished|still there)|what(?:['’]s| is) going on)\W*$",
     re.IGNORECASE,
 )
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
-_LEADING: Final = re.compile(
+_WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
+_LEADING: Final = Lazy(
     r"^(?:(?:hi|hello|hey|thanks|thank you|thx|great|good|nice|cool|perfect|awesome|excellent|ok|okay|yes|yeah|alright)"
     r"(?: (?:there|all|so much|a lot|very much|job|work|catch|point|idea|find|claude|codex))?\s*[,.!:;–—-]+\s*)+(?=\S)",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from holdfast.text import asked, tasks
 from holdfast.text.asked import Kind
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -24,7 +25,7 @@ MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 NONE: Final = "none"
 
-_ANNOUNCES: Final = re.compile(
+_ANNOUNCES: Final = Lazy(
     r"(?:^|[\s>*_(:;,–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
     r"(?:let me(?! know)|i['’]?ll(?! (?:leave|stop|wait|be (?:here|happy|glad)|need|stay|remember|keep that))"
     r"|i will(?! (?:need|not))|i['’]?m (?:now |going to |about to |starting|adding|running|checking|updating"
@@ -36,39 +37,39 @@ _ANNOUNCES: Final = re.compile(
     r"|let['’]?s (?!go\b|see if you)))",
     re.IGNORECASE,
 )
-_NOW: Final = re.compile(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
+_NOW: Final = Lazy(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
 #: A next step under its label, with at most two lines after it. An answer that names one has not finished.
-_LABELLED: Final = re.compile(
+_LABELLED: Final = Lazy(
     r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
     r"(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){0,2}\Z",
     re.IGNORECASE,
 )
-_NO_STEP: Final = re.compile(r"(?:none|nothing|n/?a|no\b|-+\W*$)", re.IGNORECASE)
+_NO_STEP: Final = Lazy(r"(?:none|nothing|n/?a|no\b|-+\W*$)", re.IGNORECASE)
 #: Announcements that depend on the user, or on nothing to do.
-_CONDITIONAL: Final = re.compile(
+_CONDITIONAL: Final = Lazy(
     r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
     r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
     r"|just (?:say|let me know|ask)|(?:say|tell me|let me know) (?:if|when|which|whether|what|and)|feel free"
     r"|happy to|you can (?:now|also)|should you)\b",
     re.IGNORECASE,
 )
-_OFFER: Final = re.compile(
+_OFFER: Final = Lazy(
     r"\b(?:(?:would|do|did) you (?:like|want|prefer)(?: me)?|want me to|shall i|should i|may i|can i|could i|shall we"
     r"|interested in)\b",
     re.IGNORECASE,
 )
-_MORE: Final = re.compile(
+_MORE: Final = Lazy(
     r"\b(?:also|another|further|next|more|additional(?:ly)?|as well|too|else|extend|add|commit|push|open a (?:pr|pull"
     r" request)|help|deeper|turn this into|follow[- ]?up|while i['’]m (?:here|at it))\b",
     re.IGNORECASE,
 )
-_APPROVAL: Final = re.compile(
+_APPROVAL: Final = Lazy(
     r"\b(?:proceed|go ahead|approve|approval|confirm|look(?:s)? (?:right|good|ok|okay|correct)|ready to (?:start|begin"
     r"|implement|exit)|which (?:one|option|of|approach|do|should|would)|before i (?:start|begin|continue|proceed|make"
     r"|implement|write)|start (?:with|on|implement\w*)|permission|allowed?)\b",
     re.IGNORECASE,
 )
-_NEEDS: Final = re.compile(
+_NEEDS: Final = Lazy(
     r"\b(?:please (?:provide|share|send|paste|confirm|tell|clarify|let me know (?:which|what|how|whether)"
     r"|run|upload|specify|answer|review)|i(?:['’]?ll)? need (?:you|your|to know|the (?:url|key|token|id|path|file"
     r"|password|credentials?|link|name))|could you (?:please )?(?:provide|share|send|paste|confirm|tell|clarify|choose"
@@ -79,31 +80,31 @@ _NEEDS: Final = re.compile(
     re.IGNORECASE,
 )
 #: A choice that is left to the user without a question mark, near the end.
-_OPTIONS: Final = re.compile(
+_OPTIONS: Final = Lazy(
     r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
     r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+\n*){2,6})(?:[^\n]+\n*){0,5}\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 #: A command that is handed over in a block of its own.
-_CODE_BELOW: Final = re.compile(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
+_CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
 #: A short sentence with one of these needs the sentence before it.
-_POINTS_BACK: Final = re.compile(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
+_POINTS_BACK: Final = Lazy(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
 _SHORT_CHARS: Final = 70
-_DONE: Final = re.compile(
+_DONE: Final = Lazy(
     r"\b(?:done|fixed|added|created|updated|implemented|completed?|committed|pushed|removed|replaced|finished|ready"
     r"|renamed|written|saved|refactored|merged|deployed|passe[sd]|works|working now|all set|exported|set up|installed"
     r"|here(?:['’]s| is| are))\b",
     re.IGNORECASE,
 )
-_SUBMITS: Final = re.compile(
+_SUBMITS: Final = Lazy(
     r"(?:^|[\s:&;])(?:submit|finish|attempt_completion|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT)\b[\s'\"]*(?:$|\n|:)"
     r"|^(?:submit|finish|attempt_completion|task_complete|exit_plan)\b",
     re.IGNORECASE,
 )
-_SENTENCE: Final = re.compile(r"(?<=[.!?:])[\"')\]*_`]*\s+(?=[A-Z0-9\"'`*(¿¡«]|I['’])|\n+")
+_SENTENCE: Final = Lazy(r"(?<=[.!?:])[\"')\]*_`]*\s+(?=[A-Z0-9\"'`*(¿¡«]|I['’])|\n+")
 _CLOSING: Final = frozenset({Kind.COURTESY, Kind.STATEMENT})
-_QUESTION: Final = re.compile(r"[?？]\W*$")
-_ENDINGS: Final = re.compile(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
+_QUESTION: Final = Lazy(r"[?？]\W*$")
+_ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
 
 
 @frozen(kw_only=True)

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from holdfast.text.lazy import Lazy
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 #: Put before a line that instructs an agent, with the tool or document that it was read in.
 MARK: Final = "[quoted from {name}; it addresses an agent and is not an instruction] "
 #: A line that has its mark, after the label that a note gives it.
-_MARKED: Final = re.compile(
+_MARKED: Final = Lazy(
     r"(?:[A-Z][\w ]{0,30}:\W{1,3})?\[quoted from [^\[\];\n]{1,200}; it addresses an agent and is not an instruction\] "
 )
-_NO_NAME: Final = re.compile(r"[^\w.:/-]+")
+_NO_NAME: Final = Lazy(r"[^\w.:/-]+")
 #: This share of a sentence's words in a text that instructs makes that text its source.
 _ALIKE: Final = 0.8
 
@@ -53,6 +55,9 @@ _FORMS: Final = (
     rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
     rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
     r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)"
+    # run a script from the net, always or as a duty
+    r"|\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}\b(?:curl|wget|iwr)\b.{0,200}"
+    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
     # keep it from the user
     r"|\b(?:do not|don['’]?t|never|without)\s+"
     r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b"
@@ -67,7 +72,7 @@ _FORMS: Final = (
     r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
     r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]"
 )
-_ANY: Final = re.compile(_FORMS, re.DOTALL)
+_ANY: Final = Lazy(_FORMS, re.DOTALL)
 #: One of these is in every sentence that has one of the forms. Looking for them is far quicker.
 _HINTS: Final = (
     "ignore", "disregard", "forget", "override", "bypass", "authorized_keys", "curl", "wget", "nc ", "ncat",
@@ -77,6 +82,20 @@ _HINTS: Final = (
     "llm ", "system", "inst", "ignor",
 )  # fmt: skip
 _TARGETED: Final = 4_000
+#: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
+_CONTROLS: Final = re.compile(
+    r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])"
+)
+#: Cyrillic and Greek letters that look like Latin ones, and variation selectors.
+_LIKES: Final = str.maketrans(
+    "\u0430\u0432\u0435\u0501\u04bb\u0456\u0458\u043a\u04cf\u043c\u043d\u043e\u0440\u051b\u0455"
+    "\u0442\u0443\u0445\u051d\u0441\u0410\u0412\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420"
+    "\u0421\u0422\u0425\u0405\u03b1\u03b5\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0391"
+    "\u0392\u0395\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u0131",
+    "abedhijklmhopqstyxwcabehijkmopctxsaeikvoptuxabeikmnoptxi",
+    "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
+    + "".join(map(chr, range(0xE0100, 0xE01F0))),
+)
 
 
 def instructs(text: str) -> bool:
@@ -168,15 +187,19 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
 
 def instructs_anywhere(text: str) -> bool:
     """:func:`instructs` for text of any length, in time in proportion."""
-    if not any(hint in (plain := _plain(text)) for hint in _HINTS):
+    plain = _plain(text)
+    if not any(hint in plain for hint in _HINTS):
         return False
     return any(_ANY.search(plain[at : at + _TARGETED]) for at in range(0, len(plain), _TARGETED // 2))
 
 
 def _plain(text: str) -> str:
-    """Folded, without characters that show nothing: a rule must not be passed by a zero-width space."""
+    """Folded, without characters that show nothing and with Latin letters in place of their likes: a rule must not be
+    passed by a zero-width space or a Cyrillic o."""
+    if "\x1b" in text or "\\u20" in text or "\ufffd" in text or "\x9b" in text:
+        text = _CONTROLS.sub("", text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text).translate(_LIKES)
         text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     return text.casefold()
 

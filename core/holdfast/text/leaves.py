@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     Change = Callable[[str], str]
 
-#: Members that link or steer blocks. The other members of a known block are content. Signatures and encrypted
-#: reasoning are among them: only the provider can read those.
+#: Members that link or steer blocks, left out while they hold no words (:func:`says`). The other members of a known
+#: block are content. Signatures and encrypted reasoning are among them: only the provider can read those.
 STRUCTURE: Final = frozenset(
     {
         "cache_control",
@@ -36,6 +36,8 @@ STRUCTURE: Final = frozenset(
         "type",
     }
 )
+#: ``logprobs`` repeats the text in pieces. The other members, and those of tools, may hold words of their own.
+_LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}
 _LABELS: Final = {
     "image": "image",
     "input_image": "image",
@@ -46,12 +48,14 @@ _LABELS: Final = {
 }
 #: The members of a tool's structured response that are the output itself.
 _OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
+_EMPTY: Final[tuple[object, ...]] = (None, [], {})
 _BASE64_MARK: Final = ";base64,"
 
 
 def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
     """The strings, numbers and booleans in ``value``, in order, each with its dotted path. Null is left out, and the
-    elements of a list share the list's path. Base64 data comes out as the mark that is kept of it."""
+    elements of a list share the list's path. A key of several words without a value is a leaf itself. Base64 data comes
+    out as the mark that is kept of it."""
     waiting = [(name, value)]
     while waiting:
         path, one = waiting.pop()
@@ -60,6 +64,7 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
             inner = [(f"{path}.{key}" if path else clean(str(key)), item) for key, item in one.items()]
             if media is not None:
                 inner = [(p, _base64(i, media) if p.endswith("data") and isinstance(i, str) else i) for p, i in inner]
+            inner += [(path, str(key)) for key, item in one.items() if item in _EMPTY and says(str(key))]
             waiting += reversed(inner)
         elif isinstance(one, list | tuple):
             waiting += [(path, item) for item in reversed(one)]
@@ -68,12 +73,13 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def readable(value: object, change: Change = str, *, but: Collection[str] = (), flags: bool = True) -> str:
-    """``value`` as text: a string as it is, an object as ``path: value`` lines. ``change`` is applied to each string;
-    members named in ``but`` are left out at the top, and booleans that are false without ``flags``."""
+    """``value`` as text: a string as it is, an object as ``path: value`` lines. ``change`` is applied to each string.
+    Members named in ``but`` are left out at the top, except links that hold words, and booleans that are false without
+    ``flags``."""
     if isinstance(value, str):
         return leaf_text(change(value))
     if but and isinstance(value, dict):
-        value = {key: item for key, item in value.items() if key not in but}
+        value = {key: item for key, item in value.items() if key not in but or (key in _LINKS and says(item))}
     return "\n".join(
         _line(path, text)
         for path, leaf in leaves(value)
@@ -146,6 +152,22 @@ def has_words(value: object) -> bool:
     return any(isinstance(leaf, str) and leaf.strip() for _, leaf in leaves(value))
 
 
+def says(value: object) -> bool:
+    """Whether ``value`` holds words and not only ids, times and numbers: a string or a key of several words, or in
+    another script than ASCII."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if not one.isascii() or len(one.split(None, 1)) > 1:
+                return True
+        elif isinstance(one, dict):
+            waiting += [*map(str, one), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return False
+
+
 def _clipping(change: Change) -> Change:
     return lambda text: clip(clean(change(text)).strip("\r\n").rstrip())
 
@@ -158,7 +180,8 @@ def _line(path: str, text: str) -> str:
 
 def _base64_type(block: dict[str, object]) -> str | None:
     """The media type of an object whose ``data`` is base64; None for any other."""
-    if not isinstance(block.get("data"), str):
+    data = block.get("data")
+    if not isinstance(data, str) or " " in data:
         return None
     if block.get("type") == "base64" or isinstance(block.get("format"), str):
         return clean(block.get("media_type", block.get("mime_type", block.get("format")))) or "data"

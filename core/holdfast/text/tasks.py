@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from holdfast.text import asked
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -21,10 +22,10 @@ _WHOLE: Final = frozenset({"todowrite", "update_plan", "todo_write", "updateplan
 _CREATE: Final = frozenset({"taskcreate", "task_create"})
 _UPDATE: Final = frozenset({"taskupdate", "task_update"})
 _LIST: Final = frozenset({"tasklist", "task_list"})
-_LISTED: Final = re.compile(r"^#(\d+) \[(\w+)\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
-_LINE: Final = re.compile(r"^[\w.]*?(content|step|status|description|title|task)s?: (.*)$")
-_ARGUMENT: Final = re.compile(r"(?:^|[\s,])(taskId|task_id|id|status|subject)[=:] ?([^,\n]+)")
-_CREATED: Final = re.compile(r"[Tt]ask #?(\d+)")
+_LISTED: Final = Lazy(r"^#(\d+) \[(\w+)\] (.+?)(?: \[blocked by [^\]]*\])?$", re.MULTILINE)
+_LINE: Final = Lazy(r"^[\w.]*?(content|step|status|description|title|task)s?: (.*)$")
+_ARGUMENT: Final = Lazy(r"(?:^|[\s,])(taskId|task_id|id|status|subject)[=:] ?([^,\n]+)")
+_CREATED: Final = Lazy(r"[Tt]ask #?(\d+)")
 _DONE: Final = frozenset({"completed", "done", "complete", "cancelled", "canceled", "deleted", "skipped"})
 _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.text import untrusted
-from holdfast_agents.setup import codex as codex_files
-from holdfast_agents.setup.clients import folder
+from holdfast_agents.folders import codex_home, folder
 
 #: Recordings that may belong to another project: this many of the newest are read, this many rows of each.
 _NEWEST, _FIRST = 50, 10
@@ -36,7 +35,7 @@ def is_of(client: str, path: str, root: str) -> bool:
             return _is_in(real, root)
         return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
     if client == "codex":
-        sessions = os.path.join(os.path.realpath(codex_files.home()), "sessions", "")
+        sessions = os.path.join(os.path.realpath(codex_home()), "sessions", "")
         return real.startswith(sessions) and _is_in(real, root)
     return False  # opencode's events bring their messages with them
 
@@ -53,7 +52,7 @@ def _recordings(client: str, root: str) -> list[str]:
         newest = sorted(below, key=_changed)[-_NEWEST:]
         return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
     if client == "codex":
-        sessions = os.path.join(glob.escape(codex_files.home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
+        sessions = os.path.join(glob.escape(codex_home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
         newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
         return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
     return []  # opencode keeps all of them in one database

@@ -12,8 +12,9 @@ import os
 import shlex
 from typing import Any
 
+from holdfast_agents.folders import folder
 from holdfast_agents.setup import program, texts
-from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.clients import Needed, Where
 from holdfast_agents.setup.parts import Hooks, Part, Values, Whole, is_server
 from holdfast_agents.setup.placing import Place
 

@@ -71,11 +71,6 @@ def needed(client: str, where: Where) -> Needed:
     return cast("_Files", module).needed(where)
 
 
-def folder(variable: str, *default: str) -> str:
-    """A client's own folder: what its environment variable says, else one below the home folder."""
-    return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
-
-
 def worktrees(client: str) -> str:
     """The step by hand for a client that reads the settings of the folders above the one where it is started."""
     return (

@@ -12,8 +12,9 @@ import os
 import shlex
 from typing import Any
 
+from holdfast_agents.folders import codex_home
 from holdfast_agents.setup import clients, program, texts
-from holdfast_agents.setup.clients import Needed, Where, folder
+from holdfast_agents.setup.clients import Needed, Where
 from holdfast_agents.setup.parts import MARK, Hooks, Part, Section, Whole
 from holdfast_agents.setup.placing import Place
 
@@ -58,7 +59,7 @@ _TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again."
 
 def needed(where: Where) -> Needed:
     """See :func:`holdfast_agents.setup.clients.needed`."""
-    base = where.root if where.in_project else home()
+    base = where.root if where.in_project else codex_home()
     inside = os.path.join(base, ".codex") if where.in_project else base
     agents = base if where.in_project else os.path.expanduser("~")
 
@@ -84,11 +85,6 @@ def needed(where: Where) -> Needed:
         ),
         by_hand=(_TRUST, *((clients.worktrees(CLIENT),) if where.in_project else ())),
     )
-
-
-def home() -> str:
-    """Codex's own folder."""
-    return folder("CODEX_HOME", ".codex")
 
 
 def hooks(words: tuple[str, ...]) -> Hooks:

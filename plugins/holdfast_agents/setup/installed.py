@@ -15,11 +15,12 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.text import untrusted
+from holdfast_agents.folders import codex_home, folder
 from holdfast_agents.setup import claude_code as claude_code_files
 from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import jsontext, placing, program
 from holdfast_agents.setup import opencode as opencode_files
-from holdfast_agents.setup.clients import Where, folder, needed
+from holdfast_agents.setup.clients import Where, needed
 from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours
 
 #: What a client may start holdfast by; anything else is of another installation, or was changed by hand.
@@ -129,14 +130,14 @@ def _not_on_path(who: str, what: str, client: str) -> Problem:
 def trust_problems(where: Where) -> Iterator[Problem]:
     """Whether Codex runs the hooks: it does so only after its user accepted them, and only in a trusted folder."""
     place = needed(codex_files.CLIENT, where).places[0]
-    config = os.path.join(codex_files.home(), "config.toml")
+    config = os.path.join(codex_home(), "config.toml")
     try:
         settings = untrusted.from_toml(_bytes(config).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
         return
     step = "Open `codex` in this folder and choose `Trust all and continue`."
-    used = os.path.isdir(codex_files.home())  # a colleague may use it where this user does not
+    used = os.path.isdir(codex_home())  # a colleague may use it where this user does not
     if where.in_project and not _trusted_folder(settings, where.root):
         yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
     hooks, names = _json(place.path), {place.path, os.path.realpath(place.path)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction.lazy import Lazy
+from holdfast.text.lazy import Lazy
 
 #: No value of an assignment is longer; a private key is found by its own format.
 MAX_VALUE = 4096

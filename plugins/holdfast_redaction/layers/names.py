@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
-from holdfast_redaction.lazy import Lazy
 
 #: What every name of a secret contains, in lower case. Only where one occurs is anything looked at.
 HINTS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holdfast_redaction.lazy import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
 RANK = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast_redaction.lazy import Lazy
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
 #: Before every format of the table: what lies in a key block is part of it.

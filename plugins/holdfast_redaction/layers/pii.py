@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.budget import Budget
 from holdfast_redaction.layers import national, numbers
-from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
 #: Behind every secret: an address in a connection string belongs to that.

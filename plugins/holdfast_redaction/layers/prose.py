@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import values
 from holdfast_redaction.layers.assign import Value
 from holdfast_redaction.layers.values import PASSWORD, STRONG
-from holdfast_redaction.lazy import Lazy
 
 # All of these read the text in lower case: an expression that ignores case takes twice the time.
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
+from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers import needs, values
 from holdfast_redaction.layers.presence import Keywords
-from holdfast_redaction.lazy import Lazy
 from holdfast_redaction.rules import _table
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from holdfast_redaction.lazy import Lazy
+from holdfast.text.lazy import Lazy
 
 #: How much a name says. A password may be any word; a named key (``api_key``) anything that is no plain word; a bare
 #: ``token`` only what looks random; the key of something unknown (``acme_key``) only what is long as well.

@@ -63,7 +63,7 @@ class TestDocuments(OnServer, DocumentContract):
 
 
 class TestFacts(OnServer, FactContract):
-    """F1-F13, C9, E1-E3."""
+    """F1-F14, C9, E1-E3."""
 
 
 class TestSearch(OnServer, SearchContract):

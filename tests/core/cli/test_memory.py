@@ -41,6 +41,17 @@ def test_remember__known_fact__told_and_no_error(stored):
     assert len(ids(stored)) == 2
 
 
+def test_remember__newer_value__older_fact_is_replaced_and_in_the_log(run):
+    old = run("remember", "The current release is 2.2.0", "--json").json
+    new = run("remember", "The current release is 2.3.0", "--json").json
+    assert new["replaced"] == [old["fact"]["id"]]
+    assert [f["content"] for f in run("facts", "list", "--json").json["facts"]] == ["The current release is 2.3.0"]
+    assert "The current release is 2.2.0" in " ".join(run("facts", "log").out.split())
+    told = run("remember", "The current release is 2.4.0").out
+    assert f"it replaces {new['fact']['id']}" in told
+    assert run("remember", "The tests need Docker", "--json").json["replaced"] == []
+
+
 def test_remember__from_stdin__stored(run):
     assert run("remember", "-", stdin="from a pipe\n").code == 0
     assert run("facts").out.count("from a pipe") == 1
@@ -158,10 +169,10 @@ def test_facts_import__some_bad_rows__good_ones_in_bad_ones_listed_and_exit_1(ru
 @pytest.mark.req("R062", "R067")
 def test_prompt__budget__block_within_it(stored):
     assert stored("prompt").out == (
-        "Facts:\n- [preference | 0.90] Prefers tabs\n- [context | 0.90] Works on the parser\n"
+        "Facts:\n- [context | 0.90] Works on the parser\n- [preference | 0.90] Prefers tabs\n"
     )
     told = stored("prompt", "--max-tokens", "12", "--json").json
-    assert told["text"] == "Facts:\n- [preference | 0.90] Prefers tabs"
+    assert told["text"] == "Facts:\n- [context | 0.90] Works on the parser"
     assert told["tokens"] <= told["max_tokens"] == 12
     assert stored("prompt", "--fenced").out.startswith("<recalled-memory>\n")
     assert stored("prompt", "--max-tokens", "0").code == 2

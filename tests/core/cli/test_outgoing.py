@@ -56,7 +56,7 @@ ASKED: dict[str, list[list[str]]] = {
     "search": [["deploy token"], ["deploy token", "--json"], ["{secret}"], ["{secret}", "--json"]],
 }
 SILENT = {
-    "demo", "init", "install", "uninstall", "hook", "mcp", "schedule", "route", "auth", "completion", "trust",
+    "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
 }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def test_prompt__claude_code_was_given_a_window_for_compaction__it_counts(
     assert bool(answer.stdout) is bool(told)
 
 
-def test_prompt__the_context_outgrows_the_usual_window__the_agent_is_asked_again_at_the_larger_one(
+def test_prompt__the_context_outgrows_the_usual_window__asked_once_and_the_next_session_at_the_larger_one(
     project: Path,
 ) -> None:
     client = Client(project)
@@ -144,33 +144,102 @@ def test_prompt__the_context_outgrows_the_usual_window__the_agent_is_asked_again
     for used in (130_000, 145_000, 190_000, 220_000, 650_000, 720_000, 900_000):
         client.write(answered(used))
         asked.append(bool(ask(client)))
-    assert asked == [False, True, False, False, False, True, False]
+    assert asked == [False, True, False, False, False, False, False]
+    later = Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e12")
+    asked = []
+    for used in (145_000, 190_000, 650_000, 720_000, 900_000):
+        later.write(answered(used))
+        asked.append(bool(ask(later)))
+    assert asked == [False, False, False, True, False]
+    other = Client(project, native="0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e13")
+    row = answered(145_000)
+    row["message"]["model"] = "another"
+    other.write(row)
+    assert ask(other)
+
+
+@pytest.mark.parametrize("where", ["transcript", "environment", "project", "local", "user"])
+def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project: Path, where: str) -> None:
+    import json
+    import os
+
+    client = Client(project)
+    row, env = answered(150_000), {}
+    if where == "transcript":
+        row["message"]["model"] = "claude-model[1m]"
+    elif where == "environment":
+        env = {"ANTHROPIC_MODEL": "sonnet[1m]"}
+    else:
+        folder = Path(os.environ["HOME"]) if where == "user" else project
+        name = "settings.local.json" if where == "local" else "settings.json"
+        (folder / ".claude").mkdir(exist_ok=True)
+        (folder / ".claude" / name).write_text(json.dumps({"model": "opus[1m]"}))
+    client.write(row)
+    payload = client.payload("UserPromptSubmit", prompt="go on", prompt_id="1")
+    assert client.send(payload, **env) == NOTHING
+    row["message"]["usage"]["cache_read_input_tokens"] = 720_000
+    client.write(row)
+    assert "about 72 % of the context window is used" in client.send(payload, **env).stdout
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"model": 5}', '{"model": "opus"}'])
+def test_prompt__settings_of_the_client_name_no_window__the_usual_one_counts(project: Path, text: str) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude" / "settings.json").write_text(text)
+    client = Client(project)
+    client.write(answered(150_000))
+    assert ask(client)
+
+
+def test_prompt__the_transcript_ends_with_a_huge_result__not_asked_again(project: Path) -> None:
+    client = Client(project)
+    client.write(answered(150_000))
+    assert ask(client)
+    client.write({"type": "user", "message": {"content": "x" * 2 * asking.TAIL_BYTES}})
+    assert ask(client) == ""
+    client.write(answered(170_000))
+    assert ask(client) == ""
+
+
+def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Path) -> None:
+    """A client that rewinds, or whose compaction no hook saw."""
+    client = Client(project)
+    client.write(answered(150_000))
+    assert ask(client)
+    client.write(answered(120_000))
+    assert ask(client) == ""
+    client.write(answered(150_000))
+    assert ask(client) == ""
+    client.write(answered(40_000))
+    assert ask(client) == ""
+    client.write(answered(150_000))
+    assert ask(client)
 
 
 @pytest.mark.parametrize(
     ("name", "use"),
     [
-        ("claude-code-blocked.auto", (9_040, 200_000)),
-        ("claude-code.midturn", (9_040, 200_000)),
-        ("claude-code.start", (5_040, 200_000)),
+        ("claude-code-blocked.auto", (9_040, 0)),
+        ("claude-code.midturn", (9_040, 0)),
+        ("claude-code.start", (5_040, 0)),
         ("codex-blocked.auto", (60_040, 95_000)),
         ("codex.midturn", (5_040, 95_000)),
     ],
 )
-def test_use__transcript_that_a_real_client_wrote__is_that_of_its_last_answer(
-    name: str, use: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_use__transcript_that_a_real_client_wrote__is_that_of_its_last_answer(name: str, use: tuple[int, int]) -> None:
     """The scripted model named these numbers."""
-    monkeypatch.delenv("CLAUDE_CODE_AUTO_COMPACT_WINDOW", raising=False)
     client = name.partition("-blocked")[0].partition(".")[0]
     path = str(DATA / f"{name}.transcript.jsonl")
-    assert asking._use(Event(client, PROMPT, transcripts=(path,)))[:2] == use
+    found = asking._use(Event(client, PROMPT, transcripts=(path,)))
+    assert found is not None
+    assert found[:2] == use
 
 
 def test_prompt__opencode_tells_its_tokens__agent_is_asked(project: Path) -> None:
     client = Client(project, "opencode", "ses_1")
     whole = {"event": "message", "sessionID": "ses_1", "directory": str(project), "parts": [{"id": "p", "text": "hi"}]}
     assert client.send({**whole, "tokens": 50_000, "window": 100_000}) == NOTHING
+    assert client.send({**whole, "tokens": 180_000, "window": 0}) == NOTHING
     assert client.send({**whole, "tokens": 80_000, "window": 100_000}).stdout.startswith("holdfast: about 80 %")
 
 
@@ -183,7 +252,7 @@ def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path
     monkeypatch.setattr(asking.untrusted, "from_json", lambda line: (parsed.append(len(line)), loads(line))[1])
     rows = list(asking._newest(str(client.transcript)))
     assert sum(parsed) <= asking.TAIL_BYTES
-    assert any(asking._of_claude_code(row) == (150_000, 200_000, False) for row in rows)
+    assert any(asking._of_claude_code(row) == (150_000, 0, "m") for row in rows)
 
 
 def test_compaction__the_agent_has_stated__its_words_win_over_derivation(project: Path) -> None:

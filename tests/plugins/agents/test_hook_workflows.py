@@ -165,6 +165,51 @@ def test_stop__codex_names_no_exit_status__nothing_is_claimed(
     assert is_open(project)
 
 
+def rollout(client: Client, call: str, output: object) -> None:
+    """A row of Codex's transcript for the output of a call."""
+    client.write(
+        {"type": "response_item", "payload": {"type": "function_call_output", "call_id": call, "output": output}}
+    )
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Chunk ID: 07b9b5\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n12 passed\n",
+        '{"output": "12 passed", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}',
+    ],
+)
+def test_stop__codex_names_the_exit_status_in_its_transcript__build_has_ended_with_it_as_evidence(
+    project: Path, three: Callable[[], dict[str, str]], output: str
+) -> None:
+    client = Client(project, "codex")
+    ask(client)
+    told = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": "12 passed\n"}
+    client.hook("PostToolUse", **told, tool_use_id="call_1")
+    rollout(client, "call_1", output)
+    assert "build has ended: `pytest -q` ended with exit status 0" in stop(client).stdout
+    assert not is_open(project)
+    assert "`pytest -q`" in three()["progress"]
+
+
+def test_stop__codex_names_a_failure_or_another_call__nothing_is_claimed(
+    project: Path, three: Callable[[], dict[str, str]]
+) -> None:
+    client = Client(project, "codex")
+    ask(client)
+    told = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": "1 failed\n"}
+    client.hook("PostToolUse", **told, tool_use_id="call_1")
+    rollout(client, "call_2", "Process exited with code 0\nOutput:\n")
+    stop(client)
+    assert is_open(project)
+    rollout(client, "call_1", "Process exited with code 1\nOutput:\n1 failed\n")
+    for _ in range(2):
+        stop(client)
+    assert is_open(project)
+    [journal] = (client.state / "sessions").glob("*.jsonl")
+    assert journal.read_text().count('"kind":"exit"') == 1
+
+
 def test_stop__agent_goes_on__ends_when_it_is_done(project: Path, three: Callable[[], dict[str, str]]) -> None:
     client = Client(project)
     ask(client)

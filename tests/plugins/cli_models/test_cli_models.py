@@ -406,3 +406,13 @@ def _gone(pid: int) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+def test_ended__failed_program_speaks_on_stdout__its_words_are_known(name: str) -> None:
+    from holdfast_cli_models import troubles
+    from holdfast_cli_models.running import Ended
+
+    ended = Ended(1, "Invalid API key · Please run /login\n", "")
+    assert troubles.failed(name, name, ended.said, code=ended.code).status == 401
+    assert Ended(0, "an answer of the model: log in", "").said == ""

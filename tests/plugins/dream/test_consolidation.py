@@ -53,6 +53,9 @@ def items(memory: Holdfast) -> list[str]:
     ("old", "new", "expected"),
     [
         ("The release is 2.2.0", "The current release is 2.3.0", Relation.REPLACES),
+        ("Session tokens expire after 60 minutes", "Session tokens expire after one hour", Relation.SAME),
+        ("Jobs stop after half an hour", "Jobs stop after 30 minutes", Relation.SAME),
+        ("Jobs stop after an hour", "Jobs stop after 90 minutes", Relation.REPLACES),
         ("The team sits in York", "The team moved to Leeds", Relation.REPLACES),
         ("CI runs on Jenkins", "CI moved from Jenkins to Buildkite", Relation.REPLACES),
         ("The login page crashes in Safari", "The crash of the login page in Safari is fixed", Relation.REPLACES),

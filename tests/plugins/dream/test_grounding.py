@@ -46,6 +46,10 @@ def kinds(line: str, *notes: tuple[str, str]) -> list[str]:
 
 # --- pairs of a note and a line -------------------------------------------------------------------------------
 
+ROUNDS = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((DATA.parent / "grounding_rounds").glob("*.toml"))
+}
 PAIRS = {
     path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["pairs"]
     for path in sorted((DATA.parent / "grounding_pairs").glob("*.toml"))
@@ -115,6 +119,92 @@ def test_ground__labelled_sly_fabrications__half_of_them_found() -> None:
 def test_ground__known_words_that_say_something_else__are_unproven(line: str, kind: str) -> None:
     (judged,) = ground([line], sources(WORLDS["courier"]))
     assert (judged.answer, [doubt.kind for doubt in judged.doubts]) == ("unproven", [kind])
+
+
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize(
+    ("line", "said", "kind"),
+    [
+        ("Wim works at the library", "Saskia works at the library and Wim at the waterworks.", "roles"),
+        ("Saskia picks up Juno on Mondays", "Wim picks up Juno on Mondays, Saskia on the other days.", "roles"),
+        ("Roza trained Anselm on the scanner", "Anselm trained Roza on the scanner.", "roles"),
+        (
+            "The auditor writes files that the sink reads",
+            "Files are written by the sink and read by the auditor.",
+            "roles",
+        ),
+        ("Ferdinand is Tobi's understudy", "Ferdinand's understudy is Tobi.", "roles"),
+        (
+            "Tickets are validated on board rather than on the quay",
+            "We validate tickets on the quay rather than on board.",
+            "roles",
+        ),
+        (
+            "The flicker was caused by the driver",
+            "The flicker was traced to a missing barrier, not to the driver.",
+            "cause",
+        ),
+        ("Anonymous users can comment", "Anonymous users can read but not comment.", "opposite"),
+        ("We print boarding cards", "We stopped printing boarding cards in March.", "opposite"),
+        ("vsync is off by default", "vsync is on by default.", "opposite"),
+        (
+            "The night sailing is cancelled in strong wind",
+            "The night sailing is usually cancelled in strong wind.",
+            "hedge",
+        ),
+        ("The leak comes from the font library", "Halvard thinks that the leak comes from the font library.", "hedge"),
+        ("Package maps give a path to modules", "May provide a path: package maps give a path to modules.", "hedge"),
+        ("Anyone can open the fuel account", "Only Ekholm and Signe can open the fuel account.", "always"),
+        ("Odile dismissed Wim", "Odile hired Wim in 2019.", "opposite"),
+        ("Saskia divorced Wim", "Saskia and Wim work at the library.", "predicate"),
+        ("Dogs travel free and get water", "Dogs travel free.", "clause"),
+    ],
+)
+def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: str, said: str, kind: str) -> None:
+    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
+    assert judged.answer != "supported"
+    assert not judged.doubts or judged.doubts[0].kind in (kind, "opposite", "roles"), judged.doubts
+
+
+@pytest.mark.req("R028")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("7/12 scanners upgraded", "7 of 12 scanners have been upgraded."),
+        ("Five of the scanners are left to upgrade", "7 of 12 scanners have been upgraded."),
+        ("Metal passes 93 % of the tests", "Metal passes 41 of 44 tests."),
+        ("The night sailing is cancelled above Bft 9", "The night sailing is cancelled above 9 Beaufort."),
+        ("Boarding cards are no longer printed", "We stopped printing boarding cards in March."),
+        ("The ramp sensor cannot be trusted below 2 °C", "The ramp sensor is unreliable below 2 °C."),
+        ("The grant must be spent by 30 June", "The grant must be spent by the end of June."),
+        ("Backfill: written by Noor, run by Idris", "Noor wrote the backfill, Idris runs it."),
+        ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
+    ],
+)
+def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> None:
+    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
+    assert judged.answer == "supported", (judged.inventions, judged.doubts)
+
+
+@pytest.mark.req("R029")
+def test_ground__another_count_out_of_the_same_number__is_invented() -> None:
+    note = ("memory/2026-11-21.md", "- Three of the five windows are painted. Four of us helped.\n")
+    (judged,) = ground(["- Four of the five windows are painted"], [note])
+    assert judged.answer == "invented"
+
+
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize(
+    ("label", "most"), [("grounded", 0.08), ("hard", 0.04), ("sly", 0.22)], ids=["true", "hard", "sly"]
+)
+def test_ground__rounds__wrong_answers_stay_within_what_was_measured(label: str, most: float) -> None:
+    wrong = total = 0
+    for world in ROUNDS.values():
+        lines = [row if isinstance(row, str) else row[1] for row in world[label]]
+        answers = [line.answer == "supported" for line in ground(lines, sources(world))]
+        wrong += sum(supported != (label == "grounded") for supported in answers)
+        total += len(lines)
+    assert wrong <= most * total, (wrong, total)
 
 
 # --- kinds ----------------------------------------------------------------------------------------------------

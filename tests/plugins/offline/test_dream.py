@@ -65,7 +65,7 @@ def test_dream__notes__facts_and_decisions_come_behind_what_is_there() -> None:
         "\n## Decisions\n\n- Use Postgres 16\n"
     )
     assert "1 daily note" in draft.diary
-    assert "2 items new, 1 repetition" in draft.diary
+    assert "2 new items, 1 repetition" in draft.diary
 
 
 @pytest.mark.req("R010", "R017", "R024", "R101", "R108")
@@ -113,3 +113,14 @@ def test_dream__decision_turned_round__replaces_the_older_one() -> None:
     said = note([], ["use a unique index on (a, b)", "never use a unique index on (a, b)"])
     draft = dream(DreamSources(memory="# Memory\n", notes=[("memory/2026-11-21.md", said)]))
     assert draft.memory == "# Memory\n\n## Decisions\n\n- never use a unique index on (a, b)\n"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_dream__a_decision_said_again_in_nearly_the_same_words__the_fuller_one_stays(order: tuple[int, int]) -> None:
+    said = [
+        "the backfill keeps the first row of each pair and marks the others with duplicate_of; it deletes nothing",
+        "The backfill marks repeated rows with duplicate_of and deletes nothing",
+    ]
+    read = [(f"memory/2026-11-2{day}.md", note([], [said[number]])) for day, number in enumerate(order)]
+    draft = dream(DreamSources(memory="", notes=read))
+    assert [item.text for item in dreamtext.read(draft.memory).items] == [said[0]]

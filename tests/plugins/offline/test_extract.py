@@ -545,6 +545,36 @@ def test_extract__what_the_user_settles_in_ordinary_words__is_a_decision_when_it
     assert bool(extract(("user", said), ("assistant", "Done.")).draft.decisions) is decided
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "let's keep going",
+        "let's go with A",
+        "let's leave this for a future exercise",
+        "let's make some more changes to explain",
+        "the security review should be updated with this info",
+    ],
+)
+def test_extract__words_about_the_work_or_the_talk__decide_nothing(said: str) -> None:
+    assert not extract(("user", said), ("assistant", "Done.")).draft.decisions
+
+
+@pytest.mark.parametrize("said", ["Never do that again on your own", "remember: this is what I ran before"])
+def test_extract__words_that_only_point__are_no_fact(said: str) -> None:
+    assert not extract(("user", said), ("assistant", "Understood.")).facts
+
+
+def test_extract__blocker_of_the_agent__is_gone_when_the_user_speaks_again() -> None:
+    told = ("assistant", "Blocked: the build needs the new token.")
+    assert extract(("user", "Build it."), told).draft.blockers
+    assert not extract(("user", "Build it."), told, ("user", "It is set. Build the docs, too.")).draft.blockers
+
+
+def test_extract__question_label_without_a_question__is_no_blocker() -> None:
+    described = ("assistant", "Parameters:\n- question: The question to ask about the repository")
+    assert not extract(("user", "What does the tool take?"), described).draft.blockers
+
+
 def test_extract__for_future_reference__keeps_the_line_below() -> None:
     facts = extract(
         ("user", "So for future reference this is the command I have to run:\n\npnpm --filter acme dev -- review"),

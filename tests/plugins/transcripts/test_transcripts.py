@@ -221,6 +221,18 @@ def test_detect__samples_under_any_name__tells_the_format(path: Path, tmp_path: 
     assert detect(other) == path.name.partition(".")[0]
 
 
+def test_detect__claude_code_of_a_later_version_without_its_ids__is_read(tmp_path: Path) -> None:
+    rows = [
+        {"type": "user", "message": {"role": "user", "content": "Fix the login"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Fixed."}]}},
+    ]
+    path = tmp_path / "later.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    transcript = read(path)
+    assert (transcript.format, [m.text for m in transcript.messages]) == ("claude-code", ["Fix the login", "Fixed."])
+    assert len({m.id for m in transcript.messages}) == 2
+
+
 def test_detect__bad_and_unknown_rows_first__goes_on_to_the_first_known(tmp_path: Path) -> None:
     path = write(tmp_path / "t", "{torn", "[1, 2]", "", {"type": "summary", "leafUuid": "x"}, claude(uuid="1"))
     assert detect(path) == "claude-code"

@@ -63,7 +63,7 @@ def run(args: Namespace) -> int:
     from attrs import evolve
 
     with Holdfast.open(args.root) as memory:
-        result = memory.facts.create(content, args.category, args.confidence, args.source)
+        result = memory.facts.remember(content, args.category, args.confidence, args.source)
         if result.fact is not None:
             result = evolve(result, fact=memory.facts.shown([result.fact])[0])
     kept = result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE)
@@ -77,6 +77,8 @@ def run(args: Namespace) -> int:
         out.say(f"{out.mark('dot')} known already as {out.bold(result.fact.id)}  {out.dim(kind(result.fact))}")
     else:
         out.say(f"{out.mark('fail')} not stored: {out.plain(result.reason)}")
+    if result.replaced:
+        out.say(f"  it replaces {some(result.replaced)}; `holdfast facts log` has the content")
     if result.evicted:
         out.say(f"  the store was full; what left for it: {some(result.evicted)}")
     return 0 if kept else 1
@@ -97,4 +99,5 @@ def as_table(result: AddResult) -> dict[str, object]:
         "duplicate_of": result.duplicate_of,
         "evicted": list(result.evicted),
         "reason": result.reason,
+        "replaced": list(result.replaced),
     }

@@ -11,23 +11,23 @@ from typing import Final
 
 from holdfast.text import untrusted
 from holdfast.text.excerpts import clean
-from holdfast.text.leaves import readable
+from holdfast.text.leaves import readable, says
 from holdfast.text.rows import responses
 from holdfast.text.rows.blocks import take_content, text_of
-from holdfast.text.rows.reading import Reading, mapping, row_key
+from holdfast.text.rows.reading import Reading, is_moment, mapping, row_key
 
 NAME: Final = "messages"
 APPENDED: Final = True
 
 _ROLES: Final = frozenset({"user", "assistant", "tool", "function", "system", "developer"})
 _SAYING: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
-#: Members of a row that are read, and those that say when and how it was made. The other members are content.
-_KNOWN: Final = frozenset(
+_READ: Final = frozenset({"role", "content", "tool_calls"})
+_TIMES: Final = ("timestamp", "ts", "time", "date", "created", "created_at", "updated_at", "at")
+#: Members of a row that say when and how it was made, left out while they hold no words. The other members are content.
+_MADE: Final = frozenset(
     {
-        "role", "content", "tool_calls", "function_call", "tool_call_id", "is_error", "name",
-        "id", "type", "object", "status", "index", "phase", "model", "usage", "container",
-        "stop_reason", "stop_sequence", "finish_reason", "logprobs", "provider",
-        "timestamp", "ts", "time", "date", "created", "created_at", "updated_at", "at",
+        "tool_call_id", "is_error", "name", "id", "type", "object", "status", "index", "phase", "model", "usage",
+        "container", "stop_reason", "stop_sequence", "finish_reason", "logprobs", "provider", *_TIMES,
     }
 )  # fmt: skip
 
@@ -62,13 +62,22 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
     else:
         take_content(reading, _SAYING[role], content, key=key, at=at)
     _take_calls(row, key, reading)
-    rest = {name: value for name, value in row.items() if name not in _KNOWN}
+    rest = {name: value for name, value in row.items() if name not in _READ and not _is_made(name, value)}
+    if isinstance(row.get("function_call"), dict):
+        del rest["function_call"]
     if role not in {"tool", "function"} and "name" in row:
         rest["name"] = row["name"]
     for name in [name for name in rest if "reasoning" in name or "thinking" in name]:
         reading.think({name: rest.pop(name)}, key=f"{key}#{name}", at=at)
     reading.say(_SAYING.get(role, "system"), readable(rest, flags=False), key=f"{key}#more", at=at)
     return True
+
+
+def _is_made(name: str, value: object) -> bool:
+    """Whether the member says when or how the row was made, and nothing else."""
+    if name not in _MADE or not says(value):
+        return name in _MADE
+    return name == "logprobs" or (name in _TIMES and is_moment(value))
 
 
 def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
@@ -87,12 +96,13 @@ def _take_calls(row: Mapping[str, object], key: str, reading: Reading) -> None:
         if not function:
             name, arguments = call.get("name"), call.get("arguments", call.get("args", call.get("input")))
         reading.call(name, parsed(arguments), key=own, call_id=call.get("id"), at=at)
-        rest = readable(call, but=_CALL) if function else readable(call, but={*_CALL, "args"})
+        rest = readable(call, but=_CALL) if function else readable(call, but=_FLAT_CALL)
         inner = readable(function, but={"name", "arguments", "input"})
         reading.say("assistant", "\n".join(filter(None, (rest, inner))), key=f"{own}#rest", at=at)
 
 
 _CALL: Final = frozenset({"id", "type", "index", "function", "custom", "name", "arguments", "input", "call_id"})
+_FLAT_CALL: Final = (_CALL | {"args"}) - {"function", "custom"}
 
 
 def parsed(given: object) -> object:

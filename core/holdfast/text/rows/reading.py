@@ -238,6 +238,11 @@ def objects(value: object) -> Iterator[Mapping[str, object]]:
         yield from (item for item in value if isinstance(item, dict))
 
 
+def is_moment(stamp: object) -> bool:
+    """Whether ``stamp`` can be read as a time."""
+    return _moment(stamp) is not None
+
+
 def _moment(stamp: object) -> datetime | None:
     """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None when it is none of these."""
     try:

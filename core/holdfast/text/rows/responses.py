@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.text import untrusted
 from holdfast.text.excerpts import clean
-from holdfast.text.leaves import STRUCTURE, has_words, readable
+from holdfast.text.leaves import STRUCTURE, has_words, readable, says
 from holdfast.text.rows.reading import Reading
 
 #: Items that only the provider can read, or that repeat what other rows say.
@@ -35,6 +35,7 @@ def take(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -
     rest = ""
     if kind in BOOKKEEPING:
         reading.leave_out(kind)
+        rest = readable(item) if says(item) else ""
     elif kind == "reasoning":
         reading.think(item, key=key, at=at)
     elif kind.endswith("_call_output"):
@@ -69,9 +70,10 @@ def _result(output: object) -> tuple[object, bool]:
     """What a tool returned, without the client's preamble, and whether it failed."""
     failed = False
     if isinstance(output, dict) and ("content" in output or "output" in output):
-        failed = output.get("success") is False
+        success = output.get("success")
+        failed = success is False
         name = "content" if "content" in output else "output"
-        rest = {key: value for key, value in output.items() if key not in (name, "success")}
+        rest = {key: value for key, value in output.items() if key != name and (key != "success" or says(success))}
         output = [*([rest] if has_words(rest) else []), output[name]]
         if len(output) == 1:
             output = output[0]

@@ -1,0 +1,98 @@
+"""What a hook imports: a client waits for it at every event, and importing is most of what it costs."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.hooking import Client
+
+#: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
+HOT = """
+    holdfast holdfast.errors holdfast.cli holdfast.cli.table holdfast.plugin holdfast.plugin.discovery
+    holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast.text.excerpts holdfast.config holdfast.fs
+    holdfast.fs.userdir holdfast.config.settings holdfast.subject holdfast.gate holdfast.fs.safeopen
+    holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
+    holdfast.fs.statemark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
+    holdfast.journal.capture holdfast.text.leaves holdfast.config.harmless holdfast.config.trust
+    holdfast.config.inforce holdfast.hooks holdfast.plugin.deadline holdfast.plugin.manager holdfast.text.lazy
+    holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
+    holdfast_agents.dialects.claude_code holdfast_agents.records holdfast_agents.records.digests
+    holdfast_agents.turns holdfast_curated holdfast_dream holdfast_offline holdfast_workflow holdfast_redaction
+    holdfast_redaction.budget holdfast_redaction.layers holdfast_redaction.layers.assign
+    holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
+    holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.pem
+    holdfast_redaction.layers.national holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
+    holdfast_redaction.rules holdfast_redaction.rules._table holdfast_redaction.layers.presence
+    holdfast_redaction.layers.exact holdfast_redaction.engine holdfast_redaction.mark holdfast_redaction.plugin
+    pluggy pluggy._config pluggy._decorators pluggy._result pluggy._impl pluggy._caller pluggy._hooks
+    pluggy._tracing pluggy._warnings pluggy._execution pluggy._callers pluggy._compat pluggy._manager
+""".split()  # noqa: SIM905
+BEAT = ["holdfast_agents.records.heartbeat"]
+EVENTS = {
+    "UserPromptSubmit": ({"prompt": "Fix the login test"}, [*BEAT, "holdfast_agents.asking"]),
+    "PostToolUse": (
+        {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "tool_response": {"stdout": "1 passed"}},
+        [],
+    ),
+    "Stop": ({"last_assistant_message": "The login test passes now."}, [*BEAT, "holdfast.journal.background"]),
+}
+#: Packages that take milliseconds to import and serve nothing that a hook does.
+NEVER = set(
+    """
+    argparse asyncio bz2 email getpass html http keyring lzma multiprocessing shutil sqlite3 ssl subprocess
+    tempfile  unittest xml zipfile
+    """.split()  # noqa: SIM905
+)
+#: Events of every turn do without these too. SessionStart opens a store and needs them.
+HEAVY = {
+    "attr",
+    "attrs",
+    "cattrs",
+    "dataclasses",
+    "hashlib",
+    "logging",
+    "pathlib",
+    "random",
+    "tomli_w",
+    "tomllib",
+    "urllib",
+}
+
+
+def imports(client: Client, event: str, **more: object) -> list[str]:
+    """The modules that a hook's process imports, in order."""
+    process = client.start(client.payload(event, **more), PYTHONVERBOSE="1")
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return re.findall(r"^import '([\w.]+)' #", told.decode(), re.MULTILINE)
+
+
+def heads(modules: list[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_hook__at_an_event_of_every_turn__imports_exactly_these_modules(project: Path, event: str) -> None:
+    client = Client(project)
+    payload, also = EVENTS[event]
+    imports(client, event, **payload)  # the first one makes the private folder
+    found = imports(client, event, **payload)
+    ours = {name for name in found if name.startswith(("holdfast", "pluggy"))}
+    assert ours - {"holdfast.__main__"} == {*HOT, *also}
+    assert heads(found) & (NEVER | HEAVY) == set()
+
+
+def test_hook__at_a_start_after_a_killed_session__imports_nothing_that_it_does_not_need(project: Path) -> None:
+    killed = Client(project)
+    row = {"type": "user", "uuid": "row-1", "cwd": str(project), "message": {"role": "user", "content": "Fix it"}}
+    killed.transcript.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    imports(killed, "SessionStart", source="startup")
+    imports(killed, "UserPromptSubmit", prompt="Fix the login test")
+    found = imports(Client(project, native="1d0a0b06-2c34-4c3f-8e0e-7b7c2a1b9f22"), "SessionStart", source="startup")
+    assert "holdfast.flush.pipeline" in found, "the killed session is not saved"
+    assert heads(found) & NEVER == set()
+    packages = ("holdfast_agents.setup", "holdfast_doctor", "holdfast_gitea", "holdfast_mcp", "holdfast_sqlite")
+    assert [name for name in found if name.startswith(packages)] == []

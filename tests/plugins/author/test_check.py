@@ -1,0 +1,79 @@
+"""``holdfast plugin check``: faults of an installed distribution are found, whatever it does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli import main
+
+Install = Callable[..., None]
+HOOK = "from holdfast.hooks import hookimpl\n"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """``install(group, source)``: the distribution ``odd`` with one entry point, the module ``odd_module``."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+
+    def make(group: str, source: str, name: str = "odd", attribute: str = "") -> None:
+        info = site / "odd-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[holdfast.{group}]\n{name} = odd_module{attribute}\n")
+        (site / "odd_module.py").write_text(source)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("group", "source", "said"),
+    [
+        ("plugins", "raise RuntimeError('out of order')", "out of order"),
+        ("plugins", "import os\nos._exit(7)", "exit code 7"),
+        ("plugins", HOOK + "@hookimpl\ndef on_flsh(payload): pass", "on_flsh"),
+        ("plugins", HOOK + "@hookimpl\ndef on_flush(payload, message): pass", "message"),
+        ("plugins", HOOK + "@hookimpl\ndef on_flush(payload=None): pass", "has a default"),
+        ("plugins", HOOK + "@hookimpl(tryfirst=True)\ndef on_flush(payload): pass", "tryfirst"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return None", "NoneType"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return subject.text[9]", "IndexError"),
+        ("plugins", "EXTRACTS_AT_ONCE = True\n" + HOOK + "@hookimpl\ndef on_extract(turns): return 3", "int"),
+        ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "gave no StorageBackend"),
+        ("methods", "odd_module = 3", "is not a function"),
+        ("commands", "SUMMARY = 'x'", "configure"),
+        ("checks", "def checks(memory): return []", "never runs"),
+    ],
+)
+def test_check__fault__fails_and_names_it(
+    install: Install, capsys: pytest.CaptureFixture[str], group: str, source: str, said: str
+) -> None:
+    install(group, source)
+    code = main(["plugin", "check", "odd", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    failed = [row for row in answer["checks"] if row["outcome"] == "fail"]
+    assert any(said in row["message"] for row in failed), answer
+    assert code == 1
+
+
+def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plugin", "check", "holdfast"]) == 0
+    out = capsys.readouterr().out
+    assert "plugin redaction" in out
+    assert "backend sqlite" in out
+    assert "follows the specifications" in out
+
+
+def test_check__distribution_that_is_not_installed__is_exit_code_3() -> None:
+    assert main(["plugin", "check", "nothing-of-that-name"]) == 3
+
+
+def test_check__file_of_settings_that_is_no_toml__is_exit_code_2(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("=")
+    assert main(["plugin", "check", "holdfast", "--settings", str(tmp_path / "bad.toml")]) == 2

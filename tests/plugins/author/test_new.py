@@ -1,0 +1,123 @@
+"""``holdfast plugin new``: each kind is built, installed and run, and no other file is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli import main
+from holdfast_author.scaffold import KINDS
+
+
+def run(*words: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A command in the environment of the tests, with ``path`` before everything else that is installed."""
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+    if path:
+        environ["PYTHONPATH"] = str(path)
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=cwd,
+        env=environ,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=180,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(tmp_path: Path, kind: str) -> None:
+    done = run("holdfast", "plugin", "new", f"qz-{kind}", "--kind", kind, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / f"holdfast-qz-{kind}"
+    site = tmp_path / "site"
+    built = run("build", "--wheel", "--no-isolation", "--outdir", str(tmp_path / "dist"), str(folder), cwd=tmp_path)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    pip = ("pip", "install", "-q", "--no-index", "--no-deps", "--disable-pip-version-check", "--target", str(site))
+    installed = run(*pip, str(wheel), cwd=tmp_path)
+    assert installed.returncode == 0, installed.stderr
+
+    checked = run("holdfast", "plugin", "check", f"holdfast-qz-{kind}", "--json", cwd=tmp_path, path=site)
+    rows = json.loads(checked.stdout)["checks"]
+    assert checked.returncode == 0, rows
+    assert rows
+    tested = run("pytest", "-p", "no:cacheprovider", cwd=folder, path=site)
+    assert tested.returncode == 0, tested.stdout
+    linted = run("ruff", "check", "-q", "--no-cache", "--select", "E4,E7,E9,F,I", str(folder), cwd=folder)
+    assert linted.returncode == 0, linted.stdout
+
+
+def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path: Path) -> None:
+    assert run("holdfast", "plugin", "new", "jargon", "--kind", "feature", cwd=tmp_path).returncode == 0
+    site = tmp_path / "site"
+    pip = ("pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", "--target", str(site))
+    assert run(*pip, str(tmp_path / "holdfast-jargon"), cwd=tmp_path).returncode == 0
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "holdfast.toml").write_text('[plugins.jargon]\nwords = ["soon"]\n', encoding="utf-8")
+    assert run("holdfast", "trust", "--yes", cwd=project, path=site).returncode == 0
+    assert "Count the listed words" in run("holdfast", "--help", cwd=project, path=site).stdout
+    assert "No listed word" in run("holdfast", "jargon", cwd=project, path=site).stdout
+    assert "0 listed words in MEMORY.md" in run("holdfast", "doctor", cwd=project, path=site).stdout
+    script = "import holdfast; print(holdfast.Holdfast.open().jargon())"
+    environ = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=project, env=environ, capture_output=True, text=True)
+    assert done.stdout == "{}\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "../x", "a/b", "a\\b", "A", "a b", "-a", "a--b", "é", "1a", "x" * 41, "a\n"]
+)
+def test_new__hostile_name__is_a_usage_error_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugin", "new", "--kind", "validator", "--", name]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("redaction", "validator"),
+        ("sqlite", "backend"),
+        ("search", "feature"),
+        ("flush", "feature"),
+        ("dream", "model"),
+    ],
+)
+def test_new__name_of_something_installed__is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugin", "new", name, "--kind", kind]) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("make", ["folder", "file", "link"])
+def test_new__existing_target__is_refused_and_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / "holdfast-qz"
+    if make == "folder":
+        target.mkdir()
+    elif make == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(tmp_path / "elsewhere")
+    assert main(["plugin", "new", "qz", "--kind", "validator"]) == 1
+    assert [p.name for p in tmp_path.rglob("*")] == ["holdfast-qz"]
+    assert make != "file" or target.read_text() == "mine"
+
+
+def test_new__without_a_kind__says_which_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "new", "qz"]) == 2
+    assert "validator, extractor" in capsys.readouterr().err

@@ -1,0 +1,45 @@
+"""The public API is a list in docs/versions.md, and the code has exactly that."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import holdfast
+
+
+def test_public_names__of_the_package__are_those_of_the_page(root: Path) -> None:
+    page = (root / "docs" / "versions.md").read_text(encoding="utf-8")
+    line = page.partition("`holdfast.__all__`:")[2].partition(".\n")[0]
+    named = re.findall(r"`(\w+)`", line)
+    assert named == sorted(holdfast.__all__)
+
+
+def test_public_modules__of_the_page__are_public_in_the_architecture(root: Path) -> None:
+    page = (root / "docs" / "versions.md").read_text(encoding="utf-8")
+    section = page.partition("## The public API")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(holdfast\.[a-z]\w*)`", section))
+    tables = tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
+    assert named
+    assert named <= set(tables["public"])
+
+
+def test_public_modules__all_of_them__import_and_say_what_they_are_for(root: Path) -> None:
+    tables = tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
+    assert [name for name in tables["public"] if not importlib.import_module(name).__doc__] == []
+
+
+def test_picture__of_the_readme__is_what_its_script_draws(root: Path) -> None:
+    drawn = runpy.run_path(str(root / "docs" / "images" / "flow.py"))["draw"]()
+    assert (root / "docs" / "images" / "flow.svg").read_text(encoding="utf-8") == drawn
+    assert "prefers-color-scheme: dark" in drawn
+
+
+def test_site__its_navigation__has_every_page_once(root: Path) -> None:
+    listed = re.findall(r"([\w/-]+\.md)", (root / "mkdocs.yml").read_text(encoding="utf-8"))
+    top = {"readme.md", "contributing.md", "security.md", "changes.md"}
+    pages = {p.relative_to(root / "docs").as_posix() for p in (root / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(pages | top)
