@@ -11,11 +11,10 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC
-from operator import attrgetter
 from stat import S_ISREG
-from typing import Final, TypeAlias
+from typing import Final
 from zlib import crc32
 
 import attrs
@@ -31,7 +30,7 @@ from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
 from holdfast_file.mark import Mark
-from holdfast_file.place import Place, is_shared, read_at, read_bytes
+from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, read_at, read_bytes
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,17 +40,13 @@ _ADDED: Final = AddOutcome.ADDED
 _EDIT: Final = "Repair or remove the line in an editor; no fact is written until then."
 _RESTORE: Final = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
-#: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
-_Identity: TypeAlias = tuple[int, int, int, int]
-_of_stat: Callable[[os.stat_result], _Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
-_SIZE, _TIME = 2, 3
 
 
 class FactFile:
     """The facts of one store. Safe to share between threads; changes exclude other processes by the store's lock."""
 
     _index: FactIndex
-    _key: _Identity | None  # the file when last read, None when there was none
+    _key: Identity | None  # the file when last read, None when there was none
     _size: int  # bytes taken in so far
     _lines: int  # lines among them
     _last: bytes  # the last of them, to notice when another was put in its place
@@ -212,7 +207,7 @@ class FactFile:
         processor's caches are cold. In all other cases it is None, and :meth:`_settle` finds out.
         """
         known, last, size = self._key, self._last, self._size
-        if known is None or known[_SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
+        if known is None or known[SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
             return None
         try:
             fd = safeopen.open_fd(self._path, _TO_APPEND, private=False)
@@ -221,7 +216,11 @@ class FactFile:
         try:
             try:
                 found = os.fstat(fd)
-                if found.st_nlink > 1 or _of_stat(found) != known or read_at(fd, len(last), size - len(last)) != last:
+                if (
+                    found.st_nlink > 1
+                    or identity_of(found) != known
+                    or read_at(fd, len(last), size - len(last)) != last
+                ):
                     return None
             except OSError:
                 return None
@@ -237,8 +236,8 @@ class FactFile:
             self._size = size = size + len(data)
             self._lines += 1
             self._last, self._ended = line, True
-            now = _of_stat(os.fstat(fd))
-            self._key = now if now[_SIZE] == size else self._without_more(now)
+            now = identity_of(os.fstat(fd))
+            self._key = now if now[SIZE] == size else self._without_more(now)
             self._note()
             return evicted
         finally:
@@ -317,7 +316,7 @@ class FactFile:
         if self._key is None:
             self._unflushed = False
             return
-        if self._key[_SIZE] > self._size:  # a line that a crash cut off
+        if self._key[SIZE] > self._size:  # a line that a crash cut off
             if not self._size:
                 durable.remove(self._path)
                 self._forget()
@@ -366,7 +365,7 @@ class FactFile:
     def _look(self) -> None:
         """Remember the file as this process left it."""
         now = self._identity()
-        self._key = now if now is None or now[_SIZE] == self._size else self._without_more(now)
+        self._key = now if now is None or now[SIZE] == self._size else self._without_more(now)
 
     def _note(self) -> None:
         """Mark what is durable now. The lock is held."""
@@ -377,9 +376,9 @@ class FactFile:
         body = read_bytes(self._path, self._place.facts) if self._key else None
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index))
 
-    def _without_more(self, now: _Identity) -> _Identity:
+    def _without_more(self, now: Identity) -> Identity:
         """If somebody typed into the file meanwhile, that is read next time."""
-        return (now[0], now[1], self._size, now[_TIME])
+        return (now[0], now[1], self._size, now[TIME])
 
     # --- following the file
 
@@ -402,7 +401,7 @@ class FactFile:
         if key is None:
             self._forget()
             return
-        if not key[_SIZE]:
+        if not key[SIZE]:
             self._forget()
             raise Corrupt(
                 f"{self._place.facts!r} is empty: it was cut off.",
@@ -420,7 +419,7 @@ class FactFile:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
     def _read(self, fd: int) -> None:
-        key = _of_stat(os.fstat(fd))
+        key = identity_of(os.fstat(fd))
         if not self._continues(fd, key):
             self._forget()
         if key != self._key:
@@ -431,11 +430,11 @@ class FactFile:
                 self._take(file.read(), mark)
         self._key = key
 
-    def _continues(self, fd: int, key: _Identity) -> bool:
+    def _continues(self, fd: int, key: Identity) -> bool:
         old = self._key
-        if old is None or old[:2] != key[:2] or key[_SIZE] < self._size:
+        if old is None or old[:2] != key[:2] or key[SIZE] < self._size:
             return False
-        if key[_SIZE] == old[_SIZE] and key[_TIME] != old[_TIME]:
+        if key[SIZE] == old[SIZE] and key[TIME] != old[TIME]:
             return False  # not an append
         return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
@@ -484,7 +483,7 @@ class FactFile:
             next_step=next_step,
         )
 
-    def _identity(self) -> _Identity | None:
+    def _identity(self) -> Identity | None:
         """The file as it is now, or None when there is none. Raises: Corrupt, Refused, Unavailable."""
         if not self._path:
             self._path = self._place.inside(self._place.facts)
@@ -496,7 +495,7 @@ class FactFile:
             raise durable.unavailable(error, self._place.facts, "find") from error
         if not S_ISREG(stat.st_mode):
             self._place.inside(self._place.facts)  # raises with the reason
-        return _of_stat(stat)
+        return identity_of(stat)
 
     def _known(self, fact_id: str) -> Fact:
         fact = self._index.get(fact_id)

@@ -7,13 +7,19 @@ import os
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
+from typing import TypeAlias
 
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import check_name
 
+#: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
+Identity: TypeAlias = tuple[int, int, int, int]
+SIZE, TIME = 2, 3
+identity_of: Callable[[os.stat_result], Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
 _MOVE = "Move it away or restore the file from a copy, then try again."
 
 

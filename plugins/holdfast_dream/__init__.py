@@ -48,7 +48,7 @@ class Grounding:
         """One finding for each line with an invention, in order of line; nothing for a text without sources."""
         if not subject.sources or subject.surface not in _SURFACES:
             return ()
-        from holdfast_dream.findings import check
+        from holdfast_dream.grounding.findings import check
 
         return check(subject, strict=self.strict)
 

@@ -12,7 +12,7 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed, notes
 from holdfast.flush.confirmed import Confirmation
 from holdfast.session.dreamtext import Item
-from holdfast_dream.restating import Known, Relation, read
+from holdfast_dream.grounding.restating import Known, Relation, read
 
 if TYPE_CHECKING:
     from holdfast_dream.notes import Note

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
-from holdfast_dream.lexicon import NEGATORS, STOP, words
-from holdfast_dream.restating import Statement, read
-from holdfast_dream.tokens import Token
+from holdfast_dream.grounding.lexicon import NEGATORS, STOP, words
+from holdfast_dream.grounding.restating import Statement, read
+from holdfast_dream.grounding.tokens import Token
 
 #: Words that two statements must have in common, and their share of the shorter statement.
 _SHARED: Final = 5

@@ -33,8 +33,8 @@ from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
 from holdfast_dream import consolidate
+from holdfast_dream.grounding.restating import Relation
 from holdfast_dream.notes import Note, content, digest_of, window
-from holdfast_dream.restating import Relation
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ class _Run:
         unproven = [line for line, finding in gone if finding.rule == "grounding/unproven"]
         if not unproven or not (plugin := self.services.config.dream.judge):
             return left, gone
-        from holdfast_dream import judging
+        from holdfast_dream.grounding import judging
 
         opinion = judging.consult(self.services, plugin, unproven, sources)
         if opinion.problem:

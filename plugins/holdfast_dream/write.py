@@ -96,7 +96,7 @@ def _confirm(services: Services, proposal: Proposal) -> None:
     """Record by which statements the items of the new memory were confirmed."""
     from holdfast.flush import confirmed
     from holdfast_dream.consolidate import replaced, updated
-    from holdfast_dream.restating import Relation
+    from holdfast_dream.grounding.restating import Relation
 
     gone = [one.text for one in proposal.result.merged]
     items = [item.text for item in dreamtext.read(proposal.text).items]

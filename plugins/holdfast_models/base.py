@@ -353,7 +353,7 @@ class ModelPlugin(ABC):
             raise
 
     def judge(self, system: str, question: str) -> str:
-        """The model's answer to a question of :mod:`holdfast_dream.judging`. Raises: ModelFailed; AnswerUnusable."""
+        """The model's answer to a question of the judge. Raises: ModelFailed; AnswerUnusable."""
         start = time.monotonic()
         answer = self.ask(system, question)
         if answer.stop in CUT_OFF:

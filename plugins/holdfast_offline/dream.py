@@ -1,7 +1,7 @@
 """A dream without a model: the facts and decisions that the notes recorded, after what the memory says already.
 
 Every item of the result is in a source, word for word. A newer statement takes the place of an older one that it
-repeats or replaces (:mod:`holdfast_dream.restating`); nothing else is left out of the memory.
+repeats or replaces (:mod:`holdfast_dream.grounding.restating`); nothing else is left out of the memory.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.session import dreamtext
 from holdfast.session.dreamtext import Item, Memory
+from holdfast_dream.grounding.restating import Known, Relation, read
 from holdfast_dream.nearly import Seen
-from holdfast_dream.restating import Known, Relation, read
 
 #: Label of a note's lines -> the heading that new items come under.
 HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}

@@ -14,7 +14,7 @@ from holdfast import Holdfast, Payload
 from holdfast.flush import confirmed
 from holdfast.flush.dreamlog import Status
 from holdfast.session import dreamtext
-from holdfast_dream.restating import Relation, read, relation
+from holdfast_dream.grounding.restating import Relation, read, relation
 
 Open = Callable[[], Holdfast]
 

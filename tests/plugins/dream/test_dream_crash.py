@@ -41,7 +41,7 @@ from holdfast import Holdfast, gate
 from holdfast_workflow import markdown
 from holdfast.flush import dreamlog
 from holdfast_dream import grounding, methods, pipeline, write
-import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.findings
+import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.grounding.findings
 from tests.support.dying import arm
 
 base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])

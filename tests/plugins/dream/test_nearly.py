@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast_dream.grounding.restating import read
 from holdfast_dream.nearly import Seen, is_part
-from holdfast_dream.restating import read
 
 LONG = "the backfill keeps the first row of each pair and marks the others with duplicate_of; it deletes nothing"
 

@@ -347,7 +347,7 @@ def test_judge__a_line_holds_a_secret__it_is_not_sent(
 def test_judge__many_lines__are_asked_in_portions_up_to_a_limit(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
 ) -> None:
-    from holdfast_dream import judging
+    from holdfast_dream.grounding import judging
 
     names = [f"{first}{second}" for first in ("Al", "Be", "Co", "Du", "El") for second in "abcdefghijkl"]
     (files / "memory" / "2026-11-21.md").write_text(

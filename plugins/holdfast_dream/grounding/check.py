@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast_dream import counting
-from holdfast_dream.blocks import normal, strip_marks
-from holdfast_dream.doubts import NOT_SURE, doubts
-from holdfast_dream.evidence import Evidence, Match, is_abbreviation, supporting
-from holdfast_dream.lexicon import (
+from holdfast_dream.grounding import counting
+from holdfast_dream.grounding.blocks import normal, strip_marks
+from holdfast_dream.grounding.doubts import NOT_SURE, doubts
+from holdfast_dream.grounding.evidence import Evidence, Match, is_abbreviation, supporting
+from holdfast_dream.grounding.lexicon import (
     GENERIC,
     GIVEN_NAMES,
     NEGATORS,
@@ -34,10 +34,10 @@ from holdfast_dream.lexicon import (
     is_german,
     is_ordinary,
 )
-from holdfast_dream.relations import rebound
-from holdfast_dream.tokens import MAX_CHARS, Reader, Token, is_content, plain, words_of
-from holdfast_dream.units import Unit
-from holdfast_dream.unsaid import unsaid
+from holdfast_dream.grounding.relations import rebound
+from holdfast_dream.grounding.tokens import MAX_CHARS, Reader, Token, is_content, plain, words_of
+from holdfast_dream.grounding.units import Unit
+from holdfast_dream.grounding.unsaid import unsaid
 
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
@@ -77,7 +77,7 @@ class Grounded:
     supports: tuple[Support, ...] = ()
     inventions: tuple[Invention, ...] = ()
     coverage: float = 1.0
-    #: What words cannot prove (:mod:`holdfast_dream.doubts`): hedge, always, roles, cause, opposite or clause.
+    #: What words cannot prove: hedge, always, roles, cause, opposite or clause (:mod:`.doubts`).
     doubts: tuple[Invention, ...] = ()
 
     @property

@@ -14,11 +14,11 @@ from datetime import date
 from itertools import islice
 from typing import Final, NamedTuple
 
-from holdfast_dream.blocks import blocks, lines, normal, sentences
-from holdfast_dream.compact import Postings, Words
-from holdfast_dream.lexicon import GENERIC, STOP, canonical, is_ordinary
-from holdfast_dream.tokens import each_word, plain, words_of
-from holdfast_dream.units import Said, Unit, Units, offers
+from holdfast_dream.grounding.blocks import blocks, lines, normal, sentences
+from holdfast_dream.grounding.compact import Postings, Words
+from holdfast_dream.grounding.lexicon import GENERIC, STOP, canonical, is_ordinary
+from holdfast_dream.grounding.tokens import each_word, plain, words_of
+from holdfast_dream.grounding.units import Said, Unit, Units, offers
 
 _DAY: Final = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})-([01][0-9])-([0-3][0-9])(?![0-9])")
 _OF_PLACE: Final = re.compile(r"(?:ian|ean|an|ish|ese|ic)\Z")

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from holdfast_dream.evidence import Match
-from holdfast_dream.tokens import Reader, Token, digits, value_of
+from holdfast_dream.grounding.evidence import Match
+from holdfast_dream.grounding.tokens import Reader, Token, digits, value_of
 
 _SUPPORTS: Final = 3
 _ABOUT: Final = re.compile(

@@ -20,9 +20,9 @@ from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.text import hostile
 from holdfast.text.answers import AnswerUnusable, last_object
-from holdfast_dream.blocks import normal
 from holdfast_dream.grounding import Grounded, ground
-from holdfast_dream.tokens import words_of
+from holdfast_dream.grounding.blocks import normal
+from holdfast_dream.grounding.tokens import words_of
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from holdfast_dream.evidence import Evidence, Match
-from holdfast_dream.lexicon import GENERIC, GIVEN_NAMES, NEGATORS, NEUTRAL, PAST, TURNING, is_ordinary, words
-from holdfast_dream.tokens import Reader, Token, is_content
-from holdfast_dream.units import Unit
+from holdfast_dream.grounding.evidence import Evidence, Match
+from holdfast_dream.grounding.lexicon import GENERIC, GIVEN_NAMES, NEGATORS, NEUTRAL, PAST, TURNING, is_ordinary, words
+from holdfast_dream.grounding.tokens import Reader, Token, is_content
+from holdfast_dream.grounding.units import Unit
 
 #: Before the cause, and after it.
 _FOR: Final = re.compile(

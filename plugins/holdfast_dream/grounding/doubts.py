@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast_dream.evidence import Match
-from holdfast_dream.lexicon import GENERIC, NEGATORS, PAST, TURNING, canonical, words
-from holdfast_dream.tokens import Reader, Token, is_content
-from holdfast_dream.units import Unit
+from holdfast_dream.grounding.evidence import Match
+from holdfast_dream.grounding.lexicon import GENERIC, NEGATORS, PAST, TURNING, canonical, words
+from holdfast_dream.grounding.tokens import Reader, Token, is_content
+from holdfast_dream.grounding.units import Unit
 
 _HEDGES: Final = words(
     """

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from holdfast_dream.evidence import Evidence, Match
-from holdfast_dream.lexicon import GENERIC, NEGATORS, NEUTRAL, PAST, canonical, stem
-from holdfast_dream.tokens import Reader, Token, is_content
-from holdfast_dream.units import Unit
+from holdfast_dream.grounding.evidence import Evidence, Match
+from holdfast_dream.grounding.lexicon import GENERIC, NEGATORS, NEUTRAL, PAST, canonical, stem
+from holdfast_dream.grounding.tokens import Reader, Token, is_content
+from holdfast_dream.grounding.units import Unit
 
 _SPLIT: Final = re.compile(
     r"[;:(]\s*|\.\s+|,\s+|\s+-+>?\s+|\s+(?:and|but|while|whereas|which|so|since|because|until|when|if|und|aber|oder)\s+"

@@ -22,7 +22,7 @@ from typing import Final
 
 from attrs import frozen
 
-from holdfast_dream.lexicon import (
+from holdfast_dream.grounding.lexicon import (
     GIVEN_NAMES,
     NEGATORS,
     STOP,
@@ -33,7 +33,7 @@ from holdfast_dream.lexicon import (
     is_ordinary,
     words,
 )
-from holdfast_dream.tokens import Reader, Token, plain
+from holdfast_dream.grounding.tokens import Reader, Token, plain
 
 #: Statements with one word in common that are compared; older ones are left alone, so that time stays linear.
 _COMPARED: Final = 24

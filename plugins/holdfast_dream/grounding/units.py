@@ -10,10 +10,10 @@ from datetime import date, timedelta
 from itertools import islice
 from typing import Final, NamedTuple
 
-from holdfast_dream import quantities
-from holdfast_dream.compact import Kept
-from holdfast_dream.lexicon import canonical
-from holdfast_dream.tokens import Reader, Token, is_content, words_of
+from holdfast_dream.grounding import quantities
+from holdfast_dream.grounding.compact import Kept
+from holdfast_dream.grounding.lexicon import canonical
+from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
 _RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
 #: Bytes of objects that are kept: some nine times so many, and as often so many for each character of the sources.

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from holdfast_dream import quantities
-from holdfast_dream.compact import Kept
-from holdfast_dream.lexicon import STOP, USUAL_ACRONYMS, canonical, words
-from holdfast_dream.quantities import Moment
+from holdfast_dream.grounding import quantities
+from holdfast_dream.grounding.compact import Kept
+from holdfast_dream.grounding.lexicon import STOP, USUAL_ACRONYMS, canonical, words
+from holdfast_dream.grounding.quantities import Moment
 
 #: Bytes of tokens that a reader remembers, unless another limit is given.
 _SEEN: Final = 1 << 20

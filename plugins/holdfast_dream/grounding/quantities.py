@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from holdfast_dream.lexicon import words as _words
+from holdfast_dream.grounding.lexicon import words as _words
 
 MONTH_NAMES: Final = (
     "", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
