@@ -36,9 +36,6 @@ _LOG = logging.getLogger(__name__)
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
-_ADDED: Final = AddOutcome.ADDED
-_EDIT: Final = "Repair or remove the line in an editor; no fact is written until then."
-_RESTORE: Final = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
 _TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
 
 
@@ -95,9 +92,9 @@ class FactFile:
                         evicted = self._insert(fact, key, limit) if twin is None else ()
                     if evicted:  # else there is no dead line more
                         self._shrink()
-                        return AddResult(outcome=_ADDED, fact=fact, evicted=evicted)
+                        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
                 if twin is None:
-                    return AddResult(outcome=_ADDED, fact=fact)
+                    return AddResult(outcome=AddOutcome.ADDED, fact=fact)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
     def get(self, fact_id: str) -> Fact:
@@ -216,11 +213,8 @@ class FactFile:
         try:
             try:
                 found = os.fstat(fd)
-                if (
-                    found.st_nlink > 1
-                    or identity_of(found) != known
-                    or read_at(fd, len(last), size - len(last)) != last
-                ):
+                same = found.st_nlink <= 1 and identity_of(found) == known
+                if not same or read_at(fd, len(last), size - len(last)) != last:
                     return None
             except OSError:
                 return None
@@ -463,7 +457,7 @@ class FactFile:
             if not may_be_torn(rest, *BEGINNINGS):  # not ours: a person typed it
                 raise self._corrupt(str(error)) from error
             if self._size < mark.size and marks.read(self._mark) == mark:  # else another process has just rewritten it
-                raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", _RESTORE) from error
+                raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error
             return
         try:
             self._index.apply(operation)
@@ -473,10 +467,10 @@ class FactFile:
         self._size += len(rest)
         self._last, self._ended = rest, False
 
-    def _corrupt(self, reason: str, next_step: str = _EDIT) -> Corrupt:
+    def _corrupt(self, reason: str, next_step: str = repair.EDIT) -> Corrupt:
         number = self._lines + 1
         if reason.startswith("it is not JSON") and repair.damage(self._place):
-            next_step = _RESTORE
+            next_step = repair.RESTORE
         self._forget()  # the next call reads again, and says so again
         return Corrupt(
             f"Line {number} of {self._place.facts!r} cannot be read: {reason}.",
