@@ -74,7 +74,7 @@ class Holdfast(Features):
 
         ``config`` replaces the settings files and is fully trusted, because the caller supplies it. Settings of the
         project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
-        ``plugins`` are ``(name, object)`` pairs registered in addition to the installed ones. ``lenient`` skips unusable
+        ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` skips unusable
         settings of the project's file. Agents' hooks need this, because a clone must not be able to block them.
         Writes nothing, except that private state created by another user is moved aside.
         Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
@@ -295,7 +295,7 @@ class Holdfast(Features):
         Each call first passes the flush gate of ``session`` (an id, or a function of the call's arguments). If the gate
         fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
         the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
-        own objects. Rows that the session does not hold yet are journalled first. Without ``messages``, the rows are the
+        own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
         call's first argument that is a list of such rows. If there is none, the loop calls ``session.add`` itself.
         Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
         a list, or the rows that ``messages`` returns then.
@@ -309,7 +309,7 @@ class Holdfast(Features):
     # stored data
 
     def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
-        """A brief for resuming, from files alone: handoff, curated memory, newest notes. Reads no transcript or journal.
+        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
 
         ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
         Raises: Corrupt when a document cannot be read. It is never treated as empty.

@@ -49,7 +49,7 @@ def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: igno
 
 @hookspec
 def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # type: ignore[empty-body]
-    """Extract facts from a span of conversation. Results of all plugins are collected; a failure is isolated and recorded.
+    """Extract facts from a span of messages. All plugins' results are collected; a failure is isolated and recorded.
 
     Called when a flush is durable and its lock released, and never in a client's hook. Until then the turns wait in a
     queue. A plugin that reads only the turns, without a model, network or disk, sets ``EXTRACTS_AT_ONCE =

@@ -309,7 +309,7 @@ def _mutations(
 
 @frozen(kw_only=True)
 class Payload:
-    """The content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
+    """Content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
     ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
     for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists tasks
@@ -385,7 +385,7 @@ class Evidence:
     """A publication by an ``on_flush`` implementation. Core compares ``published`` with ``read_back``, which the
     plugin must have fetched again from the place of publication; ``pointer`` is a URL or a relative path.
 
-    ``pending`` counts the items waiting to be published. ``note`` gives the reason, or anything else a person must know.
+    ``pending`` counts the items waiting to be published. ``note`` gives the reason, or other facts a person must know.
     """
 
     target: str

@@ -226,7 +226,7 @@ class StorageBackend(ABC):
         return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
 
     def batch(self) -> AbstractContextManager[None]:
-        """Batch facts added inside the block: a backend may make them durable together at the end, if that is faster. An
+        """Batch facts added inside the block: a backend may make them durable together at the end, if faster. An
         error inside, or a crash, may then undo all of them. Nothing else changes. By default each is durable at once.
         """
         return nullcontext()
@@ -245,7 +245,7 @@ class StorageBackend(ABC):
         return 0
 
     def facts_damage(self) -> Damage | None:
-        """Damage to the stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a truncated end."""
+        """Damage to stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
         return None
 
     def repair_facts(self) -> None:  # noqa: B027 - most backends have nothing to repair

@@ -1,11 +1,11 @@
 """Turns whose extraction failed wait here, durably: ``state/extract.jsonl``, one checksummed line each.
 
 An item is tried again a bounded number of times, each time after twice the wait, and given up after a maximum wait.
-Whoever takes one to try it pushes its next attempt into the future first, so that no lock is held while a model is
-asked, and an item is not lost when its taker dies.
+A process that takes an item to try it postpones its next attempt first, so that no lock is held during a model
+call, and an item is not lost when its process dies.
 
-What is given up is written down in ``state/extract.log.jsonl``, without what was said, before it leaves the queue: a
-crash in between tells of it twice, never not at all.
+Items given up are recorded in ``state/extract.log.jsonl``, without their content, before they leave the queue. A
+crash in between records an item twice, never not at all.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 
 _FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)
-#: More than this do not wait; the oldest are given up then.
+#: Maximum number of waiting items; beyond it the oldest are given up.
 MAX_ITEMS = 200
-#: When the log is longer than this it is cut to the newest half.
+#: A log longer than this is cut to its newest half.
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -43,7 +43,7 @@ def _turns(value: Iterable[Turn]) -> tuple[Turn, ...]:
 @frozen(kw_only=True)
 class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
-    flush that covered them, empty when they come from elsewhere: then their summary belongs to no session. ``covers``
+    flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
     are the ids of the messages in the journal of the session ``source`` that become extracted by it, see
     :mod:`holdfast.session.turnwise`; empty for turns that no journal keeps account of."""
 

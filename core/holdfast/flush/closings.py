@@ -1,6 +1,6 @@
 """Work closed or reopened by command, as the session's journal records it.
 
-A flush says whether work is open; a person or an agent may decide otherwise afterwards. The decision names the flush
+A flush records whether work is open; a person or an agent may decide otherwise afterwards. The decision names the flush
 that it is about, so the session's next flush counts again.
 """
 

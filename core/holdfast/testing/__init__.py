@@ -1,4 +1,4 @@
-"""Tests for authors of plugins and backends. Needs pytest and hypothesis; nothing else in holdfast does.
+"""Tests for authors of plugins and backends. They need pytest and hypothesis, unlike the rest of holdfast.
 
 A storage backend is checked against every clause of docs/storage-contract.md by two short classes::
 

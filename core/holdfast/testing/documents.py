@@ -26,7 +26,7 @@ hard = settings(
 
 
 def text_of(store: StorageBackend, name: str) -> str:
-    """The text of a document that must exist."""
+    """The content of a document that must exist."""
     document = store.read(name)
     assert document is not None, f"{name} is not there"
     assert document.name == name

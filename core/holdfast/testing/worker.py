@@ -1,4 +1,4 @@
-"""A process that uses a store as it is told: ``python -m holdfast.testing.worker FACTORY FOLDER``.
+"""A process that runs store calls from a script: ``python -m holdfast.testing.worker FACTORY FOLDER``.
 
 Reads a script, one JSON list of calls, from the first line of its input; says ``ready``; waits for a second line; then
 makes the calls, printing one JSON line for each as soon as it has returned: ``{"ok": ...}`` or
@@ -20,7 +20,7 @@ from holdfast.storage import StorageBackend
 
 
 def call(store: StorageBackend, wanted: dict[str, Any]) -> Any:
-    """Make one call of a script; the answer is what JSON can hold of the result."""
+    """Make one call of a script; the answer is the part of the result that JSON can hold."""
     arguments = dict(wanted)
     method = arguments.pop("call")
     if method == "add_fact":
