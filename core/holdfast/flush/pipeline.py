@@ -409,8 +409,8 @@ class _Flush:
         )
 
     def _pending(self, evidence: Iterable[Evidence]) -> int:
-        """The number of items waiting to be published, after another try: in the outbox, where it has no pointer yet, of earlier
-        flushes too; and where a plugin keeps it itself."""
+        """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
+        earlier flushes, and those that a plugin keeps itself."""
         waiting = delivery.work_off(self.services, limit_s=delivery.FLUSH_LIMIT_S)
         return waiting + sum(e.pending for e in evidence if e.pointer)
 
