@@ -78,7 +78,7 @@ class Holdfast(Features):
         settings of the project's file. Agents' hooks need this, because a clone must not be able to block them.
         Writes nothing, except that private state created by another user is moved aside.
         Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
-        A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
+        A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
@@ -154,7 +154,7 @@ class Holdfast(Features):
         return load(self.services)
 
     def update_profile(self, **sections: str) -> Profile:
-        """Set sections (work, personal, top_of_mind, recent, earlier, background); an empty string clears a section.
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
 
         Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
         """
@@ -167,7 +167,7 @@ class Holdfast(Features):
     ) -> str:
         """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
 
-        ``counter`` counts the tokens of a string; the default is ``[prompt] counter``. ``fenced`` marks the block
+        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
         as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
         Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
         """
@@ -202,7 +202,7 @@ class Holdfast(Features):
     # sessions
 
     def session(self, session_id: str = "default") -> Session:
-        """The session with that id, rebuilt from its journal; a new session when there is no journal yet.
+        """The session with that id, rebuilt from its journal, or a new session without a journal.
 
         Has no other effects. To start a conversation, see :meth:`begin`.
         A secret in the id is masked. The session uses the masked id everywhere, including file names.
@@ -342,7 +342,7 @@ class Holdfast(Features):
     # closing
 
     def close(self) -> None:
-        """Release the store. Open sessions do not end; they stay in their journals."""
+        """Release the store. Open sessions do not end but stay in their journals."""
         if not self._closed:
             self._closed = True
             if self._sessions:

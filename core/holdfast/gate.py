@@ -83,7 +83,7 @@ class Gate:
         ``verbatim`` keeps line ends and control characters. It is for a stored document in which only one place
         was changed, by content admitted before, and for content known to have none.
         Masking repeats until the validators find nothing more to mask; warnings go to ``notes``. An error that is also
-        in the document's ``previous`` text, on the same line, does not refuse: a person's manual edit must not
+        in the document's ``previous`` text, on the same line, does not refuse, because a person's manual edit must not
         keep a flush from being saved.
         Raises: Refused when an error cannot be masked or masking does not converge; PluginError when a validator
         is broken. Either way nothing may be stored.
@@ -109,7 +109,7 @@ class Gate:
     def outgoing(self, text: str, *, surface: str, name: str = "") -> str:
         """The only way out of a store: ``text`` as it may leave for a model, a terminal or another file.
 
-        Masks everything that validators want masked now. A secret that was written manually, or before a rule
+        Masks everything that validators want masked now. A secret written manually, or before a rule
         covered it, does not leave. Nothing is refused, because the text is stored already.
         Raises: Refused when masking does not converge; PluginError when a validator is broken. Then nothing leaves.
         """

@@ -39,7 +39,7 @@ def _bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: obj
 
 
 def _items(value: object, name: str) -> list[Any]:
-    """The items of a caller's list. Raises: BadValue for a single string, a mapping, or a value without items."""
+    """Items from a caller's list. Raises: BadValue for a single string, a mapping, or a value without items."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise BadValue(name, f"must be a list and {_type(value)}", next_step=f"Give a list, `{name}=[...]`.")
     return list(value)
@@ -313,7 +313,7 @@ class Payload:
 
     ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
     for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists tasks
-    and decisions that need the operator; the contract does not require it.
+    and decisions that need the operator. The contract does not require it.
     Raises: BadValue naming the field, at construction and not in the middle of a flush.
     """
 
@@ -463,9 +463,9 @@ class Finding:
 
 @frozen(kw_only=True)
 class DreamSources:
-    """The sources of a dream: current MEMORY.md and the daily notes, oldest first, as (name, text).
+    """A dream's sources: current MEMORY.md and the daily notes, oldest first, as (name, text).
 
-    ``confirmed`` lists when items of the memory were last confirmed, as (item, time); an item may be missing.
+    ``confirmed`` lists when items of the memory were last confirmed, as (item, time). Items may be missing.
     """
 
     memory: str

@@ -1,4 +1,4 @@
-"""The contract of a store. The normative text, with numbered clauses, is docs/storage-contract.md; the suite that
+"""The storage contract. The normative text, with numbered clauses, is docs/storage-contract.md; the suite that
 checks each clause is :mod:`holdfast.testing`. Names that reach a backend have passed :func:`check_name`.
 """
 
@@ -19,7 +19,7 @@ from attrs import frozen
 from holdfast.errors import Refused, Unsupported
 from holdfast.models import AddResult, Fact
 
-#: The revision of a missing document: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
+#: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
 ABSENT: Final = "absent"
 
 _RESERVED = frozenset(
@@ -47,7 +47,7 @@ class FactOrder(StrEnum):
 
 
 class HitKind(StrEnum):
-    """The kind of a search result."""
+    """The type of object that a search found."""
 
     FACT = "fact"
     DOCUMENT = "document"
@@ -157,10 +157,10 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        """Append ``block``, durable on return; a new document begins with ``header``. Returns the revision.
+        """Append ``block``, durable on return. A new document begins with ``header``. Returns the revision.
 
         ``block`` holds the line ``block_marker(block_id)``. If a block with that id already exists, nothing is
-        written. Earlier bytes never change; a last line without a newline gets one first.
+        written. Earlier bytes never change, but a last line without a newline gets one first.
         """
 
     @abstractmethod
@@ -217,7 +217,7 @@ class StorageBackend(ABC):
     # derived
 
     def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        """Facts by confidence, highest first, ties by latest insertion first; a snapshot at the time of the call.
+        """Facts by confidence, highest first, ties by latest insertion first, as a snapshot at the call.
 
         By default this sorts all facts. A backend with a confidence index can read only ``limit`` of them.
         """
@@ -240,7 +240,7 @@ class StorageBackend(ABC):
         )
 
     def lost_facts(self) -> int:
-        """The number of facts that were stored durably and are missing, although no call removed them: the file was
+        """The number of durably stored facts that are missing although no call removed them, because the file was
         cut, replaced or deleted. 0 if the backend cannot know."""
         return 0
 

@@ -43,7 +43,7 @@ def by_choice(rules: FactsConfig) -> bool:
 
 
 def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
-    """The store chooses, atomically; a crash right after it loses the trail lines."""
+    """The store chooses, atomically. A crash right after it loses the trail lines."""
     result = services.store.add_fact(fact, rules.max_facts)
     if result.evicted:
         trail.evicted(result.evicted, fact.id, services.clock())
@@ -51,7 +51,7 @@ def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: Facts
 
 
 def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
-    """Reads the whole store at the cap; the lock keeps other processes from choosing at the same time."""
+    """Reads the whole store at the cap. The lock keeps other processes from choosing at the same time."""
     backend = services.store.backend
     private.make(services.state)
     with durable.lock(services.private("facts.lock")):
@@ -71,8 +71,8 @@ def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: Fact
 def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
     """Add ``fact``, record the facts to evict, then delete them. In this order nothing is ever lost.
 
-    A crash or a full disk before the fact is stored leaves everything unchanged. After that: a store above its limit
-    and no line. After the lines: they are ahead of the store, which still holds some or all of the facts they name. The
+    A crash or a full disk before the fact is stored leaves everything unchanged. After that, the store is above its
+    limit and has no line. After the lines, the store still holds some or all of the facts they name. The
     next addition shrinks it and writes a line for each evicted fact. So a line never names a new fact that is
     missing, and no fact is evicted without its line, with its content under ``supersede``.
     """

@@ -41,7 +41,7 @@ _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",
     429: "The quota is used up for now.",
 }
-#: Approximate characters per piece of a long conversation; a turn is never split.
+#: Approximate characters per piece of a long conversation. Turns are never split.
 BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
@@ -117,7 +117,7 @@ class ExtractResult:
 
 
 def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
-    """Call every extractor. A failure does not delay the others: the turns wait for that plugin in the queue."""
+    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue."""
     said = recall.without_recalled(turns)
     found, troubles = ask(services, said)
     if not troubles:
@@ -134,7 +134,7 @@ def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Ga
 
 
 class _Trouble(NamedTuple):
-    """Why an extractor failed: a sentence and the next step. A failure that ``passes`` may be gone next time."""
+    """Why an extractor failed, as a sentence, and the next step. A failure that ``passes`` may be gone next time."""
 
     plugin: str
     sentence: str
@@ -303,7 +303,7 @@ def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """``turns`` in pieces of about :data:`BATCH_CHARS` characters; a turn is never split."""
+    """``turns`` in pieces of about :data:`BATCH_CHARS` characters. Turns are never split."""
     piece: list[Turn] = []
     size = 0
     for turn in turns:

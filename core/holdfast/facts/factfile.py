@@ -46,7 +46,7 @@ class BadRow(NamedTuple):
 
 @frozen(kw_only=True)
 class ImportReport:
-    """The outcome of an import. ``added`` counts added rows, whether or not they were evicted later."""
+    """An import's outcome. ``added`` counts added rows, whether or not they were evicted later."""
 
     added: int
     duplicates: int
@@ -99,7 +99,7 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
 
 
 def _is_one_document(text: str) -> bool:
-    """Whether an object continues past its first line: then the file is not JSON lines."""
+    """Whether an object continues past its first line, so the file is not JSON lines."""
     try:
         first = untrusted.from_json(text.split("\n", 1)[0])
     except ValueError:

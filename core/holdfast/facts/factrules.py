@@ -26,7 +26,7 @@ def duplicate_key(content: str) -> str:
 
 
 def draw_id() -> str:
-    """A new id: ``fact_`` and the first 8 hex digits of a uuid4. 32 bits collide; a store reports it. Source: R043."""
+    """A new id: ``fact_`` and the first 8 hex digits of a uuid4. Stores report collisions. Source: R043."""
     import uuid
 
     return "fact_" + uuid.uuid4().hex[:8]
@@ -68,7 +68,7 @@ def check_confidence(value: object) -> float:
 
 
 def check_source(value: object) -> str:
-    """``value`` without surrounding whitespace; it may be empty. Raises: BadValue when it is not a string."""
+    """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
     if not isinstance(value, str):
         raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a string; it may be empty.")
     return value.strip()

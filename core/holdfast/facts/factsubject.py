@@ -1,4 +1,4 @@
-"""Relations between two facts: whether a newer one replaces an older one, and which are related.
+"""Whether a newer fact replaces an older one, and which facts are related.
 
 The rules compare words, so they are narrow. The subject must be the same, and either only values differ (numbers,
 versions, dates, quoted names), or the attribute can have one value only ("the default branch is ..."), or the newer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Longer statements are not compared, because they say more than one thing.
 MAX_CHARS: Final = 300
-#: Maximum words in the value of a single-valued attribute.
+#: Maximum words in a single-valued attribute's value.
 _SHORT: Final = 5
 
 _BE: Final = r"is|are|was|were|equals|=|:"

@@ -1,7 +1,7 @@
 """Facts removed from the store or overwritten, and why: ``state/facts.log.jsonl``, one line per event.
 
-Lines hold no content, so that what was forgotten is forgotten; ``[facts] supersede`` keeps the content of what was
-evicted or overwritten (it passed the gate when it was stored), never of what was deleted. A fact that a newer value
+Lines hold no content, so deleted facts are really gone. ``[facts] supersede`` keeps the content of evicted or
+overwritten facts (it passed the gate when it was stored), never of deleted ones. A fact that a newer value
 replaced keeps its content here.
 """
 
@@ -26,7 +26,7 @@ _FILE = "facts.log.jsonl"
 @frozen(kw_only=True)
 class Departure:
     """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
-    id of the fact that took its place; ``source`` the source of a replaced one."""
+    replacing fact's id, ``source`` the source of a replaced fact."""
 
     at: datetime
     event: str

@@ -155,7 +155,7 @@ class Facts:
 
     def offer(self, candidate: FactCandidate) -> AddResult:
         """Check an extractor's candidate and store it if it is valid. A problem with a candidate becomes its
-        outcome, so the rest of its batch continues; each skip is logged without its content.
+        outcome, so its batch continues. Skipped facts are logged without their content.
 
         Raises: PluginError when a validator is broken.
         """

@@ -82,7 +82,7 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
 def learn(services: Services, new: Profile) -> Profile:
     """Merge an extraction's new information about the user; known items that it omits are kept.
 
-    Current Focus is replaced; the other sections gain the items that they lack. Raises: as :func:`update`.
+    Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
     """
     _check({name: getattr(new, name) for name in ANCHORS})
     return _change(services, lambda old: merged(old, new))
@@ -92,7 +92,7 @@ def _check(sections: Mapping[str, object]) -> None:
     for name, text in sections.items():
         if not isinstance(text, str):
             raise BadValue(
-                name, f"cannot be of type {type(text).__name__}", next_step="Use a string; an empty one clears it."
+                name, f"cannot be of type {type(text).__name__}", next_step="Use a string. An empty string clears it."
             )
 
 
@@ -140,7 +140,7 @@ def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile
 
 
 def _put(text: str, name: str, value: str) -> str:
-    """``text`` with the items of one section replaced; a missing section is added at the end."""
+    """``text`` with one section's items replaced. A missing section is added at the end."""
     items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
     lines: list[str] = []
     seen = False

@@ -45,7 +45,7 @@ MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))
 _HISTORY = ("History:", ("recent", "earlier", "background"))
 _FACTS: Final = "Facts:"
-#: The cost of a line with a fact of ninety characters, and how many extra lines are read.
+#: Token cost of a line with a ninety-character fact, and how many extra lines are read.
 _LINE_TOKENS: Final = 28
 _SPARE: Final = 4
 #: Lines used to estimate how many will fit.
@@ -57,7 +57,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     """The block, at most ``max_tokens`` by ``count``. The cost depends on the output, not on the store's size.
 
     ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. Stored data passes the
-    gate again: a rule newer than a fact applies to it too, and a fact that would now be refused is omitted. So
+    gate again, so a rule newer than a fact applies to it too, and a fact that would now be refused is omitted. So
     is memory that came with a clone, unless the user trusts it.
     Raises: BadValue for a negative budget; PluginError when a validator is broken; Corrupt, Unavailable.
     """
@@ -69,7 +69,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     backend = services.store.backend
     stored = backend.count_facts()
     if withheld and stored:
-        logger.warning("the facts are left out of the prompt: they came with an untrusted clone")
+        logger.warning("the facts are left out of the prompt because they came with an untrusted clone")
     head = _admitted(services, _profile_text(profile.recalled(services)))
     limit = min(max_tokens // _LINE_TOKENS + _SPARE, sys.maxsize)
     while True:
@@ -78,7 +78,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head, stored=0 if withheld else stored)
         if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
             if block.left_out and not block.lines:
-                logger.warning("no fact fits into %d tokens: the strongest is longer, shorten it", max_tokens)
+                logger.warning("no fact fits into %d tokens; shorten the strongest fact", max_tokens)
             return block.text()
         limit = max(limit * 3 // 2, block.would_take() + _SPARE) if block.lines else limit * 3
 
@@ -109,7 +109,7 @@ def _printable(text: str) -> bool:
 
 @define(kw_only=True)
 class _Block:
-    """The text under construction: the head, and as many lines as fit."""
+    """The block under construction, with its head and as many lines as fit."""
 
     budget: int
     count: Callable[[str], int]
@@ -163,7 +163,7 @@ class _Block:
         return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
 
     def _counted(self) -> str:
-        """The block with as many lines as fit next to the count of the other facts. Empty when there are no others, and
+        """The block with as many lines as fit next to the count of the other facts. Empty without other facts, and
         when the count would replace the last fact or be alone."""
         least = 1 if self.lines or not self.head else 0
 
@@ -247,7 +247,7 @@ def _admitted(services: Services, head: str) -> str:
     try:
         return services.gate.admit(head, surface=Surface.PROFILE).strip() if head else ""
     except Refused:
-        logger.warning("the profile is left out of the prompt: a validator refuses it now")
+        logger.warning("the profile is left out of the prompt because a validator now refuses it")
         return ""
 
 
@@ -265,5 +265,5 @@ def _admit_facts(services: Services, facts: Sequence[Fact], lines: list[str], pr
                 for fact, own in zip(facts, lines, strict=True)
                 for line in _admit_facts(services, [fact], [own], printable)
             ]
-        logger.warning("fact %s is left out of the prompt: a validator refuses it now", facts[0].id)
+        logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
         return []

@@ -62,7 +62,7 @@ def settle_flush(
     run again. The facts that ``payload`` states are stored with the flush as their source, dated
     ``at``.
 
-    Never raises, because facts are no reason to refuse a flush. Returns the ids of the queued items, and warnings.
+    Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings.
     """
     queued: list[str] = []
     try:
@@ -81,7 +81,7 @@ def settle_flush(
             statedfacts.store(services, payload, flush=flush, at=at or services.now(), turns=turns)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
-        return queued, (f"The facts of this stretch could not be stored: {error}",)
+        return queued, (f"These messages' facts could not be stored: {error}",)
     return queued, ()
 
 
@@ -95,7 +95,7 @@ def enqueue(
     error: str = "",
 ) -> list[str]:
     """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
-    are queued already. Returns the ids of the new items. Raises: Unavailable.
+    are queued already. Returns the new items' ids. Raises: Unavailable.
 
     Turn by turn the session's journal keeps the account, see :mod:`holdfast.facts.extracted`. At a flush without that
     each message is extracted once anyway.
@@ -231,7 +231,7 @@ def _flush_of(queue: Queue, item: Waiting) -> str:
 
 
 def _summarise(services: Services, item: Waiting, found: extract.Gathered) -> tuple[tuple[str, str], ...]:
-    """Write the summaries of a flush's turns to the daily note and the session's journal, once however often this is
+    """Write summaries of a flush's turns to the daily note and the session's journal, once however often this is
     called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
     if not item.flush:
         return ()
@@ -245,7 +245,7 @@ def _summarise(services: Services, item: Waiting, found: extract.Gathered) -> tu
 
 
 def _tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
-    """Write the summaries of the pieces that ``flush`` covers. Waiting pieces follow once they are
+    """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
     extracted."""
     ids = {m.id for m in said}
     extract.queue_of(services).flushed(source, ids, flush)

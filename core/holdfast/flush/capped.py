@@ -1,4 +1,4 @@
-"""Curated memory at its limit: the least confirmed lines move to the archive document, so newer ones are not refused.
+"""Moves the least confirmed lines of full curated memory to the archive document, so newer ones are not refused.
 
 The archive is never read into a prompt; search finds it.
 """
@@ -16,7 +16,7 @@ from holdfast.flush.curated import bullets
 from holdfast.storage import block_marker, sha256
 from holdfast.text.plain import one_line
 
-#: Share of the limit that stays filled after lines are archived; the rest is room for the next lines.
+#: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
 #: From this share of the limit on a flush and `holdfast doctor` warn.
 NEARLY: Final = 0.9

@@ -2,7 +2,7 @@
 
 The record is ``state/dream.confirmed.json``. It maps an item's digest to its first and last mention, the number of
 days, and the last document. It holds no item text. A missing or damaged record affects only the order in which
-items are shown and archived; the next dream writes it again.
+items are shown and archived. The next dream writes it again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
 
 NAME: Final = "dream.confirmed.json"
-#: The source of an item written into MEMORY.md by a person or an agent, or older than the record.
+#: Source recorded for an item written into MEMORY.md by a person or an agent, or older than the record.
 BY_HAND: Final = "MEMORY.md"
 #: How much younger each further day of confirmation makes an item, in the order in which items are archived.
 WORTH: Final = timedelta(days=30)

@@ -99,10 +99,10 @@ def complete(
     """``given`` with its unanswered fields filled from ``extractions`` and then from ``messages``.
 
     Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
-    (as ``none``) only when no payload was given at all: one that was given must decide (R169).
+    (as ``none``) only when the caller passed no payload, because a passed payload must decide (R169).
 
     ``previous`` is this session's open handoff: derived fields do not overwrite its stated ones. ``last`` is the
-    journal's record of this session's last flush: its objective stays while nothing is asked.
+    journal's record of this session's last flush: its objective stays until the user makes a new request.
     """
     payload = given or Payload()
     if not messages:
@@ -148,7 +148,7 @@ def complete(
 
 
 def _state(payload: Payload, *, open_at_end: bool) -> bool | None:
-    """Whether work is open, judging by the end of the conversation; None where the fields decide it.
+    """Whether work is open, judging by the last messages. None where the fields decide it.
 
     A next step, blocker or promise in the payload keeps work open even if the last request was answered.
     """
@@ -169,7 +169,7 @@ def _task(given: Payload | None, messages: Sequence[Message], objective: str | N
 def _objective(
     said: Sequence[Message], messages: Sequence[Message], previous: Work | None, last: Mapping[str, Any] | None
 ) -> str:
-    """The last request, in the user's own words; the known objective if it was stated or
+    """The last request, in the user's own words, or the known objective if it was stated or
     the user has requested nothing since."""
     known = (previous.objective if previous else "") or _flushed_objective(last)
     if previous and known and not previous.derived:
@@ -190,8 +190,8 @@ def _flushed_objective(last: Mapping[str, Any] | None) -> str:
 
 
 def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:
-    """What the end of the conversation says comes next; a step that was stated before is kept. Without ``messages``
-    nothing was said that changes it."""
+    """The next step according to the last messages, or the step stated earlier. Without ``messages`` the earlier
+    step is kept."""
     if previous and not messages:
         return previous.next_action or "not stated"
     if previous and not previous.derived and not is_none(previous.next_action):
@@ -208,7 +208,7 @@ def first_line(text: str) -> str:
 
 
 def digest(messages: Sequence[Message]) -> str:
-    """The conversation, one clipped line per message, without tool output: a fallback for a summary (reading A22)."""
+    """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
     lines = []
     for m in messages:
         if m.role == "user" and (own := asked.own_words(m.text)):

@@ -15,7 +15,7 @@ TITLES = {"memory": "# Memory", "user": "# User"}
 
 
 def bullets(text: str) -> list[str]:
-    """The items of a curated document, without their dashes."""
+    """A curated document's items, without their dashes."""
     return [line.strip()[2:].strip() for line in text.removeprefix(BOM).splitlines() if line.strip().startswith("- ")]
 
 

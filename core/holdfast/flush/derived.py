@@ -31,7 +31,7 @@ _CRITICAL: Final = ("## What changed", "## What is blocked")
 
 
 class Derived:
-    """One check of the stored documents; each is read once. ``also`` is a further source, such as a forge's answer."""
+    """One check of the stored documents, read once each. ``also`` is a further source, such as a forge's answer."""
 
     def __init__(self, services: Services, *, also: str = "") -> None:
         self._services = services
@@ -49,7 +49,7 @@ class Derived:
         return list(self._note(name)) if surface is Surface.DAILY else []
 
     def _summary(self, name: str) -> Iterator[Finding]:
-        """A daily summary: each block's note exists, and each line appears in a source. Skips a summary older than
+        """A daily summary: every block has its note, and every line appears in a source. Skips a summary older than
         the retention limit of notes."""
         day = self._services.layout.day_of(Surface.TRAIL, name)
         if day is None or self._is_old(day, self._services.config.retention.daily):
@@ -59,7 +59,7 @@ class Derived:
             told = _SOURCE.fullmatch(line.strip())
             if told is not None:
                 if problem := self._lost(told[1], told[2]):
-                    fix = "Restore the note from a copy; a summary does not replace it."
+                    fix = "Restore the note from a copy, because a summary does not replace it."
                     yield Finding(rule="summary/source", message=problem, fix=fix, line=number, name=name)
             elif line.strip() and not line.lstrip().startswith(("#", "<!--")):
                 claim = _claim(line)
@@ -79,7 +79,7 @@ class Derived:
                     yield self._alone(name, number, Severity.ERROR)
 
     def _note(self, name: str) -> Iterator[Finding]:
-        """A daily note: every flush that changed state is also in the summary of its day."""
+        """A daily note: every flush that changed state is also in that day's summary."""
         day = self._services.layout.day_of(Surface.DAILY, name)
         if day is None or self._is_old(day, self._services.config.retention.trail):
             return
@@ -110,7 +110,7 @@ class Derived:
             rule="summary/only-place",
             message="appears in no daily note and no other source",
             severity=severity,
-            fix="Write it where it belongs (`holdfast flush` with a payload); a summary is made from other places.",
+            fix="Write it to its source (`holdfast flush` with a payload). A summary is made from other documents.",
             line=line,
             name=name,
         )

@@ -83,7 +83,7 @@ class Documents:
         )
 
     def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str, at: datetime) -> None:
-        """Put the session's entry into the handoff; a closed marker when work is not open. Work closed by
+        """Put the session's entry into the handoff, or a closed marker when work is not open. Work closed by
         command stays closed when its flush is completed later."""
         name = self.services.layout.name(Surface.HANDOFF)
         work = handoff.of(

@@ -79,7 +79,7 @@ class DreamResult:
     ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory, ``kept`` lines
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
     lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
-    with its evidence, ``added`` its new lines. ``refused`` are draft lines that were not accepted, ``judged``
+    with its evidence, ``added`` its new lines. ``refused`` are rejected draft lines, ``judged``
     draft lines that a judge found in the sources. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that
     describes the run.
     """
@@ -110,7 +110,7 @@ class DreamResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the run had no error; a skipped run counts as fine."""
+        """Whether the run had no error. A skipped run counts as fine."""
         return self.status is not Status.FAILED
 
 
@@ -126,8 +126,8 @@ class Mark:
 
 @frozen(kw_only=True)
 class Backup:
-    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the digest of the written text,
-    ``title`` the cause of the change: a dream or an undo."""
+    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the written text's digest,
+    ``title`` its cause (a dream or an undo)."""
 
     id: str
     at: datetime
@@ -149,7 +149,7 @@ class Proposal:
     digest: str
     diary: str = ""
     said: tuple[tuple[str, datetime, str], ...] = ()
-    #: Whether a person put a text of their own in its place.
+    #: Whether a person replaced it with their own version.
     edited: bool = False
 
 
@@ -181,7 +181,7 @@ def _cut(path: str) -> None:
 
 
 def entries(state: str) -> list[DreamResult]:
-    """Every run, oldest first. A run without an end is reported as failed: it was killed, or is still running.
+    """Every run, oldest first. A run without an end is reported as failed, because it was killed or is still running.
 
     Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable.
     """
@@ -263,7 +263,7 @@ def proposal(state: str) -> Proposal | None:
 
 
 def propose(state: str, value: Proposal) -> None:
-    """Put a result into the inbox, replacing one that waits there. Raises: Unavailable."""
+    """Put a result into the inbox, replacing any result there. Raises: Unavailable."""
     _save(os.path.join(state, INBOX), value)
 
 

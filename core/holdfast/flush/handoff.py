@@ -1,7 +1,7 @@
 """The handoff: the machine-readable restart point of unfinished work, one small document, replaced at each flush.
 
 TOML between two ``+++`` lines, read without any model, and below it the same content for people. Several sessions may
-work open in one project; each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
+work open in one project. Each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
 closed marker, which goes when the next session writes. An entry with open work never goes: beyond the newest
 :data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest.
 """
@@ -21,7 +21,7 @@ from holdfast.text.plain import one_line
 if TYPE_CHECKING:
     from holdfast.models import Payload
 
-#: Limits of one entry. The daily note keeps everything; this document stays small (R181).
+#: Limits of one entry. The daily note keeps everything, so this document can stay small (R181).
 MAX_ENTRIES = 8
 MAX_ITEMS = 20
 MAX_CHARS = 2000
@@ -138,13 +138,13 @@ def _for_people(work: Work) -> list[str]:
 
 
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
-    """The entries, newest first. Raises: Corrupt when ``text`` is not a handoff; a damaged one is never "empty"."""
+    """The entries, newest first. Raises: Corrupt when ``text`` is not a handoff. A damaged handoff is never "empty"."""
     import tomllib
 
     from holdfast.config.serde import structure
 
     problem = f"{name} cannot be read as a handoff"
-    step = "Correct the TOML between the `+++` lines; the daily notes hold the same facts."
+    step = "Correct the TOML between the `+++` lines. The daily notes hold the same facts."
     parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{_FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
@@ -159,7 +159,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """``new`` first, then the other sessions' open work, all of it; the oldest beyond :data:`MAX_ENTRIES` shortened."""
+    """``new`` first, then the all open work of other sessions. The oldest beyond :data:`MAX_ENTRIES` are shortened."""
     others = [w for w in entries if w.session != new.session and w.is_open]
     full = MAX_ENTRIES - 1
     return (new, *others[:full], *map(shortened, others[full:]))
@@ -198,7 +198,7 @@ def crowded(entries: Iterable[Work]) -> str:
         return ""
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
     return (
-        f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the entries of the oldest are shortened: "
+        f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the oldest entries are shortened: "
         f"{shown}. Their daily notes hold the rest."
     )
 

@@ -1,7 +1,7 @@
-"""Acknowledged data that is missing: notes, documents, journals and facts that were deleted or cut.
+"""Missing acknowledged data: notes, documents, journals and facts that were deleted or cut.
 
 Receipts name the documents that a flush wrote, ``state/stored`` all documents created here (only ``doctor`` reads it).
-Journals have a mark of their length, and the store one of its facts. Data removed by a purge, a scrub or retention
+Journals have a mark of their length, and the store of its facts. Data removed by a purge, a scrub or retention
 is not missing: they note the document in ``state/forgotten.json``. Curated documents may be edited; only one
 that is gone counts. Notes only grow, so a block that is gone counts, too.
 """
@@ -34,17 +34,17 @@ PURGED = "[purged]"  # a purge by date puts this in place of a summary
 FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
-#: The counted lists: the kind of a loss, and one line of it.
+#: The counted lists, with the loss kind and the name of one line.
 LISTS = {
     "outbox.jsonl": ("waiting", "waiting comment"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
 }
 _LIST_STEP = (
-    "Restore the file from a copy, or run `holdfast doctor --fix`: it puts back what the journals hold and takes the "
+    "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
     "rest as it is."
 )
-_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived: it may go
+_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
 
 
 @frozen(kw_only=True)
@@ -62,9 +62,9 @@ class Loss:
 
 
 def newest(services: Services, texts: Mapping[str, str | None] | None = None) -> list[Loss]:
-    """A quick check at each session start: missing journals and facts, and the proof of the newest receipts.
+    """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
-    ``texts`` are stored documents that the caller has just read; they are not read again. The time does not depend
+    ``texts`` are stored documents that the caller has just read; they are not reread. The time does not depend
     on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     journals = session_files(services.state, missing=True)
@@ -76,7 +76,7 @@ def newest(services: Services, texts: Mapping[str, str | None] | None = None) ->
 
 
 def every(services: Services) -> list[Loss]:
-    """A full check: the proof of every receipt in every journal, and documents without a receipt. An unreadable journal
+    """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
     is skipped."""
     journals = session_files(services.state, missing=True)
     unproved = list(_unproved(services, receipts(services)))
@@ -178,8 +178,8 @@ def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
         if not os.path.lexists(path):
             name = f"state/sessions/{os.path.basename(path)}"
             step = (
-                "Restore the file from a copy, or run `holdfast doctor --fix` to go on without what was said in this "
-                "session since its last flush."
+                "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
+                "messages since its last flush."
             )
             yield Loss(kind="journal", name=name, message=f"{name} is missing.", next_step=step)
 
@@ -195,8 +195,8 @@ def _facts(services: Services) -> Iterator[Loss]:
     if count:
         message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
         step = (
-            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` takes "
-            "the facts as they are."
+            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` accepts the "
+            "facts as they are."
         )
         yield Loss(kind="facts", name=name, message=message, next_step=step)
 
@@ -212,7 +212,7 @@ def _lists(services: Services) -> Iterator[Loss]:
 
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
-    """Missing documents without a receipt that were created here: diaries, reports, summaries."""
+    """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
     provenance = services.store.provenance
     created = provenance.stored() if provenance is not None else []
     there = set(services.store.names()) if created else ()
@@ -225,7 +225,7 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 def _unproved(
     services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
 ) -> Iterator[Loss]:
-    """The missing content of the receipts: each document once, each block separately."""
+    """The receipts' missing content, with one loss per document or block."""
     forgotten = _forgotten(services)
     texts = dict(known or {})
     told: set[tuple[str, str]] = set()
@@ -286,7 +286,7 @@ def _holds(text: str, block_id: str) -> bool:
 
 
 def rebuilt(receipt: Receipt) -> str:
-    """The block of the daily note as originally written, from the receipt; without an operator's override."""
+    """The daily note's block as originally written, from the receipt, without an operator's override."""
     return notes.framed(
         receipt.summary,
         block_id=receipt.flush_id,

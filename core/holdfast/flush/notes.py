@@ -74,7 +74,7 @@ def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime,
 
 
 def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
-    """Id and block of a summary that came after the block of its flush, from the extractor ``by``. ``part`` names the
+    """Id and block of a summary that came after its flush's block, from the extractor ``by``. ``part`` names the
     piece when the summary covers only a piece of the flush."""
     block_id = "-".join(filter(None, (flush_id, by, part)))
     lines = [
@@ -159,7 +159,7 @@ def _ids(payload: Payload, name: str) -> str:
 
 def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
     """The derived fields that have content, and those for which nothing was found, in contract order. The
-    curated decision and the state of the work are not findings, and most sessions change no state."""
+    curated decision and the work's state are not findings, and most sessions change no state."""
     looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
     if not payload.state_mutations:
         looked = [n for n in looked if n != "state_mutations"]

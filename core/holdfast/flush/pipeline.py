@@ -343,7 +343,7 @@ class _Flush:
         return self._repeat(session.last_receipt)
 
     def _extract(self) -> tuple[list[Extraction], str]:
-        """The results of extractors that need no model; the others run later, without the lock."""
+        """The results of extractors that need no model. The others run later, without the lock."""
         if not self.unflushed:
             return [], ""
         self.step = "on_extract"
@@ -356,7 +356,7 @@ class _Flush:
 
     def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
         """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns
-        warnings. A flush that is written again does not restore facts deleted since."""
+        warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
         queued, warnings = backlog.settle_flush(
             self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
@@ -371,7 +371,7 @@ class _Flush:
         return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
 
     def ask_models(self, receipt: Receipt) -> Receipt:
-        """Run the extractors waiting for this flush's turns, and one more piece; the receipt with the results."""
+        """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
         asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
         receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
@@ -397,7 +397,7 @@ class _Flush:
             paths.check_pointer(item.pointer, "evidence.pointer")
             if item.published.strip() != item.read_back.strip():
                 raise FlushRefused(
-                    f"What was published at {item.pointer} reads back differently.",
+                    f"The content published at {item.pointer} reads back differently.",
                     next_step="Look at it there, then flush again.",
                     target=Surface.TRAIL,
                 )
@@ -473,7 +473,7 @@ class _Flush:
         ) from error
 
     def _repeat(self, receipt: Receipt) -> Receipt:
-        """Return an earlier flush that is still valid; an agent that takes over is added to its handoff."""
+        """Return an earlier flush that is still valid. An agent that takes over is added to its handoff."""
         if self.agent and any(w.surface == Surface.HANDOFF for w in receipt.written):
             mine = self.session.id
             self.documents.change_handoff(

@@ -1,6 +1,6 @@
 """Refused payloads: kept redacted in the UNSAFE marker, used again, and recorded in the next note.
 
-Nothing stated disappears silently. A flush without a payload uses the newest refused one. The block of a payload
+Nothing stated disappears silently. A flush without a payload uses the newest refused one. The note block of a payload
 stated later also holds content that only the earlier ones had. A payload refused by the gate has to be stated again.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The label of a line about a payload that could not be kept.
+#: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"
 
 
@@ -66,8 +66,8 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
 
 
 def form(payload: Payload) -> dict[str, Any]:
-    """The payload as JSON data, without its sources; a field that later versions added is there only when it says
-    something."""
+    """The payload as JSON data, without its sources. A field added by later versions is included only when it is not
+    empty."""
     table: dict[str, Any] = unstructure(payload)
     del table["sources"]
     return {k: v for k, v in table.items() if k != "needs_operator" or v is not None}

@@ -191,7 +191,7 @@ class FactMachine(RuleBasedStateMachine):
 def fact_machine(factory: str, *, max_examples: int = 25, steps: int = 25) -> type[FactMachine]:
     """The machine for the backend that ``factory`` (``"package.module:callable"``) opens; run its ``TestCase``.
 
-    A Hypothesis profile that was loaded before and asks for more than its default examples decides how many.
+    A Hypothesis profile loaded earlier that asks for more than its default examples decides how many.
     """
     machine: type[FactMachine] = type("FactMachine", (FactMachine,), {"factory": factory})
     loaded = settings().max_examples

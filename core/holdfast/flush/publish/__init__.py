@@ -1,1 +1,1 @@
-"""Publishing a flush: a durable outbox, and a forge's issue tracker."""
+"""Publishing a flush, with a durable outbox and a forge's issue tracker."""

@@ -53,7 +53,7 @@ class Deliveries:
         return self._outbox.items()
 
     def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
-        """Try every waiting item, due or not; the outcomes, in order. Raises: Unavailable."""
+        """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
         before = self._outbox.items()
         senders = _senders(self._services)
         sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
@@ -71,7 +71,7 @@ class Deliveries:
         return work_off(self._services, limit_s=START_LIMIT_S if limit_s is None else limit_s)
 
     def drop(self, item_id: str, reason: str) -> Item:
-        """Drop an item permanently; the person and the reason go into the daily note first. Returns the item.
+        """Drop an item permanently, after noting the person and the reason in the daily note. Returns the item.
 
         Raises: NotFound; BadValue for a blank reason; Refused and PluginError from the gate; Unavailable.
         """
@@ -111,7 +111,7 @@ def _senders(services: Services) -> dict[str, Send]:
 
 
 def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
-    """Give the error of an item that no plugin can send."""
+    """Give an item that no plugin can send its error."""
     if item.is_damaged or item.plugin in senders:
         return item
     return evolve(

@@ -1,9 +1,9 @@
-"""The interface of a forge plugin (an issue tracker where people work), in addition to its hooks.
+"""The forge plugin interface (an issue tracker where people work), in addition to its hooks.
 
-A plugin whose object is a :class:`Forge` is used; no other entry point is needed. Its ``on_flush`` says what is to be
-published and hands it to :meth:`Forge.publish`, which keeps it in the outbox (:mod:`holdfast.flush.publish.outbox`)
-until :meth:`Forge.send` has shown it again; core asks :meth:`Forge.send` again for what waits. The morning report asks
-:meth:`Forge.activity`. A complete one but for the server::
+A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
+:meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast.flush.publish.outbox`) until
+:meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
+calls :meth:`Forge.activity`. A plugin that is complete except for the server::
 
     class Tracker(Forge):
         @hookimpl
@@ -41,7 +41,7 @@ FLUSH_LIMIT_S: Final = 10.0
 
 
 class Post(NamedTuple):
-    """The content of a flush for one target."""
+    """A flush's content for one target."""
 
     target: str
     body: str
@@ -108,13 +108,13 @@ class Forge(ABC):
         return ""
 
     def item_id(self, flush: str, target: str) -> str:
-        """The id of the flush ``flush``'s post on ``target``: 32 hex digits, the same at every try."""
+        """The id of a post by the flush ``flush`` on ``target``: 32 hex digits, the same at every try."""
         import hashlib
 
         return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]
 
     def publish(self, posts: Sequence[Post], receipt: Receipt) -> list[Evidence]:
-        """Publish a flush's changes, as far as possible now; the evidence of each target, in order. Posts on
+        """Publish a flush's changes, as far as possible now. Returns each target's evidence, in order. Posts on
         one target become one, a blank line between them.
 
         All of it is in the outbox before the first is sent. What cannot be sent now stays there: its evidence counts

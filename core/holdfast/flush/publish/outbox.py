@@ -34,10 +34,10 @@ _LONGEST_PAUSE: Final = timedelta(hours=1)
 _LONGEST_ASKED_S: Final = 86400.0  # the longest delay that a forge may request
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAMAGED: Final = "damaged-"
-#: So many items that a plugin could not publish, and the others are not tried either: a token that has become invalid
-#: must not be shown to a server hundreds of times.
+#: Number of failed items after which a plugin's other items are not tried, because an invalid token
+#: must not be sent to a server hundreds of times.
 _ENOUGH: Final = 3
-#: So much of an id is enough to name it.
+#: Minimum characters of an id's prefix.
 _PREFIX: Final = 6
 
 
@@ -53,8 +53,8 @@ class TryLater(Unavailable):
 class Item:
     """An item to publish: ``body`` on ``target``, by the plugin of that name, for the flush ``flush``.
 
-    ``id`` is made before the first try; ``at`` is when it was put here, ``due`` when it is tried next. ``attempts``
-    counts tries; ``error`` and ``next_step`` describe the result of the last one.
+    ``id`` is created before the first try, ``at`` is the time it was queued, ``due`` the time of the next try.
+    ``attempts`` counts tries. ``error`` and ``next_step`` describe the last failure.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Item:
 
 
 class Sent(NamedTuple):
-    """An item that was published, and the proof."""
+    """A published item, and the proof."""
 
     item: Item
     evidence: Evidence
@@ -137,7 +137,7 @@ class Outbox:
         """Try the due items in order, for ``limit_s`` seconds at most; returns the published ones. Never raises.
 
         A failed item is retried after a minute, then after twice as long each time, up to an hour, and is
-        never given up. A call still running after ``limit_s`` continues alone: no other process sends until it
+        never given up. A call still running after ``limit_s`` continues alone. No other process sends until it
         ends, and the item it publishes leaves the outbox all the same.
         """
         if not os.path.exists(self._path):
@@ -253,7 +253,7 @@ class _Work:
             )
         if evidence.published.strip() != evidence.read_back.strip():
             return HoldfastError(
-                f"What was published at {evidence.pointer} reads back differently.",
+                f"The content published at {evidence.pointer} reads back differently.",
                 next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
             )
         self._outbox.remove(item.id)
