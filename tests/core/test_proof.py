@@ -178,7 +178,7 @@ def test_flush__gone_and_nothing_left_to_write_it_from__is_refused(opened, paylo
     session._checkpoint()
     (project / ".holdfast" / NOTE).unlink()
     again = opened().session("s")
-    with pytest.raises(FlushRefused, match="nothing is left to write it from"):
+    with pytest.raises(FlushRefused, match="there is nothing to rewrite it from"):
         again.flush()
     assert again.state is State.UNSAFE
     again.flush(payload())

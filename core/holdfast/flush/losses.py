@@ -195,8 +195,8 @@ def _facts(services: Services) -> Iterator[Loss]:
     if count:
         message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
         step = (
-            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` accepts the "
-            "facts as they are."
+            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` "
+            "accepts the facts as they are."
         )
         yield Loss(kind="facts", name=name, message=message, next_step=step)
 
