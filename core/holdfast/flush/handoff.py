@@ -159,7 +159,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """``new`` first, then the all open work of other sessions. The oldest beyond :data:`MAX_ENTRIES` are shortened."""
+    """``new`` first, then all open work of other sessions. The oldest beyond :data:`MAX_ENTRIES` are shortened."""
     others = [w for w in entries if w.session != new.session and w.is_open]
     full = MAX_ENTRIES - 1
     return (new, *others[:full], *map(shortened, others[full:]))
