@@ -1,10 +1,10 @@
 """holdfast: memory for agents that survives compaction, provider swaps, restarts and session ends.
 
-Nothing is dropped until it is durable. Importing this package reads no file and imports nothing else; names are
-looked up when they are used.
+Nothing is dropped until it is durable. Importing this package reads no file and imports nothing else; names
+resolve on first use.
 """
 
-TYPE_CHECKING = False  # importing typing for it would cost ten times as much as all the rest
+TYPE_CHECKING = False  # importing typing would cost ten times as much as the rest of this module
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast as Holdfast
     from holdfast.errors import FlushRefused as FlushRefused

@@ -1,4 +1,4 @@
-"""The Python face: one :class:`Holdfast` is one opened project."""
+"""The Python API. One :class:`Holdfast` is one open project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
-logging.getLogger("holdfast").addHandler(logging.NullHandler())  # what is logged is the application's to show
+logging.getLogger("holdfast").addHandler(logging.NullHandler())  # the application decides which log records to show
 
 
 def _system_clock() -> datetime:
@@ -50,7 +50,7 @@ def _system_clock() -> datetime:
 class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
-    ``config``, ``layout`` and ``store`` are there to be read. Sessions that are still open when the process exits are
+        ``config``, ``layout`` and ``store`` are readable attributes. Sessions still open when the process exits are
     ended through the gate.
     """
 
@@ -72,13 +72,13 @@ class Holdfast(Features):
     ) -> Self:
         """Open the project at ``root`` (default: ``HOLDFAST_ROOT``, else found from the working directory).
 
-        ``config`` replaces what the files say and is fully in force, as the caller's own word; settings of the
+        ``config`` replaces the settings files and is fully trusted, because the caller supplies it. Settings of the
         project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
-        ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` leaves out settings
-        of the project's file that cannot be used, as agents' hooks need it: a clone must not be able to block them.
-        Nothing is written, except that private state that this user did not make is put aside.
+        ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` skips unusable
+        settings of the project's file. Agents' hooks need this, because a clone must not be able to block them.
+        Writes nothing, except that private state created by another user is moved aside.
         Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
-        A broken *plugin* does not raise here: it closes the gates and is listed by :meth:`plugin_statuses`.
+        A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
         """
         folder = settings.find_root(os.fspath(root) if root is not None else None)
         settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
@@ -127,34 +127,34 @@ class Holdfast(Features):
 
     @property
     def facts(self) -> Facts:
-        """The facts: create, get, update, delete, list, import and export."""
+        """Facts: create, get, update, delete, list, import and export."""
         from holdfast.facts.lifecycle import Facts
 
         return Facts(self.services)
 
     @property
     def outbox(self) -> Deliveries:
-        """What waits to be published on a forge: list it, send it, drop it with a reason."""
+        """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
         from holdfast.flush.publish.delivery import Deliveries
 
         return Deliveries(self.services)
 
     @property
     def work(self) -> WorkList:
-        """The work of all sessions: list it, close it, reopen it."""
+        """The work of all sessions: list, close, reopen."""
         from holdfast.session.work import WorkList
 
         return WorkList(self.services)
 
     @property
     def profile(self) -> Profile:
-        """Who the user is and what went on, as stored. Raises: Corrupt, Unavailable."""
+        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
         from holdfast.facts.profile import load
 
         return load(self.services)
 
     def update_profile(self, **sections: str) -> Profile:
-        """Set sections (work, personal, top_of_mind, recent, earlier, background); an empty text clears one.
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
 
         Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
         """
@@ -167,8 +167,8 @@ class Holdfast(Features):
     ) -> str:
         """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
 
-        ``counter`` counts the tokens of a text, as ``[prompt] counter`` says by default. ``fenced`` marks the block
-        as recalled data, so that it is never extracted again. Empty when nothing is stored or nothing fits.
+        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
+        as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
         Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
         """
         from holdfast.facts.prompt import prompt
@@ -179,14 +179,14 @@ class Holdfast(Features):
         return prompt(self.services, budget, counter or named(settled.counter), fenced=fenced)
 
     def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-        """Let the extractors read what was said, and store the facts that are good; nothing is journalled.
+        """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
 
         ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
         and :class:`~holdfast.models.Turn` values.
-        Texts are redacted before any extractor sees them, and what was recalled from memory is left out. What became
-        of each candidate is in the result. Turns that an extractor failed on wait to be tried again: by the next
+        Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
+        holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
         extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for anything else, and for a source that is no text; Refused, PluginError; Corrupt,
+        Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
         Unavailable.
         """
         from holdfast.flush.backlog import extract_now
@@ -194,7 +194,7 @@ class Holdfast(Features):
         return extract_now(self.services, messages, source=source)
 
     def extract_queued(self) -> ExtractResult:
-        """Try everything that waits, due or not, once; turn by turn that includes the turns that have just ended."""
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""
         from holdfast.session.turnwise import everything
 
         return everything(self.services)
@@ -202,10 +202,10 @@ class Holdfast(Features):
     # sessions
 
     def session(self, session_id: str = "default") -> Session:
-        """The session of that id, as its journal tells it; a new one when there is no journal yet.
+        """The session with that id, rebuilt from its journal, or a new session without a journal.
 
-        Touches nothing else: see :meth:`begin` for the start of a conversation.
-        A secret in the id is masked: the session has the masked id everywhere, also in the names of files.
+        Has no other effects. To start a conversation, see :meth:`begin`.
+        A secret in the id is masked. The session uses the masked id everywhere, including file names.
         Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
         journal is damaged; Refused and PluginError from the gate.
         """
@@ -223,10 +223,10 @@ class Holdfast(Features):
         return self._sessions[session_id]
 
     def begin(self, session_id: str = "default") -> Session:
-        """The session of that id at the start of a conversation, after what waits was seen to.
+        """The session with that id at the start of a conversation, after pending work is handled.
 
-        Other sessions that were left idle (``[session] idle_minutes``) are ended, as far as that succeeds, and what is
-        due to be published is sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
+        are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
         self.outbox.send_due()
@@ -234,25 +234,25 @@ class Holdfast(Features):
         return session
 
     def sessions(self) -> list[str]:
-        """Ids of all sessions that have a journal, sorted."""
+        """Ids of all sessions with a journal, sorted."""
         ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
         return sorted(i for i in ids if i)
 
     def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
         """End every session whose last turn is older than ``idle_minutes``; returns their ids.
 
-        A session that cannot be ended is left UNSAFE and logged. No further one is tried after ``limit_s`` seconds.
+        A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further session is tried.
         """
         from holdfast.session.idle import end_idle
 
         return end_idle(self.services, but={but, *self._sessions}, limit_s=limit_s)
 
     def unsafe(self) -> list[Marker]:
-        """The sessions whose last flush did not succeed, with why and what to do."""
+        """Sessions whose last flush failed, each with the reason and the next step."""
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
-        """Journal ``transcript.kept`` as far as the session does not hold it; returns the session."""
+        """Journal the part of ``transcript.kept`` that the session does not hold yet; returns the session."""
         session = self.session(session_id or transcript.session_id or "default")
         known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
         session.extend(m for m in transcript.kept if m.id not in known)
@@ -290,15 +290,15 @@ class Holdfast(Features):
         messages: Callable[..., Iterable[object]] | None = None,
         kept: Callable[[Any], Iterable[object]] | None = None,
     ) -> Any:
-        """Any function that drops context, sync or async, as one that cannot run unflushed; also as a decorator.
+        """Wrap a sync or async function that drops context, so it cannot run unflushed. Also works as a decorator.
 
-        Each call passes the flush gate of ``session`` first (an id, or a function of the call's arguments). Where that
-        fails, FlushRefused goes out and ``compact`` is not called. ``messages`` gets the call's arguments and returns
+        Each call first passes the flush gate of ``session`` (an id, or a function of the call's arguments). If the gate
+        fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
         the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
-        own objects: what the session does not hold yet is journalled before. Without it they are the call's first
-        argument that is a list of such rows; when there is none, the loop calls ``session.add`` itself.
-        Afterwards the session drops what was dropped: what is left is ``kept(result)``, else the result when that is a
-        list, else what ``messages`` returns then.
+        own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
+        call's first argument that is a list of such rows. If there is none, the loop calls ``session.add`` itself.
+        Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
+        a list, or the rows that ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
         from holdfast.session.guard import Guard
@@ -306,29 +306,29 @@ class Holdfast(Features):
         wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
         return wrap if compact is None else wrap(compact)
 
-    # what is stored
+    # stored data
 
     def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
-        """Where to go on, from files alone: handoff, curated memory, newest notes. Reads no transcript and no journal.
+        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
 
-        ``max_chars`` bounds ``str(brief)``. ``session`` is the session that reads it: its own work comes first, marked.
-        Raises: Corrupt when a document cannot be read: never taken as empty.
+        ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
+        Raises: Corrupt when a document cannot be read. It is never treated as empty.
         """
         from holdfast.session.bootstrap import load
 
         return load(self.services, max_chars=max_chars, session=session)
 
     def validate(self, names: Iterable[str] = ()) -> Validation:
-        """What the validators say of the stored documents (of ``names``, by default all). Changes nothing.
+        """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
 
-        What cannot be read is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
+        An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
         """
         from holdfast.flush.validation import validate
 
         return validate(self.services, names)
 
     def reread(self) -> None:
-        """Read the open sessions again after their journals were changed: removed text must not stay in memory."""
+        """Reload the open sessions after their journals changed, so removed text does not stay in memory."""
         for one in self._sessions.values():
             try:
                 one.catch_up()
@@ -336,13 +336,13 @@ class Holdfast(Features):
                 logger.warning("an open session could not be read again: %s", type(error).__name__)
 
     def plugin_statuses(self) -> list[discovery.Status]:
-        """Every installed or enabled plugin and backend, sorted, with what became of it and why."""
+        """Every installed or enabled plugin and backend, sorted, with its status and the reason."""
         return discovery.statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
 
-    # leaving
+    # closing
 
     def close(self) -> None:
-        """Release the store. Open sessions are not ended by this; they are in their journals."""
+        """Release the store. Open sessions do not end but stay in their journals."""
         if not self._closed:
             self._closed = True
             if self._sessions:
@@ -360,7 +360,7 @@ class Holdfast(Features):
         self.close()
 
     def _at_exit(self) -> None:
-        self.services.hurried = True  # who ends a program does not wait for a model
+        self.services.hurried = True  # a program that is exiting does not wait for a model
         for session in self._sessions.values():
             try:
                 if session.unflushed:

@@ -1,20 +1,20 @@
-"""One error tree. A message is one sentence; ``next_step`` says what to do about it.
+"""The error tree. A message is one sentence; ``next_step`` is the action that resolves it.
 
-Where a requirement names a built-in (``KeyError``, ``ValueError``) the class is also that. ``exit_code`` is what
-the command line returns: 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.
+Where a requirement names a built-in (``KeyError``, ``ValueError``), the class also derives from it. ``exit_code`` is
+the command line's exit status: 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing has it, without the import
+TYPE_CHECKING = False  # same as in typing, without the import
 if TYPE_CHECKING:
     from holdfast.models import Finding
 
 
 class HoldfastError(Exception):
-    """Base of everything holdfast raises on purpose.
+    """Base of every error that holdfast raises on purpose.
 
-    ``message`` is one sentence for a person; ``next_step`` (may be empty) is the act that resolves it.
+    ``message`` is one sentence for a person; ``next_step`` (may be empty) is the action that resolves it.
     """
 
     exit_code = 1
@@ -29,13 +29,13 @@ class HoldfastError(Exception):
 
 
 class ConfigError(HoldfastError, ValueError):
-    """The configuration cannot be used; the message holds the key's path."""
+    """The configuration cannot be used; the message contains the key's path."""
 
     exit_code = 2
 
 
 class NotTrusted(ConfigError):
-    """What came with the project needs the user's trust first: see ``holdfast trust``."""
+    """Configuration that came with the project needs the user's trust first: see ``holdfast trust``."""
 
 
 class BadValue(HoldfastError, ValueError):
@@ -65,7 +65,7 @@ class PluginLoadFailed(PluginError):
 class HookFailed(PluginError):
     """An implementation raised, ran past its deadline or returned the wrong type.
 
-    ``next_step`` is its own where it knows one; else it is to be fixed or disabled.
+    ``next_step`` is the plugin's own if it gives one, otherwise to fix or disable the plugin.
     """
 
     def __init__(self, *, plugin: str, distribution: str, hook: str, reason: str, next_step: str = "") -> None:
@@ -80,22 +80,22 @@ class HookFailed(PluginError):
 
 
 class StorageError(HoldfastError):
-    """A storage backend could not do what was asked; nothing was half-written."""
+    """A storage backend could not complete the operation; nothing was half-written."""
 
 
 class NotFound(StorageError, KeyError):
-    """The thing named does not exist."""
+    """The named object does not exist."""
 
     def __str__(self) -> str:  # KeyError would print the repr of its argument
         return HoldfastError.__str__(self)
 
 
 class Conflict(StorageError):
-    """The stored revision is not the expected one: somebody else wrote in between."""
+    """The stored revision is not the expected one, because another process wrote in between."""
 
 
 class DuplicateFact(StorageError, ValueError):
-    """An update would make two facts equal; nothing was changed."""
+    """An update would make two facts equal, so nothing was changed."""
 
 
 class Unavailable(StorageError):
@@ -105,7 +105,7 @@ class Unavailable(StorageError):
 
 
 class Corrupt(StorageError):
-    """What is stored cannot be read as what it should be. Never treated as empty, never overwritten."""
+    """Stored data is not in the expected format. Never treated as empty, never overwritten."""
 
 
 class Unsupported(StorageError):
@@ -113,7 +113,7 @@ class Unsupported(StorageError):
 
 
 class Refused(HoldfastError):
-    """A text was not let through the gate; nothing of it was stored."""
+    """The gate refused the content, and none of it was stored."""
 
     def __init__(self, message: str, *, next_step: str = "", findings: tuple[Finding, ...] = ()) -> None:
         super().__init__(message, next_step=next_step)
@@ -137,9 +137,9 @@ class NothingToFlush(FlushRefused):
 
 
 class ModelFailed(HoldfastError):
-    """A model could not be asked, or refused. ``status`` is the HTTP status, None when there was no answer at all.
+    """A model could not be reached, or refused. ``status`` is the HTTP status, None without a response.
 
-    ``retry_after_s`` is what the server asks to wait, in seconds. The message never holds a key or a prompt.
+    ``retry_after_s`` is the delay that the server requests, in seconds. The message never holds a key or a prompt.
     """
 
     exit_code = 3

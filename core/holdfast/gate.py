@@ -1,4 +1,4 @@
-"""The gate: every text on its way into and out of a store passes here. Validators find, the gate masks or refuses."""
+"""The gate: all content entering or leaving a store passes here. Validators find, the gate masks or refuses."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from holdfast.plugin.manager import Dispatch
 
 _ROUNDS = 4
-#: Removing a line may bring up another error, as a limit on the number of items does.
+#: Removing a line may cause another error, for example when a limit on the number of items applies.
 _SIFTS = 12
 #: Ids that cannot hold a secret.
 _HEX = frozenset("0123456789abcdef-")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz-")
 _PLAIN_CHARS = 40
-#: Stands on a line of its own between texts; one that holds it itself is asked for alone. Printable, see `clean`.
+#: A separator line between joined strings. A string that contains it is checked alone. Printable, see `clean`.
 _BORDER_CHAR = "\ufffc"
 _BORDER = f"\n{_BORDER_CHAR}\n"
-#: Control characters that no Markdown needs and that break readers; newline and tab stay. Lone surrogates cannot be
-#: written as UTF-8 at all.
+#: Control characters that Markdown does not need and that break readers; newline and tab stay. Lone surrogates
+#: cannot be encoded as UTF-8.
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
 _CONTROL_BYTES = bytes(_CONTROLS)
-#: Every character that :mod:`holdfast.text.invisible` may change is one of these or in the plane of tags, from U+E0000.
+#: Every character that :mod:`holdfast.text.invisible` may change is in this set or in the tag plane, from U+E0000.
 _SUSPECT = frozenset(map(chr, (
     *range(0x80, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
     *range(0xFE00, 0xFE10), 0xFEFF, *range(0xFFF9, 0xFFFC),
@@ -37,8 +37,8 @@ _TAGS = "\U000e0000"
 
 
 def clean(text: str) -> str:
-    """``text`` as it can be stored: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``, and
-    what hides or reorders text is taken out or made visible, see :mod:`holdfast.text.invisible`."""
+    """``text`` in storable form: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``, and
+    characters that hide or reorder text are removed or made visible, see :mod:`holdfast.text.invisible`."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
@@ -53,18 +53,18 @@ def clean(text: str) -> str:
 
             text = invisible.without(text)
             data = text.encode("utf-8")
-    # In UTF-8 these bytes are nothing else; looking for them is ten times as quick as translating the text.
+    # In UTF-8 these bytes have no other meaning, and searching for them is ten times as fast as translating the text.
     return text if len(data.translate(None, _CONTROL_BYTES)) == len(data) else text.translate(_CONTROLS)
 
 
 class Gate:
-    """Admits texts. ``warnings`` of the last admissions are collected by whoever asks with ``notes``."""
+    """Admits content. A caller passes ``notes`` to collect the warnings."""
 
     def __init__(self, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
 
     def findings(self, subject: Subject) -> list[Finding]:
-        """What the validators say, changing nothing. Raises: PluginError."""
+        """The validators' findings; changes nothing. Raises: PluginError."""
         return self._dispatch.on_validate(subject)
 
     def admit(
@@ -78,14 +78,14 @@ class Gate:
         previous: str | None = None,
         verbatim: bool = False,
     ) -> str:
-        """The text as it may be stored: cleaned, with every span masked that a validator wants masked.
+        """``text`` in the form that may be stored: cleaned, with every span masked that a validator wants masked.
 
-        ``verbatim`` leaves line ends and control characters as they are, for a stored document in which only a place
-        was changed, by text that was admitted before, and for a text that is known to have none.
-        Masking is repeated until the validators ask for nothing more; warnings go to ``notes``. An error that the
-        ``previous`` text of the document has too, in the same line, does not refuse: what a person wrote by hand must
-        not keep a flush from being saved.
-        Raises: Refused when an error cannot be masked or masking does not come to rest; PluginError when a validator
+        ``verbatim`` keeps line ends and control characters. It is for a stored document in which only one place
+        was changed, by content admitted before, and for content known to have none.
+        Masking repeats until the validators find nothing more to mask; warnings go to ``notes``. An error that is also
+        in the document's ``previous`` text, on the same line, does not refuse, because a person's manual edit must not
+        keep a flush from being saved.
+        Raises: Refused when an error cannot be masked or masking does not converge; PluginError when a validator
         is broken. Either way nothing may be stored.
         """
         text = text if verbatim else clean(text)
@@ -94,7 +94,7 @@ class Gate:
             if not found:
                 return text
             refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
-            if refused and previous:  # hardly ever: the question is asked only when its answer matters
+            if refused and previous:  # rare, so the previous text is checked only when the answer matters
                 known = self._known(previous, surface, name)
                 refused = [f for f in refused if (f.rule, _line_of(text, f)) not in known]
             if refused:
@@ -109,9 +109,9 @@ class Gate:
     def outgoing(self, text: str, *, surface: str, name: str = "") -> str:
         """The only way out of a store: ``text`` as it may leave for a model, a terminal or another file.
 
-        Everything is masked that validators want masked now, so a secret that was written by hand, or before a rule
-        knew it, stays inside. It is never refused, because it is stored already.
-        Raises: Refused when masking does not come to rest; PluginError when a validator is broken. Then nothing leaves.
+        Masks everything that validators want masked now. A secret written manually, or before a rule
+        covered it, does not leave. Nothing is refused, because the text is stored already.
+        Raises: Refused when masking does not converge; PluginError when a validator is broken. Then nothing leaves.
         """
         for _ in range(_ROUNDS):
             found = self._dispatch.on_validate(Subject(surface, name, text, stored=True), outgoing=True)
@@ -121,10 +121,10 @@ class Gate:
         raise _restless(surface, name)
 
     def identifier(self, given: str) -> str:
-        """An id of a session or message as it may become part of a file's name: masked, the same each time.
+        """A session or message id in the form that may become part of a file name: masked, the same each time.
 
-        Ids that cannot hold a secret are not asked about: agents' hooks come here at every event.
-        Raises: Refused for one with a secret that the policy refuses; PluginError when a validator is broken.
+        Ids that cannot hold a secret skip the validators, because agents' hooks call this at every event.
+        Raises: Refused for an id with a secret that the policy refuses; PluginError when a validator is broken.
         """
         if is_plain(given):
             return given
@@ -135,7 +135,7 @@ class Gate:
         return mask(given, found) if any(_can_mask(f, given) for f in found) else given
 
     def identifiers(self, given: Sequence[str]) -> list[str]:
-        """:meth:`identifier` for many, with few questions to the validators. Raises: as :meth:`identifier`."""
+        """:meth:`identifier` for many ids, with few validator calls. Raises: as :meth:`identifier`."""
         masked: dict[str, str] = {}
         for portion in _portions([one for one in dict.fromkeys(given) if not is_plain(one)]):
             whole = _joined(portion)
@@ -144,14 +144,14 @@ class Gate:
         return [masked.get(one, one) for one in given]
 
     def label(self, given: str) -> str:
-        """:meth:`identifier` for a name that a client recorded; empty for a refused one. Raises: PluginError."""
+        """:meth:`identifier` for a name that a client recorded; empty for a refused name. Raises: PluginError."""
         try:
             return self.identifier(given)
         except Refused:
             return ""
 
     def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
-        """:meth:`outgoing` for many short texts, with few questions to the validators. Raises: as :meth:`outgoing`."""
+        """:meth:`outgoing` for many short strings, with few validator calls. Raises: as :meth:`outgoing`."""
         shown: list[str] = []
         for portion in _portions(texts):
             whole = _joined(portion)
@@ -169,11 +169,11 @@ class Gate:
         previous: str | None = None,
         entailed: tuple[str, ...] = (),
     ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Like :meth:`admit`, but an error that names a line costs that line and not the whole text. ``entailed``: see
+        """Like :meth:`admit`, but an error on one line removes that line, not the whole text. ``entailed``: see
         :class:`holdfast.subject.Subject`.
 
-        Returns what is left, and the lines that went with what was said of them. Raises: Refused for an error of the
-        whole text, or when errors do not come to an end; PluginError.
+        Returns the remaining text, and the removed lines with their findings. Raises: Refused for an error in the
+        whole text, or when removing lines does not converge; PluginError.
         """
         text = clean(text)
         known = self._known(previous, surface, name) if previous else frozenset()
@@ -187,7 +187,7 @@ class Gate:
             if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
                 break
             if errors:
-                said = {f.line: f for f in reversed(errors)}  # of several on one line the first
+                said = {f.line: f for f in reversed(errors)}  # the first finding of each line
                 gone += [(lines[f.line - 1], f) for f in sorted(said.values(), key=lambda f: f.line or 0) if f.line]
                 text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
             elif any(_can_mask(f, text) for f in found):
@@ -197,8 +197,8 @@ class Gate:
         raise _refusal(surface, name, errors)
 
     def admit_all(self, texts: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
-        """:meth:`admit` for many short texts with few questions to the validators. When a mask reaches over a border,
-        or something is refused, each text is asked for by itself, and a refusal tells what was said of all of them.
+        """:meth:`admit` for many short strings with few validator calls. When a mask crosses a border,
+        or something is refused, each string is checked separately, and a refusal lists the findings of all of them.
         Raises: as :meth:`admit`."""
         admitted: list[str] = []
         refused: list[Finding] = []
@@ -207,7 +207,7 @@ class Gate:
             together: list[str] = []
             whole = _joined(portion)
             if whole is not None:
-                with suppress(Refused):  # each text is asked for by itself then
+                with suppress(Refused):  # each string is checked separately then
                     together = _parted(self.admit(whole, surface=surface, notes=found, verbatim=True), portion)
             if together:
                 admitted += together
@@ -243,7 +243,7 @@ def is_plain(given: str) -> bool:
 
 
 def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts in order, as many at once as a validator can judge well within its deadline, and at least one."""
+    """The strings in order, in groups that a validator can check within its deadline, at least one per group."""
     start = size = 0
     for number, text in enumerate(texts):
         if size and size + len(text) > PORTION_CHARS:
@@ -255,19 +255,19 @@ def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _joined(texts: Sequence[str]) -> str | None:
-    """The texts with borders between them; None when one of them holds a border itself."""
+    """The strings joined by borders; None when a string contains a border itself."""
     whole = _BORDER.join(texts)
     return whole if whole.count(_BORDER_CHAR) == len(texts) - 1 else None
 
 
 def _parted(whole: str, texts: Sequence[str]) -> list[str]:
-    """The judged texts of a portion; none when a mask reached over a border."""
+    """The checked strings of a portion; empty when a mask crossed a border."""
     parts = whole.split(_BORDER)
     return parts if len(parts) == len(texts) and whole.count(_BORDER_CHAR) == len(texts) - 1 else []
 
 
 def _can_mask(finding: Finding, text: str) -> bool:
-    """Whether the finding says what to put where. A span outside of the text or without length hides nothing."""
+    """Whether the finding has a usable replacement. A span outside of the text, or of zero length, hides nothing."""
     if finding.span is None or finding.replacement is None:
         return False
     start, end = finding.span
@@ -280,8 +280,8 @@ def _line_of(text: str, finding: Finding) -> str:
 
 
 def mask(text: str, findings: list[Finding]) -> str:
-    """Put each finding's replacement in place of its span. Of overlapping spans the first and then the longest wins,
-    stretched over the others, so that no part of any span stays."""
+    """Replace each finding's span. Of overlapping spans, the replacement of the first and then longest span covers them
+    all, so no part of any span stays."""
     spans = sorted(
         ((*f.span, f.replacement) for f in findings if f.span and f.replacement is not None and _can_mask(f, text)),
         key=lambda s: (s[0], -s[1]),
@@ -304,7 +304,7 @@ def mask(text: str, findings: list[Finding]) -> str:
 
 def _restless(surface: str, name: str) -> Refused:
     return Refused(
-        f"Masking the text for {name or surface} does not come to rest.",
+        f"Masking the text for {name or surface} does not converge.",
         next_step="A validator finds something in its own replacement: switch it off and report it to its author.",
     )
 

@@ -1,4 +1,4 @@
-"""The five hooks, in the order of an agent's life. Hooks return facts; core acts on them.
+"""The five hooks, in order of an agent's lifecycle. Hooks return facts; core acts on them.
 
 An implementation may take any subset of the arguments, by name, without defaults. It must not depend on order:
 no ``tryfirst``, no wrappers (they are refused when a plugin is registered). Only ``dispatch.py`` calls a hook.
@@ -29,37 +29,37 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
     """Provide the store. Called once, and only the backend that ``[storage] backend`` names is imported.
 
     :param config: the ``[storage]`` table: ``path`` (folder under ``root``), ``facts``, and ``options``, a mapping
-        with whatever else the table holds.
+            with all other keys of the table.
     :param root: the project folder, absolute. Nothing may be written outside of it.
-    :returns: the backend, or None to pass. Stops at the first that is not None.
-    An error is a hard error: nothing works without a store.
+    :returns: the backend, or None to pass. The first backend returned is used.
+    An error is fatal, because nothing works without a store.
     """
 
 
 @hookspec
 def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: ignore[empty-body]
-    """Judge a text before it is stored, and again by ``holdfast validate``. A gate: every implementation is asked.
+    """Check content before it is stored, and again by ``holdfast validate``. A gate: every implementation is called.
 
     :param subject: surface, document name, text and sources.
-    :returns: findings, empty when all is well. A span with a replacement is masked by core; an error without one
-        refuses the write. Of a long text they may come in :class:`~holdfast.subject.Portions`, each in its own time.
-        An implementation that raises, hangs or returns anything else counts as a refusal.
+    :returns: findings, empty when there are none. Core masks a span with a replacement; an error without a replacement
+            refuses the write. For long content they may come in :class:`~holdfast.subject.Portions`, each with its own
+            deadline. An implementation that raises, hangs or returns anything else counts as a refusal.
     """
 
 
 @hookspec
 def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # type: ignore[empty-body]
-    """Tell what a stretch of conversation holds. Collected from all; a failure is isolated and recorded.
+    """Extract facts from a span of messages. All plugins' results are collected; a failure is isolated and recorded.
 
-    Asked when a flush is durable and its lock released, and never in a client's hook: the turns wait in a queue until
-    then. A plugin that reads nothing but the turns, without a model, a network or a disk, says ``EXTRACTS_AT_ONCE =
-    True`` (an attribute of the plugin) and is asked within the flush, for a few seconds at most.
+    Called when a flush is durable and its lock released, and never in a client's hook. Until then the turns wait in a
+    queue. A plugin that reads only the turns, without a model, network or disk, sets ``EXTRACTS_AT_ONCE =
+    True`` (an attribute of the plugin). It is called within the flush, for a few seconds at most.
 
     :param turns: the turns since the last flush, oldest first, already redacted.
-    :param known: stored facts that share words with the turns, the closest first, as they may leave the store: at most
-        30, and none for a plugin that is asked within the flush. An implementation may leave this parameter out.
-    :returns: a summary, candidate facts and the payload fields that the turns state. Never invent. The payload fields
-        are used of plugins that are asked within the flush.
+    :param known: stored facts that share words with the turns, closest first, masked for leaving the store: at most
+            30, and none for a plugin called within the flush. An implementation may omit this parameter.
+    :returns: a summary, candidate facts and the payload fields that the turns state. Never invent. Payload fields
+            are used only from plugins called within the flush.
     """
 
 
@@ -67,17 +67,17 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # t
 def on_flush(payload: Payload, receipt: Receipt) -> Evidence | Sequence[Evidence] | None:
     """Publish a flush elsewhere (a comment on an issue, say). A gate, called when all documents are verified.
 
-    :param payload: what was written, complete and redacted.
-    :param receipt: what was written where so far.
+    :param payload: the written content, complete and redacted.
+    :param receipt: the documents written so far.
     :returns: Evidence, which core verifies, or several; None when there was nothing to publish.
-    A failure fails the flush: the session stays UNSAFE and context is not dropped.
+    A failure fails the flush. The session stays UNSAFE and context is not dropped.
     """
 
 
 @hookspec(firstresult=True)
 def on_dream(sources: DreamSources) -> DreamDraft | None:
-    """Consolidate daily notes into a new curated memory. Stops at the first result that is not None.
+    """Consolidate daily notes into a new curated memory. The first result that is not None is used.
 
     :param sources: the current MEMORY.md and the notes of the window, oldest first.
-    :returns: a draft that uses only what the sources say. A failure is recorded and changes nothing.
+    :returns: a draft that uses only the sources. A failure is recorded and changes nothing.
     """

@@ -1,4 +1,4 @@
-"""The values that cross a boundary. All frozen; construction checks the shape, nothing here touches a file."""
+"""Values that cross a boundary. All are frozen. Construction checks the shape; nothing here touches a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.errors import BadValue
 
 def _strings(value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str):
-        raise TypeError("expected a list of texts, got one text")
+        raise TypeError("expected a list of strings, got one string")
     return tuple(value)
 
 
@@ -39,14 +39,14 @@ def _bool_or_none(_: object, attribute: attrs.Attribute[bool | None], value: obj
 
 
 def _items(value: object, name: str) -> list[Any]:
-    """The items of a list that a caller gave. Raises: BadValue for one string, a mapping, or a value without items."""
+    """Items from a caller's list. Raises: BadValue for a single string, a mapping, or a value without items."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise BadValue(name, f"must be a list and {_type(value)}", next_step=f"Give a list, `{name}=[...]`.")
     return list(value)
 
 
 def _tuple(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    """A tuple where that can be made; the rest is :func:`_must_be_texts`'s, which knows the field."""
+    """A tuple where possible; :func:`_must_be_texts` knows the field and checks the rest."""
     if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return value  # type: ignore[return-value]
     return tuple(value)
@@ -87,8 +87,8 @@ def _made(cls: type[Any], value: object, path: str) -> Any:
 class Message:
     """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
 
-    ``tokens`` is the count of ``text`` by the configured counter. ``tool`` names the tool of a call (role assistant)
-    or of its result (role tool); ``failed`` is true for a result that reported an error.
+    ``tokens`` is the token count of ``text`` by the configured counter. ``tool`` names the tool of a call (role
+    assistant) or of its result (role tool); ``failed`` is true for a result that reported an error.
     """
 
     role: str
@@ -106,7 +106,7 @@ def _messages(value: Iterable[Message]) -> tuple[Message, ...]:
 
 @frozen(kw_only=True)
 class Turn:
-    """A user message with what the assistant and its tools answered, in order."""
+    """A user message with the replies of the assistant and its tools, in order."""
 
     messages: tuple[Message, ...] = field(converter=_messages)
 
@@ -117,12 +117,12 @@ class Turn:
 
     @property
     def assistant(self) -> str:
-        """What the assistant said, without tool calls and their results."""
+        """The assistant's words, without tool calls and their results."""
         return "\n".join(m.text for m in self.messages if m.role == "assistant" and not m.tool)
 
 
 def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
-    """Group messages into turns: each user message opens one; leading other records form a turn of their own."""
+    """Group messages into turns. Each user message opens a turn; other records before the first form their own."""
     groups: list[list[Message]] = []
     for message in messages:
         if message.role == "user" or not groups:
@@ -159,7 +159,7 @@ class Fact:
 
 @frozen(kw_only=True)
 class FactCandidate:
-    """What an extractor proposes; not yet checked, deduplicated or stored."""
+    """An extractor's proposal; not yet checked, deduplicated or stored."""
 
     content: str
     category: str
@@ -169,7 +169,7 @@ class FactCandidate:
 
 @frozen(kw_only=True)
 class Profile:
-    """Who the user is and what went on, a few sentences each; empty where nothing is known. Source: R063, R064."""
+    """The user and recent activity, a few sentences each; empty where nothing is known. Source: R063, R064."""
 
     work: str = ""
     personal: str = ""
@@ -180,7 +180,7 @@ class Profile:
 
 
 class AddOutcome(StrEnum):
-    """What became of a new fact."""
+    """The outcome of storing a fact."""
 
     ADDED = "added"
     DUPLICATE = "duplicate"
@@ -190,8 +190,8 @@ class AddOutcome(StrEnum):
 
 @frozen(kw_only=True)
 class AddResult:
-    """``fact`` is the stored one (added) or the one already there (duplicate); ``evicted`` the ids that left for it;
-    ``replaced`` the ids of older values of the same thing, which are in the log now."""
+    """``fact`` is the stored fact (added) or the existing one (duplicate); ``evicted`` the ids removed to make room;
+    ``replaced`` the ids of older values of the same thing, now in the log."""
 
     outcome: AddOutcome
     fact: Fact | None = None
@@ -232,7 +232,7 @@ class StateMutation:
 
 @frozen(kw_only=True)
 class HandoffFields:
-    """The four fields that another agent needs to go on. ``none`` is allowed, blank is not."""
+    """The four fields that another agent needs to continue. ``none`` is allowed, blank is not."""
 
     active_task: str = field(validator=_must_be_text)
     branch: str = field(validator=_must_be_text)
@@ -242,7 +242,7 @@ class HandoffFields:
 
 @frozen(kw_only=True)
 class CuratedEntry:
-    """One standing line for curated memory; ``replaces`` names the line that it corrects, if any."""
+    """One permanent line for curated memory; ``replaces`` names the line that it corrects, if any."""
 
     text: str = field(validator=_must_be_text)
     replaces: str = field(default="", validator=_must_be_text)
@@ -309,12 +309,12 @@ def _mutations(
 
 @frozen(kw_only=True)
 class Payload:
-    """What must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
+    """Content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
     ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
-    for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists what
-    only the operator can do or decide; the contract does not ask for it.
-    Raises: BadValue naming the field, here and not in the middle of a flush.
+    for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists tasks
+    and decisions that need the operator. The contract does not require it.
+    Raises: BadValue naming the field, at construction and not in the middle of a flush.
     """
 
     objective: str | None = field(default=None, validator=_text_or_none)
@@ -338,7 +338,7 @@ class Payload:
 
 
 def payload_of(value: object) -> Payload | None:
-    """What a caller gave as the payload, a mapping of field names too. Raises: BadValue naming the field."""
+    """A payload from a caller's value, which may be a mapping of field names. Raises: BadValue naming the field."""
     if value is None or isinstance(value, Payload):
         return value
     if not isinstance(value, Mapping):
@@ -356,10 +356,10 @@ def _candidates(value: Iterable[FactCandidate]) -> tuple[FactCandidate, ...]:
 
 @frozen(kw_only=True)
 class Extraction:
-    """What ``on_extract`` returns: a summary, candidate facts, and payload fields it could tell (others None).
+    """The result of ``on_extract``: a summary, candidate facts, and the payload fields it found (others None).
 
-    ``profile`` holds what the turns newly say of the user; core merges it into what is known. ``retire`` names the ids
-    of facts, among those that the extractor was shown, that the turns make out of date.
+    ``profile`` holds new information about the user; core merges it into the stored profile. ``retire`` lists the ids
+    of facts shown to the extractor that the turns make obsolete.
     """
 
     summary: str = ""
@@ -371,7 +371,7 @@ class Extraction:
 
 @frozen(kw_only=True)
 class Written:
-    """Proof that one document was written and read back: digest of what was read, in hex; size in bytes."""
+    """Proof that one document was written and read back: hex digest of the bytes read, and size in bytes."""
 
     surface: str
     name: str
@@ -382,10 +382,10 @@ class Written:
 
 @frozen(kw_only=True)
 class Evidence:
-    """What an ``on_flush`` implementation published. Core compares ``published`` with ``read_back``, which the
-    plugin must have fetched again from where it published; ``pointer`` is a URL or a relative path.
+    """A publication by an ``on_flush`` implementation. Core compares ``published`` with ``read_back``, which the
+    plugin must have fetched again from the place of publication; ``pointer`` is a URL or a relative path.
 
-    ``pending`` counts what waits to be published, and ``note`` says why, or what else a person has to know.
+    ``pending`` counts the items waiting to be published. ``note`` gives the reason, or other facts a person must know.
     """
 
     target: str
@@ -408,9 +408,9 @@ def _all_evidence(value: Iterable[Evidence]) -> tuple[Evidence, ...]:
 class Receipt:
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
 
-    ``summary`` is the text of the daily block; ``repeated`` is true when an earlier, still valid flush is
-    answered again; ``degraded`` when a trail waits to be published (``pending`` items, of earlier flushes too).
-    ``derived`` names the fields that were found in what was said, ``not_found`` those that nothing was said about.
+    ``summary`` is the daily block's text; ``repeated`` is true when the receipt of an earlier, still valid flush is
+    returned again; ``degraded`` when a trail waits to be published (``pending`` items, including earlier flushes).
+    ``derived`` names the fields found in the conversation, ``not_found`` the fields that it does not mention.
     """
 
     flush_id: str
@@ -442,10 +442,10 @@ class Severity(StrEnum):
 
 @frozen(kw_only=True)
 class Finding:
-    """What a validator says of a text.
+    """A validator's finding.
 
-    With ``span`` (start, end: character offsets into the subject's text) and ``replacement`` core masks the span.
-    An error without a replacement refuses the write. A warning is reported and nothing else. ``line`` is 1-based.
+    With ``span`` (start, end: character offsets into the subject's text) and ``replacement``, core masks the span.
+    An error without a replacement refuses the write. A warning is only reported. ``line`` is 1-based.
     """
 
     rule: str
@@ -463,9 +463,9 @@ class Finding:
 
 @frozen(kw_only=True)
 class DreamSources:
-    """What a dream may use: current MEMORY.md and the daily notes, oldest first, as (name, text).
+    """A dream's sources: current MEMORY.md and the daily notes, oldest first, as (name, text).
 
-    ``confirmed`` says when items of the memory were last confirmed, as (item, time); an item may be missing.
+    ``confirmed`` lists when items of the memory were last confirmed, as (item, time). Items may be missing.
     """
 
     memory: str

@@ -1,4 +1,4 @@
-"""What a store must do. The normative text, with numbered clauses, is docs/storage-contract.md; the suite that
+"""The storage contract. The normative text, with numbered clauses, is docs/storage-contract.md; the suite that
 checks each clause is :mod:`holdfast.testing`. Names that reach a backend have passed :func:`check_name`.
 """
 
@@ -19,35 +19,35 @@ from attrs import frozen
 from holdfast.errors import Refused, Unsupported
 from holdfast.models import AddResult, Fact
 
-#: The revision of a document that does not exist: ``write(name, text, expected=ABSENT)`` creates or conflicts.
+#: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
 ABSENT: Final = "absent"
 
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"com{i}" for i in range(1, 10)), *(f"lpt{i}" for i in range(1, 10))}
 )
-_OF_DATABASES = (".db", ".db-wal", ".db-shm", ".db-journal")  # one may lie beside the documents
+_OF_DATABASES = (".db", ".db-wal", ".db-shm", ".db-journal")  # a database may share the documents' folder
 _FORBIDDEN = frozenset('<>:"|?*\\')
 
 
 class Capability(StrEnum):
-    """What a backend may offer beyond the contract. Absent means no; nobody probes with hasattr."""
+    """Optional features of a backend beyond the contract. An absent capability means no; hasattr is never used."""
 
     SEARCH = "search"
     HISTORY = "history"
     CONCURRENT_WRITERS = "concurrent-writers"
     LOCAL_FILES = "local-files"
-    REMOTE = "remote"  # everything is on a server, so nothing of it can come with a clone
+    REMOTE = "remote"  # all data is on a server, so none of it can come with a clone
 
 
 class FactOrder(StrEnum):
-    """CREATED: order of insertion. CONFIDENCE: highest first, equal ones in order of insertion."""
+    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order."""
 
     CREATED = "created"
     CONFIDENCE = "confidence"
 
 
 class HitKind(StrEnum):
-    """What a search found."""
+    """The type of object that a search found."""
 
     FACT = "fact"
     DOCUMENT = "document"
@@ -55,8 +55,8 @@ class HitKind(StrEnum):
 
 @frozen(kw_only=True)
 class Hit:
-    """One result of a search. ``name`` is the fact's id or the document's name; ``text`` the fact's content or the
-    part of the document that matched."""
+    """One search result. ``name`` is the fact's id or the document's name; ``text`` the fact's content or the
+    matching part of the document."""
 
     kind: HitKind
     name: str
@@ -78,12 +78,12 @@ def sha256(text: str) -> str:
 
 
 def block_marker(block_id: str) -> str:
-    """The line by which a block is known in a document. ``append`` wants it inside its block."""
+    """The line that identifies a block in a document. ``append`` requires it inside the block."""
     return f"<!-- holdfast:block id={block_id} -->"
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` when it is a relative POSIX path that is safe on every system.
+    """Return ``name`` if it is a relative POSIX path that is safe on every system.
 
     Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
     dots or spaces, the private ``state`` folder, files of databases and anything over 200 characters.
@@ -99,7 +99,7 @@ def check_name(name: str) -> str:
 
 
 def _no_name(name: object) -> str:
-    return "it is longer than 200 characters" if isinstance(name, str) and name else "it is empty or not a text"
+    return "it is longer than 200 characters" if isinstance(name, str) and name else "it is empty or not a string"
 
 
 @lru_cache(maxsize=256)  # a project has few documents, and each access checks its name
@@ -135,7 +135,7 @@ class StorageBackend(ABC):
     """Documents and facts, durable on return. See docs/storage-contract.md.
 
     All methods may raise :class:`~holdfast.errors.Unavailable` (try later) and
-    :class:`~holdfast.errors.Corrupt` (unreadable, never "empty"). Whatever fails leaves the store as it was.
+    :class:`~holdfast.errors.Corrupt` (unreadable, never "empty"). A failed call leaves the store unchanged.
     """
 
     name: ClassVar[str] = ""
@@ -151,16 +151,16 @@ class StorageBackend(ABC):
     def write(self, name: str, text: str, expected: str | None = None) -> str:
         """Replace the document atomically; durable on return. Returns the new revision.
 
-        ``expected`` is the revision that must be stored now (:data:`ABSENT`: none); None writes without asking.
+        ``expected`` is the revision that must be stored now (:data:`ABSENT`: none); None writes unconditionally.
         Raises: Conflict when the stored revision differs.
         """
 
     @abstractmethod
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        """Add ``block`` at the end, durable on return; a new document begins with ``header``. Returns the revision.
+        """Append ``block``, durable on return. A new document begins with ``header``. Returns the revision.
 
-        ``block`` holds the line ``block_marker(block_id)``. When a block with that id is already there nothing is
-        written. Earlier bytes never change; a last line without newline gets one first.
+        ``block`` holds the line ``block_marker(block_id)``. If a block with that id already exists, nothing is
+        written. Earlier bytes never change, but a last line without a newline gets one first.
         """
 
     @abstractmethod
@@ -178,9 +178,9 @@ class StorageBackend(ABC):
         """Store a fact; dedup, eviction and insert are one atomic step across processes.
 
         A fact with the same :func:`holdfast.facts.factrules.duplicate_key` makes the outcome DUPLICATE and changes
-        nothing. Otherwise the weakest existing facts leave until ``limit - 1`` are left (lowest confidence; of equals
-        the oldest by ``created_at``, then by insertion), then the fact enters. A fact whose id is taken by another
-        raises Conflict: the caller draws a new id.
+        nothing. Otherwise the weakest existing facts are evicted until ``limit - 1`` remain (lowest confidence; among
+        equals the oldest by ``created_at``, then by insertion), and the fact is inserted. If another fact has its id,
+        the call raises Conflict and the caller draws a new id.
         """
 
     @abstractmethod
@@ -197,7 +197,7 @@ class StorageBackend(ABC):
         confidence: float | None = None,
         source: str | None = None,
     ) -> Fact:
-        """Change the given fields only; ``created_at`` and the place in the order stay. Returns the new fact.
+        """Change only the given fields; ``created_at`` and the position stay. Returns the new fact.
 
         Raises: NotFound; DuplicateFact when another fact has the new content's key.
         """
@@ -208,61 +208,61 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
-        """Facts in ``order``, lazily where the backend can."""
+        """Facts in ``order``, lazily if the backend can."""
 
     @abstractmethod
     def count_facts(self) -> int:
-        """How many facts are stored."""
+        """The number of stored facts."""
 
     # derived
 
     def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        """Facts by confidence, highest first, of equals the one inserted last first; as of the call.
+        """Facts by confidence, highest first, ties by latest insertion first, as a snapshot at the call.
 
-        By default this sorts all facts. A backend with an index by confidence can read only ``limit`` of them.
+        By default this sorts all facts. A backend with a confidence index can read only ``limit`` of them.
         """
         newest_first = list(self.facts())[::-1]
         ranked = sorted(newest_first, key=lambda fact: -fact.confidence)
         return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
 
     def batch(self) -> AbstractContextManager[None]:
-        """Facts added inside the block may become durable together, at its end, where the backend is quicker so: an
-        error inside, or a crash, may then undo all of them. Nothing else changes; by default each is durable at once.
+        """Batch facts added inside the block: a backend may make them durable together at the end, if faster. An
+        error inside, or a crash, may then undo all of them. Nothing else changes. By default each is durable at once.
         """
         return nullcontext()
 
     def search(self, query: str, limit: int = 20) -> list[Hit]:
-        """What holds all words of ``query``, the last one as the beginning of a word: facts, then documents, each
-        best first. Nothing is found for a blank query. Raises: Unsupported without :attr:`Capability.SEARCH`.
+        """Facts, then documents, that hold all words of ``query``, the last word as a prefix; each group
+        best match first. A blank query finds nothing. Raises: Unsupported without :attr:`Capability.SEARCH`.
         """
         raise Unsupported(
             f"The {self.name} backend cannot search.", next_step="Use one that can: `holdfast migrate --to sqlite`."
         )
 
     def lost_facts(self) -> int:
-        """How many facts were stored durably and are missing, although none of these calls removed them: the file was
-        cut, replaced or deleted. 0 where the backend cannot know."""
+        """The number of durably stored facts that are missing although no call removed them, because the file was
+        cut, replaced or deleted. 0 if the backend cannot know."""
         return 0
 
     def facts_damage(self) -> Damage | None:
-        """Damage to the stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
+        """Damage to stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
         return None
 
     def repair_facts(self) -> None:  # noqa: B027 - most backends have nothing to repair
-        """Repair that damage: every whole line of both sides is kept, once. The caller has kept a copy."""
+        """Repair that damage: keep every complete line of both sides once. The caller has saved a copy."""
 
     def accept_facts(self) -> None:  # noqa: B027 - most backends do not count
-        """Take the facts as they are now: :meth:`lost_facts` is 0 from here on."""
+        """Accept the current facts: :meth:`lost_facts` is 0 from here on."""
 
-    def compact(self) -> None:  # noqa: B027 - most backends keep nothing of what was removed
-        """Leave nothing behind of what was deleted or written over: no dead record, free page, log or index entry.
+    def compact(self) -> None:  # noqa: B027 - most backends keep no removed data
+        """Erase all remains of deleted or overwritten data: dead records, free pages, log and index entries.
 
-        Documents and facts read as before. May take as long as writing the whole store anew.
+        Documents and facts read as before. May take as long as rewriting the whole store.
         """
 
     def close(self) -> None:  # noqa: B027 - most backends hold nothing
-        """Release what is held. Using the backend afterwards is an error."""
+        """Release all resources. Using the backend afterwards is an error."""
 
     def where(self, name: str) -> str:
-        """How a person finds the document: a path relative to the project, or a URL."""
+        """Where a person finds the document: a path relative to the project, or a URL."""
         return name

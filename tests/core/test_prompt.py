@@ -448,7 +448,7 @@ def test_prompt__strongest_fact_longer_than_the_budget__no_fact_and_a_warning(
     memory.facts.create("word " * 100, confidence=1.0)
     memory.facts.create("short", confidence=0.5)
     assert memory.prompt(100) == ""
-    assert "the strongest is longer" in caplog.text
+    assert "shorten the strongest fact" in caplog.text
 
 
 # --- counters

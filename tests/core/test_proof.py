@@ -139,7 +139,7 @@ def test_flush__other_sessions_wrote_the_handoff_and_shortened_the_entry__is_flu
     first.flush(payload(objective="x" * 500))
     for number in range(10):
         receipt = memory.session(f"s{number}").flush(payload())
-    assert any("entries of the oldest are shortened: s1, s0, first" in w for w in receipt.warnings)
+    assert any("oldest entries are shortened: s1, s0, first" in w for w in receipt.warnings)
     assert first.flush().repeated
     assert [w.session for w in memory.load().work][-1] == "first"
     found = [f for f in memory.validate().warnings if f.rule == "handoff/crowded"]
@@ -178,7 +178,7 @@ def test_flush__gone_and_nothing_left_to_write_it_from__is_refused(opened, paylo
     session._checkpoint()
     (project / ".holdfast" / NOTE).unlink()
     again = opened().session("s")
-    with pytest.raises(FlushRefused, match="nothing is left to write it from"):
+    with pytest.raises(FlushRefused, match="there is nothing to rewrite it from"):
         again.flush()
     assert again.state is State.UNSAFE
     again.flush(payload())

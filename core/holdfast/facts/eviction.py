@@ -1,5 +1,5 @@
-"""Who leaves when the store is full. By default the store decides, in one atomic step with the insertion; the options
-of ``[facts]`` decide here instead, one process at a time.
+"""Which facts are evicted when the store is full. By default the store decides, in one atomic step with the insertion;
+the options of ``[facts]`` decide here instead, one process at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:
-    """Store ``fact`` by the configured rules and put what leaves for it into the trail.
+    """Store ``fact`` by the configured rules and record the evicted facts in the trail.
 
     Raises: Conflict when the id is taken; Unavailable.
     """
@@ -38,12 +38,12 @@ def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:
 
 
 def by_choice(rules: FactsConfig) -> bool:
-    """Whether it is decided here, and not by the store, who leaves."""
+    """Whether evictions are decided here, not by the store."""
     return rules.rank_union or rules.supersede or rules.reserved_corrections > 0
 
 
 def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
-    """The store chooses, atomically; a crash right after it leaves out the lines of the trail."""
+    """The store chooses, atomically. A crash right after it loses the trail lines."""
     result = services.store.add_fact(fact, rules.max_facts)
     if result.evicted:
         trail.evicted(result.evicted, fact.id, services.clock())
@@ -51,7 +51,7 @@ def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: Facts
 
 
 def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
-    """Costs a reading of the whole store at the cap; the lock keeps others from choosing at the same time."""
+    """Reads the whole store at the cap. The lock keeps other processes from choosing at the same time."""
     backend = services.store.backend
     private.make(services.state)
     with durable.lock(services.private("facts.lock")):
@@ -64,21 +64,21 @@ def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: Fact
             reason = "the store is full of facts that are at least as strong"
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
         if stays_out or not (rules.supersede or rules.reserved_corrections):
-            return _add_by_store(services, trail, fact, rules)  # it tells the duplicate, or chooses the same ones
+            return _add_by_store(services, trail, fact, rules)  # reports the duplicate, or makes the same choice
         return _swap(services, trail, fact, leaving, rules)
 
 
 def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
-    """Add ``fact``, then write down who leaves for it, then delete those. In this order nothing is ever lost.
+    """Add ``fact``, record the facts to evict, then delete them. In this order nothing is ever lost.
 
-    A crash or a full disk before the fact is stored leaves everything as it was. After it: a store above its limit, and
-    no line. After the lines: they are ahead of that store, which still holds some or all of those they name. The next
-    addition brings it down and writes a line for each that leaves then. So a line never names a newcomer that is not
-    there, and no fact is gone without its line, with its content under ``supersede``.
+    A crash or a full disk before the fact is stored leaves everything unchanged. After that, the store is above its
+    limit and has no line. After the lines, the store still holds some or all of the facts they name. The
+    next addition shrinks it and writes a line for each evicted fact. So a line never names a new fact that is
+    missing, and no fact is evicted without its line, with its content under ``supersede``.
     """
     backend, now, keep = services.store.backend, services.clock(), rules.supersede
-    result = services.store.add_fact(fact, sys.maxsize)  # room for it whoever else adds: only the chosen ones leave
-    if result.outcome is not AddOutcome.ADDED:  # a duplicate: nothing leaves for it
+    result = services.store.add_fact(fact, sys.maxsize)  # fits even if others add; only chosen facts go
+    if result.outcome is not AddOutcome.ADDED:  # a duplicate evicts nothing
         return result
     try:
         trail.evicted([f.id for f in leaving], fact.id, now, kept=leaving if keep else (), ahead=True)
@@ -87,27 +87,27 @@ def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fa
             backend.delete_fact(fact.id)
         raise
     gone = []
-    with backend.batch() if len(leaving) > 1 else nullcontext():  # many for the price of one, where that can be
+    with backend.batch() if len(leaving) > 1 else nullcontext():  # many for the cost of one, where possible
         for leaver in leaving:
-            with suppress(NotFound):  # somebody else deleted it meanwhile
+            with suppress(NotFound):  # another process deleted it meanwhile
                 gone.append(backend.delete_fact(leaver.id))
     rewritten = [f for f in gone if f not in leaving]
-    if keep and rewritten:  # updated by somebody after it was chosen: the trail lacks what it said in the end
+    if keep and rewritten:  # updated after it was chosen: the trail lacks its final content
         trail.evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
     return evolve(result, evicted=tuple(f.id for f in gone))
 
 
 def _holds(stored: Sequence[Fact], fact: Fact) -> bool:
-    """Whether a stored fact says the same."""
+    """Whether a stored fact has the same key."""
     key = duplicate_key(fact.content)
     return any(duplicate_key(f.content) == key for f in stored)
 
 
 def choose(stored: Sequence[Fact], newcomer: Fact, rules: FactsConfig) -> list[Fact]:
-    """The facts that leave so that ``newcomer`` fits, first to leave first; just ``[newcomer]`` when it stays out.
+    """The facts to evict so that ``newcomer`` fits, first to leave first; only ``[newcomer]`` when it is rejected.
 
-    Lowest confidence first; of equals the oldest, then the earlier inserted (reading A02). The places reserved for
-    corrections are those of the newest ones, the newcomer among them if it is one.
+    Lowest confidence first; among equals the oldest, then the earlier inserted (reading A02). The reserved places for
+    corrections belong to the newest corrections, including the new fact if it is one.
     """
     places = min(rules.reserved_corrections, rules.max_facts)
     reserved: set[str] = set()

@@ -1,6 +1,6 @@
-"""From conversation to facts: ask the extractors, judge what they propose, let what failed wait.
+"""From conversation to facts: call the extractors, check their candidates, queue the failed turns.
 
-What was recalled from memory is taken out first, so that nothing is learned twice from its own echo. Turns are redacted
+Recalled memory is removed first, so that it is not learned again as new. Turns are redacted
 before any extractor, and so any model, sees them.
 """
 
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
-    #: What somebody said: values of holdfast, or a message as the Chat Completions and Messages interfaces have it.
+    #: The conversation: holdfast values, or a message of the Chat Completions or Messages interface.
     Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 logger = logging.getLogger(__name__)
 
 _GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
 _AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."
-#: HTTP status (None: there was no answer) -> what may be done beside waiting.
+#: HTTP status (None: no response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",
     429: "The quota is used up for now.",
 }
-#: A long conversation is extracted in pieces of about so many characters; a turn is never split.
+#: Approximate characters per piece of a long conversation. Turns are never split.
 BATCH_CHARS: Final = 60_000
-#: Limit of stored facts that an extractor is shown.
+#: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
 
 
 @frozen(kw_only=True)
 class Gathered:
-    """What the extractors said of some turns, by plugin. ``failed`` maps a plugin to what went wrong and what to do;
-    ``queued`` is true when the turns wait for those, ``given_up`` is what does not wait any more."""
+    """The extractors' results for some turns, by plugin. ``failed`` maps a plugin to its error and the next step;
+    ``queued`` is true when the turns wait for those plugins, ``given_up`` lists items that no longer wait."""
 
     results: Sequence[tuple[str, Extraction]] = ()
     failed: Mapping[str, str] = field(factory=dict)
@@ -60,7 +60,7 @@ class Gathered:
 
 @frozen(kw_only=True)
 class Judged:
-    """A candidate, the plugin that proposed it, and what became of it."""
+    """A candidate, the plugin that proposed it, and its outcome."""
 
     plugin: str
     candidate: FactCandidate
@@ -81,10 +81,10 @@ def _all_given_up(value: Iterable[GivenUp]) -> tuple[GivenUp, ...]:
 
 @frozen(kw_only=True)
 class ExtractResult:
-    """``judged`` in order of proposal. ``failures`` tell what an extractor could not do; ``queued`` counts the pieces
-    that will be tried again, ``retried`` those that were waiting and were tried now; ``given_up`` are those that are
-    not tried any more; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
-    turns that were waiting."""
+    """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
+    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` are pieces that are
+    no longer tried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
+    waiting turns."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=_all_judged)
     failures: tuple[str, ...] = field(default=(), converter=_all_texts)
@@ -96,12 +96,12 @@ class ExtractResult:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Ids of the facts that came in."""
+        """Ids of the added facts."""
         return tuple(j.result.fact.id for j in self.judged if j.result.outcome is AddOutcome.ADDED and j.result.fact)
 
     @property
     def evicted(self) -> tuple[str, ...]:
-        """Ids of the facts that left for them."""
+        """Ids of the facts evicted for them."""
         return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
 
     def __add__(self, other: ExtractResult) -> ExtractResult:
@@ -117,7 +117,7 @@ class ExtractResult:
 
 
 def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
-    """Ask every extractor. One that fails does not hold up the others: the turns wait for it in the queue."""
+    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue."""
     said = recall.without_recalled(turns)
     found, troubles = ask(services, said)
     if not troubles:
@@ -134,7 +134,7 @@ def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Ga
 
 
 class _Trouble(NamedTuple):
-    """Why an extractor failed: a sentence and the next step. One that ``passes`` may be gone at the next attempt."""
+    """Why an extractor failed, as a sentence, and the next step. A failure that ``passes`` may be gone next time."""
 
     plugin: str
     sentence: str
@@ -147,7 +147,7 @@ class _Trouble(NamedTuple):
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
-    """Ask the extractors, of ``only`` these plugins if it names some: what they said, and why others failed."""
+    """Call the extractors, only the plugins in ``only`` if given: their results, and the failures of others."""
     if not said:
         return Gathered(), []
     quick = services.dispatch.extractors()
@@ -160,8 +160,8 @@ def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) ->
 
 
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
-    """Stored facts on the subjects of the turns, masked. None when the facts came with a clone. Never raises: an
-    extractor can do without."""
+    """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
+    extractor can work without them."""
     from holdfast.config import provenance
     from holdfast.facts import factsubject
     from holdfast.facts.lifecycle import Facts
@@ -177,8 +177,8 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
 
 
 def _trouble(failure: HookFailed, root: str) -> _Trouble:
-    """What a failure comes to for a person. Only ``reason`` is told, which dispatch has masked, never the cause itself:
-    a plugin's error may quote what was said."""
+    """A failure, described for a person. Shows only ``reason``, which dispatch has masked, never the cause itself,
+    because a plugin's error may quote the conversation."""
     from holdfast.errors import ModelFailed
     from holdfast.text.answers import AnswerUnusable
 
@@ -210,13 +210,13 @@ def sentences(troubles: Sequence[_Trouble]) -> str:
 
 
 def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
-    """Ask the extractors that a flush may wait for. Nothing is queued and nothing stored: see :func:`settle_flush`."""
+    """Call the extractors that a flush may wait for. Nothing is queued or stored: see :func:`settle_flush`."""
     only = [name for name, quick in services.dispatch.extractors().items() if quick]
     return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
 
 
 def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), source: str = "") -> ExtractResult:
-    """Judge and store what was found in the turns ``said``. A sentence that instructs an agent and is not the user's
+    """Check and store the candidates from the turns ``said``. A sentence that instructs an agent and is not the user's
     own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
     from holdfast.facts.lifecycle import Facts
 
@@ -239,7 +239,7 @@ def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), so
                 learnt = _without_instructions(extraction.profile, said)
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
-                failures.append(f"The profile was left as it is: {refused.message}")
+                failures.append(f"The profile was not changed: {refused.message}")
     return ExtractResult(
         judged=judged, failures=failures, queued=int(found.queued), profile=changed, given_up=found.given_up
     )
@@ -267,7 +267,7 @@ def queue_of(services: Services) -> Queue:
 
 
 def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
-    """What a caller gave, as turns. Raises: BadValue."""
+    """A caller's value, as turns. Raises: BadValue."""
     from holdfast.text.rows import messages as plain
     from holdfast.text.rows.reading import Reading
 
@@ -286,7 +286,7 @@ def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
             loose.append(item)
         elif isinstance(item, Mapping) and plain.take(
             {**item, "id": None}, number, reading
-        ):  # equal ids would make two one
+        ):  # equal ids would merge two messages
             loose += reading.messages
             reading.messages.clear()
         else:
@@ -296,14 +296,14 @@ def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
 
 
 def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
-    """The turns as a journal would hold them. Raises: Refused, PluginError; then nothing was sent anywhere."""
+    """The turns as a journal would hold them. Raises: Refused, PluginError; in that case nothing was sent anywhere."""
     texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
     admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
     return [evolve(turn, messages=[evolve(m, text=next(admitted)) for m in turn.messages]) for turn in turns]
 
 
 def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """``turns`` in pieces of about :data:`BATCH_CHARS` characters; a turn is never split."""
+    """``turns`` in pieces of about :data:`BATCH_CHARS` characters. Turns are never split."""
     piece: list[Turn] = []
     size = 0
     for turn in turns:

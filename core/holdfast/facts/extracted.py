@@ -1,4 +1,4 @@
-"""The account of extraction: which messages of a session were extracted, for which plugin.
+"""The extraction record: which messages of a session were extracted, for which plugin.
 
 It is kept in the session's journal, one record of kind ``extracted`` for each piece and plugin, because a purge, a
 scrub and retention then treat it as they treat the messages themselves. The record is written after the facts are
@@ -18,8 +18,8 @@ _LINE: Final = b'{"kind":"extracted",'  # how its line begins: the kind is the f
 
 
 class Extracted(NamedTuple):
-    """One piece: the messages with the ids ``covers`` were extracted for ``plugin``, which summed them up as
-    ``summary``, redacted. ``given_up`` is true when they will not be tried again."""
+    """One piece: the messages with the ids ``covers`` were extracted for ``plugin``, with its redacted summary
+    ``summary``. ``given_up`` is true when they will not be tried again."""
 
     plugin: str
     covers: tuple[str, ...]
@@ -38,7 +38,7 @@ def record(one: Extracted) -> dict[str, Any]:
 
 
 def read(journal: Journal) -> list[Extracted]:
-    """The account of a session, oldest first. Lines that cannot be read are skipped. Raises: Unavailable."""
+    """A session's extraction record, oldest first. Unreadable lines are skipped. Raises: Unavailable."""
     return list(_read(journal))
 
 

@@ -1,4 +1,4 @@
-"""Facts as a file: reading JSON and JSONL, and storing the rows. What is wrong with a row is told by its number."""
+"""Facts as a file: reads JSON and JSONL, and stores the rows. Problems are reported by row number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Rows that are gated and stored together.
+#: Number of rows gated and stored together.
 _BATCH = 500
 
 
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """A row that was left out, and why."""
+    """A skipped row, and the reason."""
 
     number: int
     why: str
@@ -46,7 +46,7 @@ class BadRow(NamedTuple):
 
 @frozen(kw_only=True)
 class ImportReport:
-    """What became of the rows. ``added`` counts those that came in, evicted again later or not."""
+    """An import's outcome. ``added`` counts added rows, whether or not they were evicted later."""
 
     added: int
     duplicates: int
@@ -99,7 +99,7 @@ def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
 
 
 def _is_one_document(text: str) -> bool:
-    """Whether an object goes on past its first line: then the text is no JSON lines."""
+    """Whether an object continues past its first line, so the file is not JSON lines."""
     try:
         first = untrusted.from_json(text.split("\n", 1)[0])
     except ValueError:
@@ -149,7 +149,7 @@ def _read(row: Row, bad: list[BadRow]) -> _Good | None:
                 raise BadValue(name, "is missing")
         source = value.get("source")
         if not isinstance(source, str | None):
-            raise BadValue("source", "is not a text")
+            raise BadValue("source", "is not a string")
         return _Good(
             row.number,
             _id(value.get("id")),
@@ -166,7 +166,7 @@ def _read(row: Row, bad: list[BadRow]) -> _Good | None:
 
 def _id(value: object) -> str | None:
     if value is None or is_id(value):
-        return value  # type: ignore[return-value] # is_id tells that it is a text
+        return value  # type: ignore[return-value] # is_id checks that it is a string
     raise BadValue("id", "is not `fact_` and 8 hex digits")
 
 
@@ -174,13 +174,13 @@ def _time(value: object) -> datetime | None:
     if value is None:
         return None
     try:
-        return moment(value).astimezone(UTC)  # type: ignore[arg-type] # what is no text raises TypeError
+        return moment(value).astimezone(UTC)  # type: ignore[arg-type] # a value that is not a string raises TypeError
     except (ValueError, TypeError, OverflowError):
         raise BadValue("createdAt", "is not an ISO-8601 time") from None
 
 
 def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
-    """The rows with their texts as the gate lets them through."""
+    """The rows, with their content and source admitted by the gate."""
     try:
         texts = services.gate.admit_all([t for row in rows for t in (row.content, row.source)], surface=SURFACE)
         return [

@@ -1,4 +1,4 @@
-"""What a fact may hold, what makes two facts the same, and the form of an id."""
+"""A fact's valid values, the test for duplicates, and the form of an id."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import unicodedata
 from holdfast.errors import BadValue
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
-#: What somebody says outright is taken for nearly certain; only a correction should be surer.
+#: Confidence of an explicit statement: nearly certain; only a correction should rank higher.
 DEFAULT_CATEGORY, DEFAULT_CONFIDENCE = "context", 0.9
 SURFACE = "fact"
 
@@ -17,16 +17,16 @@ _DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 
 
 def duplicate_key(content: str) -> str:
-    """The key under which two facts count as the same: ``casefold(NFC(strip(content)))``.
+    """The key for duplicates, ``casefold(NFC(strip(content)))``.
 
-    NFC, not NFKC: compatibility forms (a superscript, a full-width letter) are different texts. Inner spaces are kept.
+    NFC, not NFKC: compatibility forms (a superscript, a full-width letter) make strings differ. Inner spaces are kept.
     Source: R052, R056, reading A06.
     """
     return unicodedata.normalize("NFC", content.strip()).casefold()
 
 
 def draw_id() -> str:
-    """A new id: ``fact_`` and the first 8 hex digits of a uuid4. 32 bits collide; a store says so. Source: R043."""
+    """A new id: ``fact_`` and the first 8 hex digits of a uuid4. Stores report collisions. Source: R043."""
     import uuid
 
     return "fact_" + uuid.uuid4().hex[:8]
@@ -41,16 +41,19 @@ def is_id(text: object) -> bool:
 
 
 def check_content(value: object) -> str:
-    """The text without space around it. Raises: BadValue when it is blank or not a text."""
+    """``value`` without surrounding whitespace. Raises: BadValue when it is blank or not a string."""
     if not isinstance(value, str) or not value.strip():
         raise BadValue(
-            "content", "is blank" if isinstance(value, str) else "is not a text", next_step="Say what to keep."
+            "content", "is blank" if isinstance(value, str) else "is not a string", next_step="Say what to keep."
         )
     return value.strip()
 
 
 def check_category(value: object) -> str:
-    """One of the six; case and space around it do not matter. Raises: BadValue. Source: R037, R038, reading A08."""
+    """One of the six categories; case and outer whitespace are ignored.
+
+    Raises: BadValue. Source: R037, R038, reading A08.
+    """
     name = value.strip().casefold() if isinstance(value, str) else None
     if name not in CATEGORIES:
         raise BadValue("category", f"cannot be {abbreviated(value)}", next_step=f"Use one of: {', '.join(CATEGORIES)}.")
@@ -58,16 +61,16 @@ def check_category(value: object) -> str:
 
 
 def check_confidence(value: object) -> float:
-    """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and texts too. Source: R036, reading A07."""
+    """A number from 0.0 to 1.0. Raises: BadValue, for NaN, booleans and strings too. Source: R036, reading A07."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise BadValue("confidence", f"cannot be {abbreviated(value)}", next_step="Use a number from 0.0 to 1.0.")
     return float(value) + 0.0  # -0.0 becomes 0.0
 
 
 def check_source(value: object) -> str:
-    """The text without space around it; it may be empty. Raises: BadValue when it is no text."""
+    """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
     if not isinstance(value, str):
-        raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a text, empty when there is none.")
+        raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a string; it may be empty.")
     return value.strip()
 
 
@@ -78,7 +81,7 @@ def abbreviated(value: object) -> str:
 
 
 def as_number(value: object) -> object:
-    """A model often writes numbers as texts; those are taken for what they say. Source: reading A07."""
+    """Convert a numeric string, because models often write numbers as strings. Source: reading A07."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
         return float(value)
     return value

@@ -1,8 +1,8 @@
-"""What two facts have to do with each other: whether a newer one replaces an older one, and which are related.
+"""Whether a newer fact replaces an older one, and which facts are related.
 
-Words decide, so the rules are narrow: the subject must be the same, and either only values differ (numbers, versions,
-dates, quoted names), or the attribute can have one value only ("the default branch is ..."), or the newer fact itself
-says that something changed ("moved from A to B", "is now", "is fixed"). Anything else stays next to the older one.
+The rules compare words, so they are narrow. The subject must be the same, and either only values differ (numbers,
+versions, dates, quoted names), or the attribute can have one value only ("the default branch is ..."), or the newer
+fact itself states a change ("moved from A to B", "is now", "is fixed"). Other facts stay next to the older one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from holdfast.models import Fact
 
-#: Longer statements are not compared: they say more than one thing.
+#: Longer statements are not compared, because they say more than one thing.
 MAX_CHARS: Final = 300
-#: Limit of words of a value that an attribute may have only one of.
+#: Maximum words in a single-valued attribute's value.
 _SHORT: Final = 5
 
 _BE: Final = r"is|are|was|were|equals|=|:"
@@ -41,7 +41,7 @@ _CHANGED: Final = re.compile(
     re.IGNORECASE,
 )
 _MOVED: Final = re.compile(r"(?P<subject>.{2,120}?) (?:has |have )?(?:now )?moved to (?P<new>.{1,120})", re.IGNORECASE)
-#: Values: numbers, versions, hashes, months and weekdays, and what is quoted.
+#: Values: numbers, versions, hashes, months, weekdays and quoted strings.
 _VALUE: Final = re.compile(
     r"`[^`]+`|\"[^\"]+\"|“[^”]+”|\bv?\d[\d.,:]*\d\b|\bv?\d\b|\b(?=[a-f]*\d)[0-9a-f]{7,64}\b"
     r"|\b(?:jan|febr)uary\b|\b(?:march|april|may|june|july|august)\b|\b(?:septem|octo|novem|decem)ber\b"
@@ -94,13 +94,13 @@ def statement(text: str) -> Statement | None:
 
 
 def speaks(text: str) -> bool:
-    """Whether ``text`` has a form that can replace another fact at all."""
+    """Whether ``text`` has a form that can replace another fact."""
     plain = " ".join(text.split()).rstrip(".!")
     return statement(text) is not None or any(form.match(plain) for form in (_CHANGED, _MOVED))
 
 
 def replaces(new: str, old: str) -> bool:
-    """Whether the newer statement makes the older one out of date."""
+    """Whether the newer statement makes the older one obsolete."""
     if new.strip() == old.strip():
         return False
     before = statement(old)
@@ -171,7 +171,7 @@ def _only_values(old: str, new: str) -> bool:
 
 
 def _ends(value: str, words: frozenset[str]) -> bool:
-    """Whether the value is one of ``words``, with at most an adverb or so in front."""
+    """Whether the value is in ``words``, with at most an adverb or so in front."""
     said = _words(value)
     return 0 < len(said) <= _SHORT and bool(words.intersection(said[:2]))
 

@@ -1,7 +1,7 @@
-"""What left the fact store, or was overwritten, and why: ``state/facts.log.jsonl``, one line an event.
+"""Facts removed from the store or overwritten, and why: ``state/facts.log.jsonl``, one line per event.
 
-Lines hold no content, so that what was forgotten is forgotten; ``[facts] supersede`` keeps the content of what was
-evicted or overwritten (it passed the gate when it was stored), never of what was deleted. A fact that a newer value
+Lines hold no content, so deleted facts are really gone. ``[facts] supersede`` keeps the content of evicted or
+overwritten facts (it passed the gate when it was stored), never of deleted ones. A fact that a newer value
 replaced keeps its content here.
 """
 
@@ -26,7 +26,7 @@ _FILE = "facts.log.jsonl"
 @frozen(kw_only=True)
 class Departure:
     """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
-    id of the fact that took its place; ``source`` the source of a replaced one."""
+    replacing fact's id, ``source`` the source of a replaced fact."""
 
     at: datetime
     event: str
@@ -40,7 +40,7 @@ class Departure:
 
 
 class FactTrail:
-    """The trail of one project. Appended without a flush of the disk, except for what the store is to forget next."""
+    """One project's trail. Appended without a disk sync, except for facts that the store is about to forget."""
 
     def __init__(self, state: str) -> None:
         self._state = state
@@ -49,7 +49,7 @@ class FactTrail:
     def evicted(
         self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = (), ahead: bool = False
     ) -> None:
-        """Facts left because the store was full. ``kept`` are those whose content stays here.
+        """Facts were evicted because the store was full. ``kept`` are those whose content stays here.
 
         ``ahead``: they leave next, so the lines are written durably, and all of them or none.
         """
@@ -67,22 +67,22 @@ class FactTrail:
         self._write([row], durably=keep)
 
     def unchanged(self, old: Fact, at: datetime) -> None:
-        """The change that was just written down did not happen."""
+        """The change recorded last did not happen."""
         row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
         self._write([row], durably=False)
 
     def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
-        """A newer statement makes ``old`` out of date. Written durably: the store forgets it next."""
+        """A newer statement makes ``old`` obsolete. Written durably, because the store forgets it next."""
         row = {"at": _utc(at), "event": "replaced", "id": old.id, "why": why, "by": by, "source": old.source}
         self._write([{**row, **_whole(old, keep=True)}], durably=True)
 
     def deleted(self, fact: Fact, at: datetime) -> None:
-        """Somebody wanted it gone."""
+        """The fact was deleted on request."""
         row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
         self._write([row], durably=False)
 
     def entries(self) -> Iterator[Departure]:
-        """The events, oldest first. Lines that cannot be read (a crash cut one) are passed over."""
+        """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
         try:
             with safeopen.reader(self._path) as file:
                 for line in file:
@@ -100,7 +100,7 @@ class FactTrail:
         """Raises: Unavailable."""
         private.make(self._state)
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        data = f"\n{lines}".encode()  # a line that a crash or a full disk cut must not take this one with it
+        data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
         with private.lock(self._path):
             tally.append(self._path, data, flush=durably)
 

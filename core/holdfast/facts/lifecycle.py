@@ -1,4 +1,4 @@
-"""The life of a fact: how it comes in, changes and leaves. What it may hold is in :mod:`~holdfast.facts.factrules`."""
+"""A fact's life: how it is added, changed and removed. :mod:`~holdfast.facts.factrules` has the valid values."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _DRAWS = 100
-#: A fact that is surer than a newer statement by more than this stays.
+#: A fact more confident than a newer statement by more than this stays.
 _OUTRANKED = 0.3
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
 class Facts:
-    """The facts of one project. Every text passes the gate before it is stored; ``trail`` tells what left and why.
+    """One project's facts. Content passes the gate before it is stored; ``trail`` lists removals with their reasons.
 
     ``new_id`` draws ids. All methods may raise Unavailable and Corrupt from the store.
     """
@@ -54,7 +54,7 @@ class Facts:
 
     @property
     def trail(self) -> FactTrail:
-        """What left the store, or changed, and why."""
+        """The removals from the store, and the changes, with their reasons."""
         from holdfast.facts.facttrail import FactTrail
 
         return FactTrail(self._services.state)
@@ -89,7 +89,7 @@ class Facts:
         return list(islice((f for f in backend.facts(order) if f.category == wanted), limit))
 
     def count(self) -> int:
-        """How many facts are stored."""
+        """The number of stored facts."""
         return self._services.store.backend.count_facts()
 
     def export(self) -> Iterator[dict[str, object]]:
@@ -124,9 +124,9 @@ class Facts:
         confidence: float = DEFAULT_CONFIDENCE,
         source: str = "",
     ) -> AddResult:
-        """Store a fact that somebody states. The threshold does not apply; a duplicate changes nothing.
+        """Store a stated fact. The threshold does not apply; a duplicate changes nothing.
 
-        The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the id of the fact that is there.
+        The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the existing fact's id.
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
         and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
         """
@@ -139,7 +139,7 @@ class Facts:
         confidence: float = DEFAULT_CONFIDENCE,
         source: str = "",
     ) -> AddResult:
-        """:meth:`create`, and retire the older facts that the new one makes out of date
+        """:meth:`create`, and retire the older facts that the new one makes obsolete
         (:func:`holdfast.facts.factsubject.replaces`): ``replaced`` has their ids, the log their content.
 
         Raises: as :meth:`create`.
@@ -154,8 +154,8 @@ class Facts:
         return result
 
     def offer(self, candidate: FactCandidate) -> AddResult:
-        """Judge what an extractor proposes and store it if it is good. What is wrong with a candidate becomes its
-        outcome, so that the others of its batch are not held up; each skip is logged without its content.
+        """Check an extractor's candidate and store it if it is valid. A problem with a candidate becomes its
+        outcome, so its batch continues. Skipped facts are logged without their content.
 
         Raises: PluginError when a validator is broken.
         """
@@ -182,15 +182,15 @@ class Facts:
     def state(
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> AddResult:
-        """Store a fact that was stated at the instant ``at`` (now), unless a newer one on the same subject is stored.
-        It replaces what :func:`holdfast.facts.factsubject.replaces` says; the threshold does not apply.
+        """Store a fact stated at the instant ``at`` (now), unless a newer one on the same subject is stored.
+        It replaces the facts found by :func:`holdfast.facts.factsubject.replaces`; the threshold does not apply.
 
         Raises: BadValue, Refused and PluginError, as :meth:`create`.
         """
         return self._newer(*self._checked(content, category, confidence, source), at=at)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
-        """The values as they may be stored. Raises: BadValue, Refused, PluginError."""
+        """The values in storable form. Raises: BadValue, Refused, PluginError."""
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
         source = check_source(source)
         content = check_content(self._services.gate.admit(content, surface=SURFACE))
@@ -224,7 +224,7 @@ class Facts:
         return result
 
     def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:
-        """Take out a fact that is out of date. Its content goes to the trail first, durably. A missing fact is not an
+        """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
         error."""
         if fact.id == by:
             return
@@ -253,7 +253,7 @@ class Facts:
         fact_id: str | None = None,
         created_at: datetime | None = None,
     ) -> AddResult:
-        """Store values that are checked and admitted already. A new id is drawn when there is none or it is taken."""
+        """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
         from holdfast.facts import eviction
         from holdfast.models import AddOutcome, Fact
 
@@ -286,7 +286,7 @@ class Facts:
 
     def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
-        left out and reported by number; the threshold does not apply. ``progress`` is told how many rows are done.
+        skipped and reported by number; the threshold does not apply. ``progress`` gets the number of rows done.
         """
         from holdfast.facts.factfile import import_rows
 

@@ -1,4 +1,4 @@
-"""The profile: who the user is and what went on, as one Markdown document with an anchor for each section.
+"""The user profile with recent activity, as one Markdown document with an anchor for each section.
 
 ``## Work``, ``## Personal`` and ``## Current Focus`` are the user's context; ``## Recent``, ``## Earlier`` and
 ``## Background`` the history. Items are ``- `` lines; everything else in the document is the user's and stays.
@@ -32,7 +32,7 @@ ANCHORS: Final[Mapping[str, str]] = {
     "background": "Background",
 }
 TITLE: Final = "# Profile\n"
-#: The newest so many items of a section are kept; what leaves Recent goes to Earlier.
+#: Maximum number of items kept in a section, newest first; items removed from Recent go to Earlier.
 MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5
 _MAX_ITEM_CHARS: Final = 400
@@ -58,16 +58,16 @@ def load(services: Services) -> Profile:
 
 
 def recalled(services: Services) -> Profile:
-    """The profile as it may leave the store: masked, and empty when it came with a clone that is not trusted. Raises:
+    """The profile as it may leave the store: masked, and empty when it came with an untrusted clone. Raises:
     Corrupt, Unavailable; PluginError."""
     document = services.recalled(services.layout.name(Surface.PROFILE))
     return parse(document.text) if document else _NOTHING
 
 
 def update(services: Services, changes: Mapping[str, str]) -> Profile:
-    """Set the sections named in ``changes`` (an empty text clears one) and leave the others; returns the profile.
+    """Set the sections named in ``changes`` (an empty string clears one) and leave the others; returns the profile.
 
-    Raises: BadValue for an unknown section, and for one whose value is no text, naming it; Refused and PluginError
+    Raises: BadValue for an unknown section, and for a section whose value is not a string; Refused and PluginError
     from the gate; Conflict, Unavailable.
     """
     unknown = sorted(set(changes) - set(ANCHORS))
@@ -80,9 +80,9 @@ def update(services: Services, changes: Mapping[str, str]) -> Profile:
 
 
 def learn(services: Services, new: Profile) -> Profile:
-    """Merge what an extraction newly says of the user; nothing that is known is lost for being left unsaid.
+    """Merge an extraction's new information about the user; known items that it omits are kept.
 
-    Current Focus is replaced; to the other sections an item is added unless it is there. Raises: as :func:`update`.
+    Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
     """
     _check({name: getattr(new, name) for name in ANCHORS})
     return _change(services, lambda old: merged(old, new))
@@ -92,7 +92,7 @@ def _check(sections: Mapping[str, object]) -> None:
     for name, text in sections.items():
         if not isinstance(text, str):
             raise BadValue(
-                name, f"cannot be of type {type(text).__name__}", next_step="Use a text; an empty one clears it."
+                name, f"cannot be of type {type(text).__name__}", next_step="Use a string. An empty string clears it."
             )
 
 
@@ -140,7 +140,7 @@ def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile
 
 
 def _put(text: str, name: str, value: str) -> str:
-    """``text`` with the items of one section replaced; a missing section is added at the end."""
+    """``text`` with one section's items replaced. A missing section is added at the end."""
     items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
     lines: list[str] = []
     seen = False
@@ -161,9 +161,9 @@ def _put(text: str, name: str, value: str) -> str:
 
 
 def _sections(text: str) -> list[tuple[str, str, str | None]]:
-    """Each line between the field whose section it is in, ``""`` outside of ours, and what it opens as a heading.
+    """Each line between the field of its section, ``""`` outside of ours, and the field it opens as a heading.
 
-    A heading belongs to what it opens.
+    A heading belongs to the section it opens.
     """
     rows: list[tuple[str, str, str | None]] = []
     current = ""

@@ -45,19 +45,19 @@ MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))
 _HISTORY = ("History:", ("recent", "earlier", "background"))
 _FACTS: Final = "Facts:"
-#: What a line with a fact of ninety characters costs, and how many lines are read beyond what that says.
+#: Token cost of a line with a ninety-character fact, and how many extra lines are read.
 _LINE_TOKENS: Final = 28
 _SPARE: Final = 4
-#: Lines that tell how many will fit.
+#: Lines used to estimate how many will fit.
 _SAMPLE: Final = 16
 _UNPRINTABLE: Final = tuple(map(chr, (*range(32), 127)))  # in ASCII
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
-    """The block, at most ``max_tokens`` by ``count``. Costs what it prints, not what is stored.
+    """The block, at most ``max_tokens`` by ``count``. The cost depends on the output, not on the store's size.
 
-    ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. What is read passes the
-    gate again: a rule that is newer than a fact holds for it too, and a fact that would now be refused is left out. So
+    ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. Stored data passes the
+    gate again, so a rule newer than a fact applies to it too, and a fact that would now be refused is omitted. So
     is memory that came with a clone, unless the user trusts it.
     Raises: BadValue for a negative budget; PluginError when a validator is broken; Corrupt, Unavailable.
     """
@@ -69,16 +69,16 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     backend = services.store.backend
     stored = backend.count_facts()
     if withheld and stored:
-        logger.warning("the facts are left out of the prompt: they came with a clone that is not trusted")
+        logger.warning("the facts are left out of the prompt because they came with an untrusted clone")
     head = _admitted(services, _profile_text(profile.recalled(services)))
     limit = min(max_tokens // _LINE_TOKENS + _SPARE, sys.maxsize)
     while True:
-        # A listing of a known length costs the store one look; one that was too short is read again, longer.
+        # A listing with a limit costs the store one read; if it is too short, it is read again with a larger limit.
         facts = iter(()) if withheld else backend.strongest(limit)
         block = _Block(budget=max_tokens, count=count, fenced=fenced, head=head, stored=0 if withheld else stored)
         if not block.fill(partial(_admit_facts, services), facts) or block.taken < limit:
             if block.left_out and not block.lines:
-                logger.warning("no fact fits into %d tokens: the strongest is longer, shorten it", max_tokens)
+                logger.warning("no fact fits into %d tokens; shorten the strongest fact", max_tokens)
             return block.text()
         limit = max(limit * 3 // 2, block.would_take() + _SPARE) if block.lines else limit * 3
 
@@ -91,7 +91,7 @@ def fact_lines(facts: Sequence[Fact]) -> tuple[list[str], bool]:
     # Many have the same confidence, and to write a number takes longer than all else. Minus zero is zero.
     shown = {number: f"{number + 0.0:.2f}" for number in {fact.confidence for fact in facts}}
     lines = [f"- [{fact.category} | {shown[fact.confidence]}] {fact.content}" for fact in facts]
-    if _printable("".join(lines)):  # one look at all takes a third of the time of a look at each
+    if _printable("".join(lines)):  # checking all lines together takes a third of the time of checking each
         return lines, True
     return [f"- [{fact.category} | {shown[fact.confidence]}] {_one_line(fact.content)}" for fact in facts], False
 
@@ -101,7 +101,7 @@ def _one_line(text: str) -> str:
 
 
 def _printable(text: str) -> bool:
-    """``text.isprintable()``, quicker for a long text in ASCII, which a text knows itself to be."""
+    """``text.isprintable()``, faster for a long ASCII string, because a string knows whether it is ASCII."""
     if not text.isascii():
         return text.isprintable()
     return not any(map(text.__contains__, _UNPRINTABLE))
@@ -109,7 +109,7 @@ def _printable(text: str) -> bool:
 
 @define(kw_only=True)
 class _Block:
-    """The text under construction: the head, and as many lines as fit."""
+    """The block under construction, with its head and as many lines as fit."""
 
     budget: int
     count: Callable[[str], int]
@@ -120,7 +120,7 @@ class _Block:
     taken: int = 0  # facts, of which some may have been refused
     refused: int = 0  # facts that a validator refuses now
     left_out: int = 0  # lines that did not fit
-    _longest: str | None = None  # the longest text that was seen to fit
+    _longest: str | None = None  # the longest text found to fit
     _most: int = 0  # ... and how many lines it has
 
     def fill(self, admit: Callable[[Sequence[Fact], list[str], bool], list[str]], facts: Iterator[Fact]) -> bool:
@@ -146,11 +146,11 @@ class _Block:
         return room >= 0
 
     def would_take(self) -> int:
-        """How many facts it would have taken in had there been more of them."""
+        """How many facts it would have included had there been more of them."""
         return _share(self.taken, self.count(self._render(len(self.lines))), self.budget)
 
     def _share(self, lines: list[str], room: int) -> int:
-        """How many more fit beside these lines."""
+        """How many more fit in addition to these lines."""
         return max(0, _share(len(lines), self.count("\n".join(lines)), room) - len(lines))
 
     def text(self) -> str:
@@ -163,8 +163,8 @@ class _Block:
         return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
 
     def _counted(self) -> str:
-        """The block with as many lines as fit next to the count of the other facts. Empty when there are no others, and
-        when the count would take the place of the last fact or stand alone."""
+        """The block with as many lines as fit next to the count of the other facts. Empty without other facts, and
+        when the count would replace the last fact or be alone."""
         least = 1 if self.lines or not self.head else 0
 
         def fits(lines: int) -> bool:
@@ -178,7 +178,7 @@ class _Block:
         return self._render(lines, self._others(lines))
 
     def _others(self, lines: int) -> int:
-        """How many facts are not among the first ``lines`` lines, without those that are refused."""
+        """The number of facts after the first ``lines`` lines, without the refused ones."""
         return max(0, self.stored - self.refused - lines)
 
     def _fitting(self, over: int) -> int:
@@ -190,7 +190,7 @@ class _Block:
         return _largest(len(self.lines) - 1, near, lambda n: self._room(n) >= 0)
 
     def _room(self, lines: int) -> int:
-        """Tokens left beside so many lines, below zero when they do not fit."""
+        """Tokens left after this many lines, below zero when they do not fit."""
         text = self._render(lines)
         room = self.budget - self.count(text)
         if room >= 0 and lines >= self._most:
@@ -219,7 +219,7 @@ def _share(some: int, cost: int, room: int) -> int:
 def _largest(most: int, near: int, fits: Callable[[int], bool]) -> int:
     """The largest number up to ``most`` that fits, or 0: looked for from ``near`` on in growing steps, then by halves.
 
-    A counter may find a longer text cheaper (byte pairs merge); what is returned was itself seen to fit.
+    A counter may find a longer text cheaper (byte pairs merge). The returned number was itself checked to fit.
     """
     low, high, step = 0, most, 1
     near = min(max(near, 1), most)
@@ -247,7 +247,7 @@ def _admitted(services: Services, head: str) -> str:
     try:
         return services.gate.admit(head, surface=Surface.PROFILE).strip() if head else ""
     except Refused:
-        logger.warning("the profile is left out of the prompt: a validator refuses it now")
+        logger.warning("the profile is left out of the prompt because a validator now refuses it")
         return ""
 
 
@@ -265,5 +265,5 @@ def _admit_facts(services: Services, facts: Sequence[Fact], lines: list[str], pr
                 for fact, own in zip(facts, lines, strict=True)
                 for line in _admit_facts(services, [fact], [own], printable)
             ]
-        logger.warning("fact %s is left out of the prompt: a validator refuses it now", facts[0].id)
+        logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
         return []

@@ -1,11 +1,11 @@
 """Turns whose extraction failed wait here, durably: ``state/extract.jsonl``, one checksummed line each.
 
 An item is tried again a bounded number of times, each time after twice the wait, and given up after a maximum wait.
-Whoever takes one to try it pushes its next attempt into the future first, so that no lock is held while a model is
-asked, and an item is not lost when its taker dies.
+A process that takes an item to try it postpones its next attempt first, so that no lock is held during a model
+call, and an item is not lost when its process dies.
 
-What is given up is written down in ``state/extract.log.jsonl``, without what was said, before it leaves the queue: a
-crash in between tells of it twice, never not at all.
+Items given up are recorded in ``state/extract.log.jsonl``, without their content, before they leave the queue. A
+crash in between records an item twice, never not at all.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 
 _FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)
-#: More than this do not wait; the oldest are given up then.
+#: Maximum number of waiting items; beyond it the oldest are given up.
 MAX_ITEMS = 200
-#: When the log is longer than this it is cut to the newest half.
+#: A log longer than this is cut to its newest half.
 _MAX_LOG_BYTES = 1_000_000
 
 
@@ -43,8 +43,8 @@ def _turns(value: Iterable[Turn]) -> tuple[Turn, ...]:
 @frozen(kw_only=True)
 class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
-    flush that covered them, empty when they come from elsewhere: then their summary belongs to no session. ``covers``
-    are the ids of the messages in the journal of the session ``source`` that become extracted by it, see
+    flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
+    lists the message ids in the journal of session ``source`` that become extracted by it, see
     :mod:`holdfast.session.turnwise`; empty for turns that no journal keeps account of."""
 
     id: str
@@ -65,10 +65,10 @@ def _names(value: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class GivenUp:
-    """``turns`` turns (a number) that were never extracted for ``plugins`` (empty: all), and are not tried again.
+    """``turns`` turns (a number) that were never extracted for ``plugins`` (empty: all) and are not retried.
 
-    ``why`` is the rule that ended it, ``error`` what went wrong the last time (empty: it was never tried), ``source``
-    the session or whatever else the facts would have been of, ``since`` when they began to wait.
+    ``why`` is the rule that ended the retries, ``error`` the last error (empty if never tried), ``source``
+    the session or other source of the facts, ``since`` the time when the wait began.
     """
 
     at: datetime
@@ -82,7 +82,7 @@ class GivenUp:
 
 
 class Queue:
-    """The queue of one project. All methods may raise Unavailable."""
+    """One project's queue. All methods may raise Unavailable."""
 
     def __init__(self, state: str, rules: ExtractConfig) -> None:
         self._state = state
@@ -90,9 +90,9 @@ class Queue:
         self._path = os.path.join(state, _FILE)
         self._log = os.path.join(state, _LOG)
         self._damaged: list[bytes] = []  # lines that could not be read, by the last look at the file
-        #: What this object gave up, oldest first; :meth:`log` tells what anybody did.
+        #: Items given up by this object, oldest first; :meth:`log` has those of all processes.
         self.given_up: list[GivenUp] = []
-        #: The items that :attr:`given_up` tells of.
+        #: The queue items described by :attr:`given_up`.
         self.dropped: list[Waiting] = []
 
     def put(
@@ -106,8 +106,8 @@ class Queue:
         flush: str = "",
         covers: Collection[str] = (),
     ) -> Waiting | None:
-        """Let ``turns`` wait for ``plugins``. After a failed attempt (there is an ``error``) the next one is due after
-        the backoff, else at once. None when the rules allow no further attempt: then they are given up."""
+        """Queue ``turns`` for ``plugins``. After a failed attempt (with an ``error``) the next attempt is due after
+        the backoff, otherwise at once. None when the rules allow no further attempt and the turns are given up."""
         ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
         now = now.astimezone(UTC)
         item = Waiting(
@@ -137,7 +137,7 @@ class Queue:
         return item
 
     def items(self) -> list[Waiting]:
-        """What waits, oldest first. Lines that cannot be read are passed over."""
+        """The waiting items, oldest first. Unreadable lines are skipped."""
         return self._read()
 
     def claim(
@@ -179,7 +179,7 @@ class Queue:
         return next((item for item in self._read() if item.id == item_id), None)
 
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
-        """Note ``flush`` in the items of the session ``source`` that cover only messages among ``covers``."""
+        """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
         if not os.path.exists(self._path):
             return
         with self._locked():
@@ -205,25 +205,25 @@ class Queue:
         return not spent
 
     def log(self) -> list[GivenUp]:
-        """What was given up, oldest first. Lines that cannot be read (a crash cut one) are passed over."""
+        """The items given up, oldest first. Unreadable lines (truncated by a crash) are skipped."""
         found = []
         for line in self._logged():
             try:
                 found.append(structure(untrusted.from_json(line), GivenUp, what="A line of the log", error=Corrupt))
             except (ValueError, Corrupt):
-                logger.warning("a line of state/%s cannot be read and is passed over", _LOG)
+                logger.warning("skipped an unreadable line of state/%s", _LOG)
         return found
 
     # giving up
 
     def _spent(self, item: Waiting, now: datetime) -> str:
-        """The rule that allows no further attempt, or nothing."""
+        """The rule that allows no further attempt, or an empty string."""
         if item.attempts >= self._rules.max_attempts:
             return f"the limit is {self._rules.max_attempts} attempt{'' if self._rules.max_attempts == 1 else 's'}"
         return self._too_long if self._waited(item, now) else ""
 
     def _waited(self, item: Waiting, now: datetime) -> bool:
-        """Whether it has waited too long. An item that was never tried has not: no model was asked yet."""
+        """Whether it has waited too long. An untried item has not, because no model was called yet."""
         return item.attempts > 0 and now - item.since > timedelta(hours=self._rules.max_wait_hours)
 
     @property
@@ -252,7 +252,7 @@ class Queue:
             if sum(map(len, old)) > _MAX_LOG_BYTES:
                 durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
             else:
-                durable.append(self._log, b"\n" + rows)  # a line that a crash cut must not take this one with it
+                durable.append(self._log, b"\n" + rows)  # a line truncated by a crash must not corrupt this one
         self.given_up += gone
         self.dropped += items
         logger.warning("turns of %d pieces were given up: %s", len(gone), why)
@@ -297,11 +297,11 @@ class Queue:
                 items.append(structure(records.decode(line), Waiting, what="A waiting turn", error=Corrupt))
             except Corrupt:
                 self._damaged.append(line)
-                logger.warning("a line of state/%s cannot be read; it is kept and passed over", _FILE)
+                logger.warning("skipped an unreadable line of state/%s, which stays in the file", _FILE)
         return items
 
     def _write(self, items: Sequence[Waiting]) -> None:
-        """``items``, and behind them what :meth:`_read` could not read: it is damaged, not gone."""
+        """``items``, followed by the lines that :meth:`_read` could not read, which are damaged but not lost."""
         if items or self._damaged:
             lines = [records.encode(unstructure(item)) for item in items]
             durable.replace(self._path, b"".join([*lines, *(line + b"\n" for line in self._damaged)]))

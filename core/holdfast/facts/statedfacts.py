@@ -1,4 +1,4 @@
-"""Facts that a flush payload states, on their way into the fact store: each once, however often a flush is tried."""
+"""Stores the facts that a flush payload states, each once, even when the flush is retried."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CUES: Final = (
 
 
 def category(text: str) -> str:
-    """The category of a stated fact, by the words that it begins with; ``context`` where none of them decides."""
+    """A stated fact's category, by its first words. ``context`` where none of them decides."""
     return next((found for cue, found in _CUES if cue.match(text)), Category.CONTEXT)
 
 

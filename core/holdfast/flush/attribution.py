@@ -1,4 +1,4 @@
-"""Sentences that instruct an agent, in what a flush writes: marked with the tool that they came from, and kept out of
+"""Sentences in a flush that instruct an agent: marked with the tool that they came from, and kept out of
 curated memory."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def attributed(
 ) -> tuple[Payload, str, list[str]]:
     """A payload and a summary as a flush of the messages ``said`` may write them, and warnings.
 
-    Texts that instruct an agent are marked with their source, where it is known. Such curated lines become facts of
+    Content that instructs an agent is marked with its source, where known. Such curated lines become facts of
     the note.
     """
     witness = Witness(services, said)
@@ -56,7 +56,7 @@ def _curated(entries: Sequence[CuratedEntry], witness: Witness, withheld: list[s
 
 
 def _not_prose(payload: Payload) -> set[str]:
-    """Pointers, names, and lines of curated memory: the latter are checked before, or are there already."""
+    """Pointers, names, and lines of curated memory: the latter are checked earlier, or exist already."""
     found = {*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ())}
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):

@@ -1,6 +1,6 @@
-"""The backlog of extraction: what a flush or an ended turn leaves to the extractors, and working it off.
+"""The extraction backlog: queues turns for extraction after a flush or an ended turn, and works through the queue.
 
-The turns wait in the durable queue (:mod:`holdfast.facts.queue`), so no lock is held while a model is asked.
+The turns wait in the durable queue (:mod:`holdfast.facts.queue`), so no lock is held during a model call.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def settle_flush(
     payload: Payload | None = None,
     at: datetime | None = None,
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Store the facts that the flush ``flush`` found, and let its turns wait for the extractors that are asked later,
-    or failed. With ``[extract] when = "turn"`` all of them are asked later, for the messages that were not extracted
-    yet. When it is not known any more what was found, since the process that asked died, those are asked again
-    that a flush may wait for. The facts that ``payload`` states are stored with the flush as their source, dated
+    """Store the facts that the flush ``flush`` found, and queue its turns for extractors that run later
+    or failed. With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted
+    yet. If the extracting process died and its results are lost, the extractors that a flush may wait for
+    run again. The facts that ``payload`` states are stored with the flush as their source, dated
     ``at``.
 
-    Never raises: facts are no reason to refuse a flush. Returns the ids of the items that wait, and what to warn of.
+    Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings.
     """
     queued: list[str] = []
     try:
@@ -81,7 +81,7 @@ def settle_flush(
             statedfacts.store(services, payload, flush=flush, at=at or services.now(), turns=turns)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
-        return queued, (f"The facts of this stretch could not be stored: {error}",)
+        return queued, (f"These messages' facts could not be stored: {error}",)
     return queued, ()
 
 
@@ -94,8 +94,8 @@ def enqueue(
     flush: str = "",
     error: str = "",
 ) -> list[str]:
-    """Let messages of the session ``source`` wait for ``plugins``, as far as they were not extracted for them and do
-    not wait already. Returns the ids of the new items. Raises: Unavailable.
+    """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
+    are queued already. Returns the new items' ids. Raises: Unavailable.
 
     Turn by turn the session's journal keeps the account, see :mod:`holdfast.facts.extracted`. At a flush without that
     each message is extracted once anyway.
@@ -124,7 +124,7 @@ def enqueue(
 def _missing(
     said: Sequence[Message], plugins: Collection[str], waiting: Sequence[Waiting], account: Sequence[Extracted]
 ) -> list[tuple[list[Message], list[str]]]:
-    """The messages that plugins lack, with the plugins that lack the same."""
+    """The messages that plugins have not extracted, grouped by the same set of plugins."""
     found: dict[tuple[str, ...], list[str]] = {}
     for plugin in plugins:
         known = extracted.of(account, plugin).union(*(item.covers for item in waiting if plugin in item.plugins))
@@ -134,7 +134,7 @@ def _missing(
 
 
 def _account_dropped(services: Services, queue: Queue) -> None:
-    """Note in the journals what the queue gave up: it must not be put there again."""
+    """Note in the journals the items that the queue gave up, so they are not queued again."""
     for item in queue.dropped:
         _note(services, item, item.plugins, (), given_up=True)
     queue.dropped.clear()
@@ -182,8 +182,8 @@ def work_off(
     but: Collection[str] = (),
     even_if_not_due: bool = False,
 ) -> ExtractResult:
-    """Try the waiting items with an id in ``first`` and up to ``limit`` others whose time has come, leaving out those
-    that wait for a plugin in ``but``: it has just failed. Never raises."""
+    """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
+    waiting for a plugin in ``but``, which has just failed. Never raises."""
     result = ExtractResult()
     queue = extract.queue_of(services)
     failing = {*but}
@@ -215,7 +215,7 @@ def work_off(
 
 
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
-    """The plugins that have not extracted ``item``: the journal knows better than the queue."""
+    """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
         return item.plugins or tuple(services.dispatch.extractors())
     account = extracted.read(Journal(services.state, item.source))
@@ -223,7 +223,7 @@ def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
 
 
 def _flush_of(queue: Queue, item: Waiting) -> str:
-    """The flush that covers ``item``, which may have come while its extractors were asked."""
+    """The flush that covers ``item``. It may have run during the extraction."""
     if item.flush or not item.covers:
         return item.flush
     now = queue.get(item.id)
@@ -231,8 +231,8 @@ def _flush_of(queue: Queue, item: Waiting) -> str:
 
 
 def _summarise(services: Services, item: Waiting, found: extract.Gathered) -> tuple[tuple[str, str], ...]:
-    """Put the summaries of a flush's turns into the daily note and the session's journal, once however often this is
-    done; nothing when the session was purged meanwhile. Returns them by flush."""
+    """Write summaries of a flush's turns to the daily note and the session's journal, once however often this is
+    called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
     if not item.flush:
         return ()
     part = item.id if item.covers else ""
@@ -245,7 +245,7 @@ def _summarise(services: Services, item: Waiting, found: extract.Gathered) -> tu
 
 
 def _tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
-    """Tell the summaries of the pieces that ``flush`` covers; those of pieces that wait come once they are
+    """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
     extracted."""
     ids = {m.id for m in said}
     extract.queue_of(services).flushed(source, ids, flush)

@@ -1,4 +1,4 @@
-"""Curated memory at its limit: the least confirmed lines go to the archive document, so nothing newer is refused.
+"""Moves the least confirmed lines of full curated memory to the archive document, so newer ones are not refused.
 
 The archive is never read into a prompt; search finds it.
 """
@@ -16,16 +16,16 @@ from holdfast.flush.curated import bullets
 from holdfast.storage import block_marker, sha256
 from holdfast.text.plain import one_line
 
-#: Share of the limit that stays filled when something has to go; the rest is room for the next lines.
+#: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
 #: From this share of the limit on a flush and `holdfast doctor` warn.
 NEARLY: Final = 0.9
 
 
 def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> list[str]:
-    """The items of ``text`` that have to go so that it holds at most ``most``, in their order; empty when it does.
+    """The items to remove from ``text`` so that it holds at most ``most``, in document order; may be empty.
 
-    First go those that were confirmed least and longest ago, then those without a record, from the top of the document
+    The least and longest-ago confirmed items go first, then those without a record, from the top of the document
     down, and only then the ``newest``.
     """
     items = bullets(text)

@@ -1,6 +1,6 @@
 """Work closed or reopened by command, as the session's journal records it.
 
-A flush says whether work is open; a person or an agent may decide otherwise afterwards. The decision names the flush
+A flush records whether work is open. A person or an agent may change that later. The decision names the flush
 that it is about, so the session's next flush counts again.
 """
 
@@ -21,7 +21,7 @@ KIND = "work"
 
 @frozen(kw_only=True)
 class Decision:
-    """``open`` is the state decided; ``work`` the entry as it was before, None when that was purged."""
+    """``open`` is the new state, ``work`` the previous entry, or None after a purge."""
 
     session: str
     flush: str

@@ -1,8 +1,8 @@
 """When each item of MEMORY.md was last confirmed, and by what. MEMORY.md itself stays plain and undated.
 
-The record is ``state/dream.confirmed.json``: the digest of an item's text -> when it was first and last said, on how
-many days, and the document that said it last. It holds no text. A missing or damaged record costs the order in which
-items are shown and archived, nothing else; the next dream writes it again.
+The record is ``state/dream.confirmed.json``. It maps an item's digest to its first and last mention, the number of
+days, and the last document. It holds no item text. A missing or damaged record affects only the order in which
+items are shown and archived. The next dream writes it again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
 
 NAME: Final = "dream.confirmed.json"
-#: The source of an item that a person or an agent wrote into MEMORY.md, or that is older than the record.
+#: Source recorded for an item written into MEMORY.md by a person or an agent, or older than the record.
 BY_HAND: Final = "MEMORY.md"
 #: How much younger each further day of confirmation makes an item, in the order in which items are archived.
 WORTH: Final = timedelta(days=30)
@@ -41,12 +41,12 @@ class Confirmation:
 
     @property
     def weight(self) -> float:
-        """Greater for what was confirmed later and on more days, in seconds."""
+        """Greater for later confirmation on more days, in seconds."""
         return (self.last + WORTH * (min(self.count, _MOST) - 1)).timestamp()
 
 
 def key_of(text: str) -> str:
-    """The key of an item: it changes with its words, not with case and space around it."""
+    """An item's key. It changes with the words, but not with case or surrounding whitespace."""
     return sha256(duplicate_key(text).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
@@ -67,6 +67,6 @@ def save(state: str, record: Mapping[str, Confirmation]) -> None:
 
 
 def ordered(record: Mapping[str, Confirmation], items: Sequence[str]) -> list[int]:
-    """The places of ``items``, the newest and most confirmed first; those without a record last, in their order."""
+    """The positions of ``items``: newest and most confirmed first, items without a record last, in their order."""
     weights = [one.weight if (one := record.get(key_of(text))) else float("-inf") for text in items]
     return sorted(range(len(items)), key=lambda at: (-weights[at], at))

@@ -1,6 +1,6 @@
 """The flush contract: which fields a payload must have, and how missing ones are filled without inventing anything.
 
-Order of sources: what the caller gave, what ``on_extract`` found, what follows from the journal. Fields that the caller
+Sources in order: the caller's values, ``on_extract`` results, the journal. Fields that the caller
 did not give are named in ``payload.derived``.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
     from holdfast.models import Extraction, Message
 
-#: Every field that a payload must answer, in the order of the doctrine. ``handoff`` joins them when work is open.
+#: Every field that a payload must answer, in the doctrine's order. ``handoff`` joins them when work is open.
 REQUIRED = (
     "objective",
     "facts",
@@ -40,10 +40,10 @@ _DIGEST_LINES = 40
 
 
 def missing(payload: Payload) -> tuple[str, ...]:
-    """Names of the fields that the contract wants and the payload does not answer, in order.
+    """The required fields that the payload does not answer, in order.
 
     Objective and next step must not be blank (R128, R132); lists may be empty but must be given (reading A43); the
-    curated decision must be explicit (R169); the handoff is needed while work is open (R134).
+    curated decision must be explicit (R169); open work needs the handoff (R134).
     """
     names = [n for n in REQUIRED if getattr(payload, n) is None]
     names += [
@@ -63,7 +63,7 @@ def _rank(name: str) -> int:
 
 
 def refusal(names: Sequence[str]) -> FlushRefused:
-    """The error that names what is missing."""
+    """The error that names the missing fields."""
     first = names[0]
     hints = {
         "curated": 'Decide on curated memory: `"curated": "none"`, or `{"memory": [...], "user": [...]}`.',
@@ -72,7 +72,7 @@ def refusal(names: Sequence[str]) -> FlushRefused:
     }
     return FlushRefused(
         f"The flush payload lacks {', '.join(f'`{n}`' for n in names)}; context is kept.",
-        next_step=hints.get(first, f"Give `{first}`; an empty list or `none` is an answer where there is nothing."),
+        next_step=hints.get(first, f"Give `{first}`; if there is nothing, an empty list or `none` is an answer."),
         missing=tuple(names),
         target="payload",
     )
@@ -99,10 +99,10 @@ def complete(
     """``given`` with its unanswered fields filled from ``extractions`` and then from ``messages``.
 
     Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
-    (as ``none``) only when no payload was given at all: one that was given must decide (R169).
+    (as ``none``) only when the caller passed no payload, because a passed payload must decide (R169).
 
     ``previous`` is this session's open handoff: derived fields do not overwrite its stated ones. ``last`` is the
-    journal's record of this session's last flush: its objective stays while nothing is asked.
+    journal's record of this session's last flush: its objective stays until the user makes a new request.
     """
     payload = given or Payload()
     if not messages:
@@ -148,7 +148,7 @@ def complete(
 
 
 def _state(payload: Payload, *, open_at_end: bool) -> bool | None:
-    """Whether work is open, as far as the end of the conversation says; None where the fields say it.
+    """Whether work is open, judging by the last messages. None where the fields decide it.
 
     A next step, blocker or promise in the payload keeps work open even if the last request was answered.
     """
@@ -169,8 +169,8 @@ def _task(given: Payload | None, messages: Sequence[Message], objective: str | N
 def _objective(
     said: Sequence[Message], messages: Sequence[Message], previous: Work | None, last: Mapping[str, Any] | None
 ) -> str:
-    """The last request that asks for something, in the user's own words; the known objective where it was stated or
-    nothing was asked since."""
+    """The last request, in the user's own words, or the known objective if it was stated or
+    the user has requested nothing since."""
     known = (previous.objective if previous else "") or _flushed_objective(last)
     if previous and known and not previous.derived:
         return known
@@ -190,8 +190,8 @@ def _flushed_objective(last: Mapping[str, Any] | None) -> str:
 
 
 def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:
-    """What the end of the conversation says comes next; a step that was stated before is kept. Without ``messages``
-    nothing was said that changes it."""
+    """The next step according to the last messages, or the step stated earlier. Without ``messages`` the earlier
+    step is kept."""
     if previous and not messages:
         return previous.next_action or "not stated"
     if previous and not previous.derived and not is_none(previous.next_action):
@@ -202,13 +202,13 @@ def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work |
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, clipped to 300 characters."""
+    """The first non-blank line, clipped to 300 characters."""
     line = next((s for s in (part.strip() for part in text.splitlines()) if s), "")
     return line if len(line) <= _CLIP else line[: _CLIP - 1].rstrip() + "…"
 
 
 def digest(messages: Sequence[Message]) -> str:
-    """What was said, one clipped line a message and no tool output: for want of a summary (reading A22)."""
+    """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
     lines = []
     for m in messages:
         if m.role == "user" and (own := asked.own_words(m.text)):
@@ -232,7 +232,7 @@ def check_pointers(payload: Payload) -> None:
 
 
 def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
-    """The payload with every text replaced by what ``change`` says for it."""
+    """The payload with ``change`` applied to every string."""
     from attrs import evolve
 
     values: dict[str, Any] = {n: tuple(change[t] for t in getattr(payload, n) or ()) for n in LISTS}
@@ -255,7 +255,7 @@ def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
 
 
 def texts(payload: Payload) -> list[str]:
-    """Every text of the payload, each once, in order."""
+    """Every string in the payload, each once, in order."""
     found: list[str] = []
 
     class _Collect(dict[str, str]):

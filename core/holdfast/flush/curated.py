@@ -1,4 +1,4 @@
-"""Curated memory changes only by an explicit decision: a line is added, or replaces one that was corrected."""
+"""Curated memory changes only by an explicit decision that adds a line or replaces a corrected line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TITLES = {"memory": "# Memory", "user": "# User"}
 
 
 def bullets(text: str) -> list[str]:
-    """The items of a curated document, without their dashes."""
+    """A curated document's items, without their dashes."""
     return [line.strip()[2:].strip() for line in text.removeprefix(BOM).splitlines() if line.strip().startswith("- ")]
 
 
@@ -34,7 +34,7 @@ def _bullet(text: str) -> str:
 
 
 def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedEntry]:
-    """The entries, those that name no line to replace with the line of ``text`` that they make out of date, if there
+    """The entries. An entry that names no line to replace gets the line of ``text`` that it makes out of date, if there
     is one (:func:`holdfast.facts.factsubject.replaces`)."""
     lines = bullets(text or "")
     found = []
@@ -49,8 +49,8 @@ def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedE
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:
     """``text`` with the decided entries. Everything else stays byte for byte, an editor's byte-order mark too.
 
-    An entry that is there already adds nothing. One that ``replaces`` a line takes its place; when that line is not
-    there it is added, so a correction is never lost and applying it twice changes nothing.
+    An existing entry adds nothing. An entry that ``replaces`` a line takes its place. If that line is
+    missing, the entry is added, so a correction is never lost and applying it twice changes nothing.
     """
     mark = BOM if text and text.startswith(BOM) else ""
     text = text.removeprefix(BOM) if text else ""

@@ -1,7 +1,7 @@
-"""Whether what summaries say stands in what they were made from.
+"""Whether the content of summaries appears in their sources.
 
-A summary is never the only place of a fact (R165), never stands in for the note that it tells of (R177), and a change
-of state is never told by a note alone (R174). What retention removed because of its age is no finding.
+A summary is never the only place of a fact (R165) and never replaces the note it refers to (R177). A change
+of state is never only in a note (R174). Data removed by retention because of its age is not a finding.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from holdfast.storage import block_marker
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: Surfaces that are made from others; nothing in them is a source.
+#: Surfaces made from other surfaces; their content is not a source.
 DERIVED: Final = (Surface.TRAIL, Surface.REPORT, Surface.DIARY)
 _SOURCE: Final = re.compile(r"Source: (.+), block (\S+)")
 _KIND: Final = re.compile(r"\*\*\w+\*\* ")
 _POINTER: Final = re.compile(r"  \(([^()]|\([^()]*\))*\)$")
 _URL: Final = re.compile(r"\(https?://[^()\s]+\)$")
-#: The sections of a report whose lines are decisions, changes of state and blockers.
+#: The report sections whose lines are decisions, changes of state and blockers.
 _CRITICAL: Final = ("## What changed", "## What is blocked")
 
 
 class Derived:
-    """One look at what is stored; each document is read once. ``also`` is a further source, like what a forge says."""
+    """One check of the stored documents, read once each. ``also`` is a further source, such as a forge's answer."""
 
     def __init__(self, services: Services, *, also: str = "") -> None:
         self._services = services
@@ -40,7 +40,7 @@ class Derived:
         self._all: str | None = None
 
     def findings(self, name: str) -> list[Finding]:
-        """What is wrong with a document, by line. One that cannot be read has none here. Raises: Unavailable."""
+        """The problems in a document, by line. None for an unreadable document. Raises: Unavailable."""
         surface = self._services.layout.surface_of(name)
         if surface is Surface.TRAIL:
             return list(self._summary(name))
@@ -49,17 +49,17 @@ class Derived:
         return list(self._note(name)) if surface is Surface.DAILY else []
 
     def _summary(self, name: str) -> Iterator[Finding]:
-        """A daily summary: each block's note is there, and each line stands in a source. Not of one that is older than
-        notes are kept."""
+        """A daily summary: every block has its note, and every line appears in a source. Skips a summary older than
+        the retention limit of notes."""
         day = self._services.layout.day_of(Surface.TRAIL, name)
         if day is None or self._is_old(day, self._services.config.retention.daily):
             return
-        note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # where nearly all of it stands
+        note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # most lines are here
         for number, line in enumerate((self._text(name) or "").splitlines(), 1):
             told = _SOURCE.fullmatch(line.strip())
             if told is not None:
                 if problem := self._lost(told[1], told[2]):
-                    fix = "Restore the note from a copy; a summary does not replace it."
+                    fix = "Restore the note from a copy, because a summary does not replace it."
                     yield Finding(rule="summary/source", message=problem, fix=fix, line=number, name=name)
             elif line.strip() and not line.lstrip().startswith(("#", "<!--")):
                 claim = _claim(line)
@@ -68,7 +68,7 @@ class Derived:
                     yield self._alone(name, number, Severity.ERROR if is_item else Severity.WARNING)
 
     def _report(self, name: str) -> Iterator[Finding]:
-        """A report that somebody kept: its decisions, changes and blockers stand in a source, or point to a forge."""
+        """A saved report: its decisions, changes and blockers appear in a source, or point to a forge."""
         section = ""
         for number, line in enumerate((self._text(name) or "").splitlines(), 1):
             if line.startswith("#"):
@@ -79,7 +79,7 @@ class Derived:
                     yield self._alone(name, number, Severity.ERROR)
 
     def _note(self, name: str) -> Iterator[Finding]:
-        """A daily note: every flush that changed state is in the summary of its day, too."""
+        """A daily note: every flush that changed state is also in that day's summary."""
         day = self._services.layout.day_of(Surface.DAILY, name)
         if day is None or self._is_old(day, self._services.config.retention.trail):
             return
@@ -87,16 +87,16 @@ class Derived:
         for block in notes.blocks(self._text(name) or ""):
             if block.items("State") and block_marker(block.id) not in (self._text(summary) or ""):
                 line = (self._text(name) or "").split(block_marker(block.id), 1)[0].count("\n") + 1
-                message = f"changed state in {block.id}, and {summary}, where people look, does not tell it"
-                fix = "Restore that summary from a copy, or tell the change there by hand, with the block's marker."
+                message = f"changed state in {block.id}, and the change is missing from {summary}, where people look"
+                fix = "Restore that summary from a copy, or add the change there manually, with the block's marker."
                 yield Finding(rule="trail/missing", message=message, fix=fix, line=line, name=name)
 
     def _lost(self, note: str, block: str) -> str:
-        """Why a summary's source is not there, or nothing."""
+        """Why a summary's source is missing, or an empty string."""
         text = self._text(note)
         if text is None:
-            return f"tells of {note}, which is missing"
-        return "" if block_marker(block) in text else f"tells of the block {block}, which {note} does not hold"
+            return f"refers to {note}, which is missing"
+        return "" if block_marker(block) in text else f"refers to the block {block}, which {note} does not hold"
 
     def _known(self, claim: str) -> bool:
         wanted = _plain(claim)
@@ -108,9 +108,9 @@ class Derived:
     def _alone(self, name: str, line: int, severity: Severity) -> Finding:
         return Finding(
             rule="summary/only-place",
-            message="stands in no daily note and no other source",
+            message="appears in no daily note and no other source",
             severity=severity,
-            fix="Write it where it belongs (`holdfast flush` with a payload); a summary is made from other places.",
+            fix="Write it to its source (`holdfast flush` with a payload). A summary is made from other documents.",
             line=line,
             name=name,
         )
@@ -121,18 +121,18 @@ class Derived:
                 document = self._services.store.read(name)
                 self._texts[name] = document.text if document else None
             except Corrupt:
-                self._texts[name] = ""  # told by whoever reads it for its own sake
+                self._texts[name] = ""  # the check that reads this document itself reports it
             except Refused:
                 self._texts[name] = None  # no name of a document, so none is there
         return self._texts[name]
 
     def _is_old(self, day: date, days: int) -> bool:
-        """Whether retention may have removed what was made on ``day``."""
+        """Whether retention may have removed documents of ``day``."""
         return bool(days) and self._services.now().date() - day > timedelta(days=days)
 
 
 def _claim(line: str) -> str:
-    """What a line says, without its bullet and the kind of change before it."""
+    """A line's content, without its bullet and the preceding kind of change."""
     return _KIND.sub("", line.strip().removeprefix("- ").removeprefix("* "), count=1)
 
 

@@ -1,6 +1,6 @@
 """The documents that one flush writes: daily note, daily summary, handoff, curated memory. Each is read back.
 
-When a flush is written again because some of it was lost, what is still whole is left alone.
+When a flush is written again because some of it was lost, the intact documents are not written again.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @define(kw_only=True)
 class Documents:
-    """Writes for one session. ``written`` is what was written or is still whole, in order; ``proof`` is of the flush
-    that is written again. All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
+    """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
+    flush being written again. All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
 
     services: Services
     session_id: str
@@ -36,8 +36,8 @@ class Documents:
     warnings: list[str] = field(factory=list)
 
     def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
-        """Append the block that ``render`` makes for an id; returns that id. It gets a suffix when a block of the same
-        id has other text (a user edited it): what is to be saved is then written next to it, never skipped."""
+        """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
+        text (a user edited it), the id gets a suffix and the new block is appended after it, never skipped."""
         name = self.services.layout.name(Surface.DAILY, at.date())
         stored = self.services.store.read(name)
         self._warn_of_clock(stored, at)
@@ -83,13 +83,13 @@ class Documents:
         )
 
     def write_handoff(self, payload: Payload, flush_id: str, note_name: str, agent: str, at: datetime) -> None:
-        """Put the session's entry into the handoff; a closed marker when work is not open. Work that was closed by
+        """Put the session's entry into the handoff, or a closed marker when work is not open. Work closed by
         command stays closed when its flush is completed later."""
         name = self.services.layout.name(Surface.HANDOFF)
         work = handoff.of(
             payload, session=self.session_id, flush=flush_id, note=note_name, agent=agent, at=stamp(at.astimezone(UTC))
         )
-        if work.is_open and self.proof.lost:  # the flush is written again: what was decided on it since holds
+        if work.is_open and self.proof.lost:  # the flush is written again; later decisions about it still hold
             decided = closings.of_flush(self.services.state, self.session_id, flush_id)
             if decided is not None and not decided.open:
                 work = handoff.closed(work, handoff.CLOSED, decided.because)
@@ -122,7 +122,7 @@ class Documents:
         if not missing:
             return None
         name = self.services.layout.name(Surface.HANDOFF)
-        if self.services.store.is_withheld(name):  # what a clone says must not become our own note
+        if self.services.store.is_withheld(name):  # a clone's content must not become our own note
             return None
         stored = self.services.store.read(name)
         entries = handoff.parse(stored.text, name) if stored else ()
@@ -144,7 +144,7 @@ class Documents:
                 continue
             name = services.layout.name(surface)
             entries: Sequence[CuratedEntry] = decided
-            if self.proof.lost and last is not None:  # only what is missing, since other lines may have left rightly
+            if self.proof.lost and last is not None:  # only missing lines, since others may have been evicted
                 stored = services.store.read(name)
                 entries = proof.missing(services, surface, stored.text if stored else None, decided, last.at)
             absent: list[str] = []
@@ -175,7 +175,7 @@ class Documents:
     def _updating(
         self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> Sequence[CuratedEntry]:
-        """The entries with the lines that they make out of date. Those go into the archive first."""
+        """The entries, with the lines that they make out of date. Those lines are archived first."""
         stored = self.services.store.read(name)
         new = curated.updating(stored.text if stored else None, entries)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
@@ -195,8 +195,8 @@ class Documents:
     def _archive(
         self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> list[str]:
-        """Write the lines that have to go from the document into the archive; returns them. It is left to the enabled
-        validators to enforce the limit."""
+        """Move the surplus lines of the document to the archive; returns them. The enabled validators
+        enforce the limit."""
         services = self.services
         if "curated" not in services.config.enabled_plugins:
             return []

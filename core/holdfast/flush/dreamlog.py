@@ -1,9 +1,9 @@
-"""What is kept of dreams in the private folder: a record of every run, the last one's mark, and backups.
+"""Dream records in the private folder: every run, the last run's mark, and backups.
 
-dreams.jsonl        one line a run when it begins and one when it ends, skipped and failed runs too
-dream.json          the digest of the notes that were dreamt of last, stored after everything else
+dreams.jsonl        one line when a run begins and one when it ends, skipped and failed runs included
+dream.json          the digest of the last dream's notes, stored after everything else
 dreams/ID.json      MEMORY.md as it was before a change
-dream.inbox.json    a result that waits for review
+dream.inbox.json    a result waiting for review
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ INTERRUPTED: Final = "The run did not come to its end: its process was killed, o
 
 
 class Status(StrEnum):
-    """How a run ended. A run that only began was interrupted."""
+    """How a run ended. A run without an end was interrupted."""
 
     BEGUN = "begun"
     DONE = "done"
@@ -44,7 +44,7 @@ class Status(StrEnum):
 
 @frozen(kw_only=True)
 class Gone:
-    """A line that is not in the new memory, and why."""
+    """A line missing from the new memory, and the reason."""
 
     text: str
     reason: str
@@ -56,8 +56,8 @@ def _texts(value: Iterable[str]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class Supported:
-    """A line of the new memory and what supports it: ``sources`` are ``document:line``, the strongest first. ``kept``
-    is true when it stood there before, word for word."""
+    """A line of the new memory and its evidence: ``sources`` are ``document:line``, the strongest first. ``kept``
+    is true for a line that was in the old memory word for word."""
 
     text: str
     sources: tuple[str, ...] = field(default=(), converter=_texts)
@@ -74,14 +74,14 @@ def _supported(value: Iterable[Supported]) -> tuple[Supported, ...]:
 
 @frozen(kw_only=True)
 class DreamResult:
-    """What a run did, and its record.
+    """A run's result and its record.
 
-    ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory ``kept`` lines
-    stayed as they were, ``merged`` ones went into others, ``replaced`` ones gave way to newer statements, ``dropped``
-    ones were left out. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
-    with its evidence, ``added`` what is new in it. ``refused`` are lines of the draft that were not let in, ``judged``
-    those that a judge found in the sources. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that tells
-    of it.
+    ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory, ``kept`` lines
+    are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
+    lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
+    with its evidence, ``added`` its new lines. ``refused`` are rejected draft lines, ``judged``
+    draft lines that a judge found in the sources. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that
+    describes the run.
     """
 
     id: str
@@ -110,13 +110,13 @@ class DreamResult:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing went wrong; a skipped run is fine."""
+        """Whether the run had no error. A skipped run counts as fine."""
         return self.status is not Status.FAILED
 
 
 @frozen(kw_only=True)
 class Mark:
-    """What was dreamt of last: ``digest`` of the notes, ``at`` which time, by which run. ``tried`` is the last try."""
+    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last try."""
 
     digest: str = ""
     at: datetime | None = None
@@ -126,8 +126,8 @@ class Mark:
 
 @frozen(kw_only=True)
 class Backup:
-    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the digest of what was written,
-    ``title`` what made the change: a dream or an undo."""
+    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the written text's digest,
+    ``title`` its cause (a dream or an undo)."""
 
     id: str
     at: datetime
@@ -139,8 +139,8 @@ class Backup:
 
 @frozen(kw_only=True)
 class Proposal:
-    """A result that waits for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are the
-    statements of the notes that it was made from, as (text, time, note)."""
+    """A result waiting for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are its source
+    statements from the notes, as (text, time, note)."""
 
     result: DreamResult
     name: str
@@ -149,7 +149,7 @@ class Proposal:
     digest: str
     diary: str = ""
     said: tuple[tuple[str, datetime, str], ...] = ()
-    #: Whether a person put a text of their own in its place.
+    #: Whether a person replaced it with their own version.
     edited: bool = False
 
 
@@ -170,7 +170,7 @@ def record(state: str, result: DreamResult) -> None:
             pass
         except OSError as error:
             raise durable.unavailable(error, path, "read") from error
-        # A line that a crash cut off must not take this one with it.
+        # A line that a crash truncated must not corrupt this one.
         tally.append(path, b"\n" + json.dumps(row, ensure_ascii=False).encode("utf-8") + b"\n")
 
 
@@ -181,9 +181,9 @@ def _cut(path: str) -> None:
 
 
 def entries(state: str) -> list[DreamResult]:
-    """Every run, oldest first. One that only began is told as failed: it was killed, or is still at it.
+    """Every run, oldest first. A run without an end is reported as failed, because it was killed or is still running.
 
-    Lines that cannot be read (a crash cut one) are passed over. Raises: Unavailable.
+    Unreadable lines (truncated by a crash) are skipped. Raises: Unavailable.
     """
     found: dict[str, DreamResult] = {}
     for row in _rows(os.path.join(state, LOG)):
@@ -216,7 +216,10 @@ def _rows(path: str) -> Iterable[Any]:
 
 
 def mark(state: str) -> Mark:
-    """The last one's mark; an unreadable one counts as none: a dream more does no harm. Raises: Unavailable."""
+    """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm.
+
+    Raises: Unavailable.
+    """
     try:
         return _load(os.path.join(state, MARK), Mark) or Mark()
     except Corrupt:
@@ -229,7 +232,7 @@ def set_mark(state: str, value: Mark) -> None:
 
 
 def back_up(state: str, backup: Backup, *, keep: int) -> str:
-    """Store a backup, durably, and let the oldest beyond ``keep`` go. Returns its name. Raises: Unavailable."""
+    """Store a backup, durably, and remove the oldest beyond ``keep``. Returns its name. Raises: Unavailable."""
     private.make(state, FOLDER)
     name = f"{backup.at:%Y%m%dT%H%M%S%f}-{backup.id}.json"
     _save(os.path.join(state, FOLDER, name), backup)
@@ -255,12 +258,12 @@ def _backups(state: str) -> list[str]:
 
 
 def proposal(state: str) -> Proposal | None:
-    """What waits for review. Raises: Corrupt; Unavailable."""
+    """The result waiting for review. Raises: Corrupt; Unavailable."""
     return _load(os.path.join(state, INBOX), Proposal)
 
 
 def propose(state: str, value: Proposal) -> None:
-    """Put a result into the inbox; one that waits there makes room. Raises: Unavailable."""
+    """Put a result into the inbox, replacing any result there. Raises: Unavailable."""
     _save(os.path.join(state, INBOX), value)
 
 

@@ -1,7 +1,7 @@
-"""The handoff: the machine-readable restart point of unfinished work, one small document that is replaced, not grown.
+"""The handoff: the machine-readable restart point of unfinished work, one small document, replaced at each flush.
 
-TOML between two ``+++`` lines, read without any model, and below it the same for people. Several sessions may have
-work open in one project; each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
+TOML between two ``+++`` lines, read without any model, and below it the same content for people. Several sessions may
+work open in one project. Each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
 closed marker, which goes when the next session writes. An entry with open work never goes: beyond the newest
 :data:`MAX_ENTRIES` it is shortened, and the daily note that it names holds the rest.
 """
@@ -21,11 +21,11 @@ from holdfast.text.plain import one_line
 if TYPE_CHECKING:
     from holdfast.models import Payload
 
-#: What one entry may hold. The daily note keeps everything; this document stays small (R181).
+#: Limits of one entry. The daily note keeps everything, so this document can stay small (R181).
 MAX_ENTRIES = 8
 MAX_ITEMS = 20
 MAX_CHARS = 2000
-#: The limit of each text of a shortened entry.
+#: Maximum characters of each string in a shortened entry.
 SHORT_CHARS = 160
 
 #: How closed work ended.
@@ -33,7 +33,7 @@ FINISHED = "finished"
 ANSWERED = "answered"
 CLOSED = "closed"
 
-#: The fields of an entry that may quote messages.
+#: The entry fields that may quote messages.
 _QUOTING = ("objective", "next_step", "facts", "blockers", "follow_ups")
 
 _FENCE = "+++"
@@ -138,13 +138,13 @@ def _for_people(work: Work) -> list[str]:
 
 
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
-    """The entries, newest first. Raises: Corrupt when the text is not a handoff; a damaged one is never "empty"."""
+    """The entries, newest first. Raises: Corrupt when ``text`` is not a handoff. A damaged handoff is never "empty"."""
     import tomllib
 
     from holdfast.config.serde import structure
 
     problem = f"{name} cannot be read as a handoff"
-    step = "Correct the TOML between the `+++` lines; the daily notes hold the same facts."
+    step = "Correct the TOML between the `+++` lines. The daily notes hold the same facts."
     parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{_FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
@@ -159,14 +159,14 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """``new`` first, then the other sessions' open work, all of it; the oldest beyond :data:`MAX_ENTRIES` shortened."""
+    """``new`` first, then all open work of other sessions. The oldest beyond :data:`MAX_ENTRIES` are shortened."""
     others = [w for w in entries if w.session != new.session and w.is_open]
     full = MAX_ENTRIES - 1
     return (new, *others[:full], *map(shortened, others[full:]))
 
 
 def shortened(work: Work) -> Work:
-    """The entry with its texts cut and its lists left out, so that many open sessions fit. Shortening it again changes
+    """The entry with its strings cut and its lists omitted, so that many open sessions fit. Shortening it again changes
     nothing."""
     if work.short:
         return work
@@ -192,13 +192,13 @@ def _cut(text: str) -> str:
 
 
 def crowded(entries: Iterable[Work]) -> str:
-    """A sentence about the entries that are shortened, empty when none is."""
+    """A sentence that lists the shortened entries; empty when there are none."""
     short = [w.session for w in entries if w.short]
     if not short:
         return ""
     shown = ", ".join(short[:5]) + (f" and {len(short) - 5} more" if len(short) > 5 else "")
     return (
-        f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the entries of the oldest are shortened: "
+        f"The handoff has open work of more than {MAX_ENTRIES} sessions, so the oldest entries are shortened: "
         f"{shown}. Their daily notes hold the rest."
     )
 
@@ -256,7 +256,7 @@ def reopened(work: Work, because: str = "") -> Work:
 
 
 def same(one: Work, other: Work) -> bool:
-    """Whether two entries say the same of the same flush, regardless of the agent that continues it. Fields
+    """Whether two entries have the same content for the same flush, regardless of the agent that continues it. Fields
     that holdfast adds (times, sources) do not count, because an earlier release may have written the entry."""
     blank: dict[str, Any] = {"agent": "", "at": "", "ended": "", "because": "", "sources": ()}
     return evolve(one, **blank) == evolve(other, **blank)

@@ -1,8 +1,8 @@
-"""Acknowledged data that is missing: notes, documents, journals and facts that were deleted or cut.
+"""Missing acknowledged data: notes, documents, journals and facts that were deleted or cut.
 
-Receipts name the documents that a flush wrote, ``state/stored`` all that were created here (only ``doctor`` reads it),
-journals have a mark of how long they were, and the store one of its facts. What a purge, a scrub or the retention
-removed is not missing: they note the document in ``state/forgotten.json``. Curated documents may be edited; only one
+Receipts name the documents that a flush wrote, ``state/stored`` all documents created here (only ``doctor`` reads it).
+Journals have a mark of their length, and the store of its facts. Data removed by a purge, a scrub or retention
+is not missing: they note the document in ``state/forgotten.json``. Curated documents may be edited; only one
 that is gone counts. Notes only grow, so a block that is gone counts, too.
 """
 
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 FORGOTTEN = "forgotten.json"
-PURGED = "[purged]"  # what a purge by date leaves of a summary
-FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes again what the journals hold."
+PURGED = "[purged]"  # a purge by date puts this in place of a summary
+FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
-#: The lists whose lines are counted: the kind of a loss, and one line of it.
+#: The counted lists, with the loss kind and the name of one line.
 LISTS = {
     "outbox.jsonl": ("waiting", "waiting comment"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
 }
 _LIST_STEP = (
-    "Restore the file from a copy, or run `holdfast doctor --fix`: it puts back what the journals hold and takes the "
+    "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
     "rest as it is."
 )
-_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived: it may go
+_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
 
 
 @frozen(kw_only=True)
 class Loss:
-    """Something that was stored and is missing. ``kind`` is journal, block, document, unproved (a document without a
+    """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
     receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
     that it was stored, for blocks and documents."""
 
@@ -62,9 +62,9 @@ class Loss:
 
 
 def newest(services: Services, texts: Mapping[str, str | None] | None = None) -> list[Loss]:
-    """A quick look, for each start of a session: missing journals and facts, and the proof of the newest receipts.
+    """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
-    ``texts`` are documents that the caller has just read, as stored; they are not read again. Its time does not depend
+    ``texts`` are stored documents that the caller has just read; they are not reread. The time does not depend
     on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     journals = session_files(services.state, missing=True)
@@ -76,8 +76,8 @@ def newest(services: Services, texts: Mapping[str, str | None] | None = None) ->
 
 
 def every(services: Services) -> list[Loss]:
-    """A full look: the proof of every receipt in every journal, and documents without a receipt, too. A journal that
-    cannot be read is left out."""
+    """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
+    is skipped."""
     journals = session_files(services.state, missing=True)
     unproved = list(_unproved(services, receipts(services)))
     others = _created(services, {loss.name for loss in unproved})
@@ -123,8 +123,8 @@ def last_receipts(services: Services) -> list[Receipt]:
 
 
 def note_forgotten(services: Services, name: str) -> None:
-    """Note that a purge, a scrub or the retention has changed the document ``name``: receipts before now prove nothing
-    of it any more. The name itself is not kept. Raises: Unavailable."""
+    """Note that a purge, a scrub or retention has changed the document ``name``, so earlier receipts no longer prove
+    its content. The name itself is not kept. Raises: Unavailable."""
     private.make(services.state)
     table = _forgotten(services)
     table[_key(name)] = services.now().isoformat()
@@ -132,8 +132,8 @@ def note_forgotten(services: Services, name: str) -> None:
 
 
 def rewrite(path: str, data: bytes | None) -> None:
-    """Write a file that a purge, a scrub or the retention has changed; None removes it. Lines that are counted and left
-    by it are not missing. The caller holds the file's lock. Raises: Unavailable."""
+    """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
+    are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
     if tally.is_kept(path):
         tally.replace(path, data or b"")
     elif data is None:
@@ -163,7 +163,7 @@ def _changed(path: str) -> float:
 
 
 def _last_receipt(services: Services, path: str) -> Receipt | None:
-    """None also when the journal cannot be read, which is reported with its session."""
+    """None also for an unreadable journal, which is reported with its session."""
     try:
         session_id = session_id_of(path)
         found = Journal(services.state, session_id).last_checkpoint() if session_id else None
@@ -173,13 +173,13 @@ def _last_receipt(services: Services, path: str) -> Receipt | None:
 
 
 def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
-    """Journals that are gone. A cut one cannot be read, so its session is UNSAFE anyway."""
+    """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
     for path in paths:
         if not os.path.lexists(path):
             name = f"state/sessions/{os.path.basename(path)}"
             step = (
-                "Restore the file from a copy, or run `holdfast doctor --fix` to go on without what was said in this "
-                "session since its last flush."
+                "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
+                "messages since its last flush."
             )
             yield Loss(kind="journal", name=name, message=f"{name} is missing.", next_step=step)
 
@@ -195,14 +195,14 @@ def _facts(services: Services) -> Iterator[Loss]:
     if count:
         message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
         step = (
-            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` takes "
-            "the facts as they are."
+            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` "
+            "accepts the facts as they are."
         )
         yield Loss(kind="facts", name=name, message=message, next_step=step)
 
 
 def _lists(services: Services) -> Iterator[Loss]:
-    """Lines that are gone from lists that only grow, or that a call shortens."""
+    """Lines missing from lists that only grow, or that only a call shortens."""
     for file, (kind, what) in LISTS.items():
         count = tally.missing(services.private(file))
         if count:
@@ -212,7 +212,7 @@ def _lists(services: Services) -> Iterator[Loss]:
 
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
-    """Documents without a receipt that were created here and are gone: diaries, reports, summaries."""
+    """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
     provenance = services.store.provenance
     created = provenance.stored() if provenance is not None else []
     there = set(services.store.names()) if created else ()
@@ -225,7 +225,7 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
 def _unproved(
     services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
 ) -> Iterator[Loss]:
-    """What of the receipts is missing, each document once, each block for itself."""
+    """The receipts' missing content, with one loss per document or block."""
     forgotten = _forgotten(services)
     texts = dict(known or {})
     told: set[tuple[str, str]] = set()
@@ -276,7 +276,7 @@ def _is_forgotten(noted: str | None, at: datetime) -> bool:
 
 
 def _holds(text: str, block_id: str) -> bool:
-    """Whether the block is there with something in it: its text may have been edited."""
+    """Whether the block exists and is not empty: its text may have been edited."""
     at = text.find(block_marker(block_id))
     if at < 0:
         return False
@@ -286,7 +286,7 @@ def _holds(text: str, block_id: str) -> bool:
 
 
 def rebuilt(receipt: Receipt) -> str:
-    """The block of the daily note as it was written, from the receipt; without an operator's override."""
+    """The daily note's block as originally written, from the receipt, without an operator's override."""
     return notes.framed(
         receipt.summary,
         block_id=receipt.flush_id,

@@ -1,4 +1,4 @@
-"""The daily note: operator-facing first, append-only, one block a flush. Rendering and reading back of its blocks."""
+"""The daily note: operator-facing first, append-only, one block per flush. Renders blocks and reads them back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MARK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
-    """What a new daily note begins with."""
+    """The beginning of a new daily note."""
     return f"# Daily Memory: {day.isoformat()}\n"
 
 
@@ -60,7 +60,7 @@ def render(
 
 
 def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime, overrides: Iterable[str] = ()) -> str:
-    """A block around a text of :func:`body`."""
+    """A block around the output of :func:`body`."""
     lines = [
         "",
         title(reason, at),
@@ -74,8 +74,8 @@ def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime,
 
 
 def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
-    """Id and block of a summary that came after the block of its flush, from the extractor ``by``. ``part`` names the
-    piece when it sums up only a piece of what the flush covers."""
+    """Id and block of a summary that came after its flush's block, from the extractor ``by``. ``part`` names the
+    piece when the summary covers only a piece of the flush."""
     block_id = "-".join(filter(None, (flush_id, by, part)))
     lines = [
         "",
@@ -104,7 +104,7 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
     return "\n".join(lines) + "\n"
 
 
-#: The questions that a block answers, each with the labels of its lines. Source: R099, R128-R133.
+#: The questions that a block answers, each with its line labels. Source: R099, R128-R133.
 WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
     "What happened",
     "What changed",
@@ -116,9 +116,9 @@ WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF =
 
 
 def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
-    """The text of a block without heading and markers: what a person reads, and what ``on_summary`` gets.
+    """A block's text without heading and markers: for people to read, and the input of ``on_summary``.
 
-    ``before`` are lines of payloads that were refused, see :func:`holdfast.flush.stated.beyond`.
+    ``before`` are lines of refused payloads, see :func:`holdfast.flush.stated.beyond`.
     """
     carried = [f"- {_plain(line)}" for line in before]
     needed = [n for n in payload.needs_operator or () if not is_none(n)]
@@ -158,8 +158,8 @@ def _ids(payload: Payload, name: str) -> str:
 
 
 def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
-    """The derived fields that hold something, and those that nothing was found for, in the order of the contract. The
-    curated decision and the state of the work are not findings, and most sessions change no state."""
+    """The derived fields that have content, and those for which nothing was found, in contract order. The
+    curated decision and the work's state are not findings, and most sessions change no state."""
     looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
     if not payload.state_mutations:
         looked = [n for n in looked if n != "state_mutations"]
@@ -187,7 +187,7 @@ def _curated(decision: CuratedDecision) -> str:
 
 
 def _escape(text: str) -> str:
-    """Text of a caller must not look like one of our markers or headings."""
+    """Escape lines in a caller's text that look like our markers or headings."""
     text = text.replace("<!--", "&lt;!--")
     return re.sub(r"^(#{1,2} )", r"\\\1", text, flags=re.MULTILINE)
 
@@ -215,13 +215,13 @@ class Block:
     lines: tuple[tuple[str, str, str], ...]
 
     def items(self, *labels: str) -> tuple[str, ...]:
-        """The texts of the lines with one of these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
+        """The content of the lines with these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
         Needed, Next step, Promised and Artifact."""
         return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The blocks of a note in order of appearance. Hand-written text between them is left alone."""
+    """A note's blocks in order of appearance. Manually written text between them is left alone."""
     text = text.replace("\r\n", "\n")  # an editor may have saved it so
     marks = list(_MARK.finditer(text))
     for number, mark in enumerate(marks):
@@ -243,7 +243,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def block_ids(text: str) -> list[str]:
-    """The ids of the blocks of a note or a trail, in order, without reading the blocks."""
+    """The block ids of a note or a trail, in order, without reading the blocks."""
     return _MARK.findall(text)
 
 
@@ -255,7 +255,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
     heading = ""
     for line in text.splitlines():
         if line == SUMMARY:
-            return  # comes last, and what is in it is somebody else's Markdown
+            return  # always last, and its content is third-party Markdown
         if line.startswith("### "):
             heading = line.removeprefix("### ")
         elif line.startswith("- ") and heading:
@@ -274,4 +274,4 @@ def _moment(text: str) -> datetime | None:
     try:
         return moment(text)
     except ValueError:
-        return None  # edited by hand: what a person did to a stamp must not keep a flush from being saved
+        return None  # a manual edit of a timestamp must not keep a flush from being saved

@@ -1,4 +1,4 @@
-"""The flush: the one pipeline by which a session becomes durable, and the only source of receipts.
+"""The flush: the one pipeline that makes a session durable, and the only source of receipts.
 
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
@@ -89,7 +89,7 @@ def flush(
 
 
 def _not_begun(services: Services, session: Session, work: _Flush, error: HoldfastError) -> FlushRefused:
-    """The refusal when not even the journal or the lock can be had, told by a marker if that can be written."""
+    """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written."""
     message = f"The flush could not begin: {error.message} Context is kept."
     mine = [stated.kept(services, work.stated, work.given, error)] if work.stated and work.given else []
     try:
@@ -109,7 +109,7 @@ class _Flush:
     services: Services
     session: Session
     given: Payload | None
-    stated: Stated | None  # what was given, by its digest; later what was taken up from an earlier flush
+    stated: Stated | None  # the caller's payload, by its digest; later the payload resumed from an earlier flush
     reason: str
     agent: str
     unflushed: Sequence[Message] = ()
@@ -118,7 +118,7 @@ class _Flush:
     documents: Documents
     warnings: list[str] = field(factory=list)
     step: str = "collect"
-    gathered: extract.Gathered | None = None  # None: a process that died had asked, or there was nothing to ask
+    gathered: extract.Gathered | None = None  # None: another process extracted and died, or nothing to extract
     before: list[str] = field(factory=list)  # what refused payloads said beyond this one
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     overrides: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class _Flush:
                 if not self.documents.proof.lost:
                     return self._repeat(last)
                 if session.last_flush is None:
-                    self.unflushed = session.messages  # what is still in context is all there is to write it from
+                    self.unflushed = session.messages  # only the messages still in context are left to write from
             except HoldfastError as error:
                 self._failed(self._begin(), error)
         marker = self._begin()
@@ -161,7 +161,7 @@ class _Flush:
         return self.stated is None and not self.unflushed
 
     def _has_begun(self) -> bool:
-        """Whether an earlier flush did not come to its end: its payload must not be forgotten."""
+        """Whether an earlier flush did not complete: its payload must not be forgotten."""
         marker = safety.read(self.services.state, self.session.id)
         return bool(self.session.unwritten) or (
             marker is not None and (marker.pending is not None or bool(marker.stated))
@@ -204,7 +204,7 @@ class _Flush:
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
-            self.warnings.append(f"What the last flush saved was no longer stored and was written again: {lost}.")
+            self.warnings.append(f"Data of the last flush was no longer stored and was written again: {lost}.")
         found_in, empty = notes.found_and_not(payload)
         receipt = Receipt(
             flush_id=flush_id,
@@ -245,13 +245,13 @@ class _Flush:
         )
 
     def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
-        """The flush's id. The instant is part of it: the same words may be flushed again on another day."""
+        """The flush's id. The time is part of it, because the same words may be flushed again on another day."""
         parts = [self.session.id, marker.key, stated.form(payload), stamp(at.astimezone(UTC))]
         return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
     def _collect(self, marker: Marker) -> tuple[Marker, Payload, str, datetime] | Receipt:
-        """The complete, redacted payload; from the marker when this very flush had begun before, from the journal when
-        it is the last one that is written again. A receipt when an operator overrode all that there was to flush."""
+        """The complete, redacted payload: from the marker if this flush had already begun, from the journal if
+        the last flush is written again. A receipt if an operator overrode everything there was to flush."""
         session = self.session
         pending = marker.pending
         if self.documents.proof.lost and session.last_flush is not None:
@@ -267,7 +267,7 @@ class _Flush:
                     str(pending["summary"]),
                     moment(pending["at"]).astimezone(self.services.config.tz),
                 )
-                # The heading tells the reason: another one would make another block of what is the same flush.
+                # The heading contains the reason, so another reason would make a second block for the same flush.
                 self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
                 self.before = list(pending.get("before", ()))
                 self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
@@ -313,8 +313,8 @@ class _Flush:
         return marker, payload, summary, at
 
     def _take_up(self, marker: Marker) -> bool:
-        """Go on with the newest payload that was refused before, unless one is given now or an operator overrode it.
-        Whether that was so. Raises: FlushRefused when one of them could not be kept."""
+        """Resume with the newest refused payload, unless a payload is given now or an operator overrode it.
+        Returns whether it resumed. Raises: FlushRefused when one of them could not be kept."""
         self.settled = {one.digest for one in marker.stated}
         if self.stated is not None or self.session.override_reason:
             return False
@@ -325,12 +325,12 @@ class _Flush:
         return True
 
     def _nothing_left(self, marker: Marker) -> Receipt:
-        """Nothing was said, and what was stated is overridden, or lost with the note of an earlier holdfast."""
+        """Handle an empty session whose stated payload was overridden, or lost with the note of an earlier holdfast."""
         session, services = self.session, self.services
         if self.documents.proof.lost:
             names = ", ".join(dict.fromkeys(w.name for w in self.documents.proof.lost))
             raise FlushRefused(
-                f"What the last flush saved is no longer stored in {names}, and nothing is left to write it from.",
+                f"Data of the last flush is no longer stored in {names}, and there is nothing to rewrite it from.",
                 next_step="Restore the document from a copy, or state a payload.",
                 target=self.documents.proof.lost[0].surface,
             )
@@ -343,7 +343,7 @@ class _Flush:
         return self._repeat(session.last_receipt)
 
     def _extract(self) -> tuple[list[Extraction], str]:
-        """What the extractors say that need no model; the others are asked later, without the lock."""
+        """The results of extractors that need no model. The others run later, without the lock."""
         if not self.unflushed:
             return [], ""
         self.step = "on_extract"
@@ -355,8 +355,8 @@ class _Flush:
         return found, uncommitted.added(self.services, summary or contract.digest(self.unflushed))
 
     def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
-        """Store the facts stated and found, and let the turns wait for those who are asked later. Returns what to warn
-        of. A flush that is written again brings back no fact that was deleted since."""
+        """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns
+        warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
         queued, warnings = backlog.settle_flush(
             self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
@@ -371,7 +371,7 @@ class _Flush:
         return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
 
     def ask_models(self, receipt: Receipt) -> Receipt:
-        """Ask those that wait for this flush's turns, and one piece more; the receipt with what came of it."""
+        """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
         asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
         receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
@@ -397,7 +397,7 @@ class _Flush:
             paths.check_pointer(item.pointer, "evidence.pointer")
             if item.published.strip() != item.read_back.strip():
                 raise FlushRefused(
-                    f"What was published at {item.pointer} reads back differently.",
+                    f"The content published at {item.pointer} reads back differently.",
                     next_step="Look at it there, then flush again.",
                     target=Surface.TRAIL,
                 )
@@ -409,8 +409,8 @@ class _Flush:
         )
 
     def _pending(self, evidence: Iterable[Evidence]) -> int:
-        """How much waits to be published, after another try: in the outbox, where it has no pointer yet, of earlier
-        flushes too; and where a plugin keeps it itself."""
+        """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
+        earlier flushes, and those that a plugin keeps itself."""
         waiting = delivery.work_off(self.services, limit_s=delivery.FLUSH_LIMIT_S)
         return waiting + sum(e.pending for e in evidence if e.pointer)
 
@@ -442,7 +442,7 @@ class _Flush:
         return marker
 
     def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
-        """Leave the marker, with what went wrong and what was stated, and refuse."""
+        """Keep the marker, with the error and the stated payload, and refuse."""
         current = safety.read(self.services.state, self.session.id) or marker
         target = error.target if isinstance(error, FlushRefused) and error.target else self.step
         strict = isinstance(error, FlushRefused) and bool(error.missing)
@@ -473,7 +473,7 @@ class _Flush:
         ) from error
 
     def _repeat(self, receipt: Receipt) -> Receipt:
-        """Answer an earlier flush that still stands; an agent that takes over is put into its handoff."""
+        """Return an earlier flush that is still valid. An agent that takes over is added to its handoff."""
         if self.agent and any(w.surface == Surface.HANDOFF for w in receipt.written):
             mine = self.session.id
             self.documents.change_handoff(

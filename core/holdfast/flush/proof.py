@@ -1,4 +1,4 @@
-"""Whether what a receipt proves is still stored: its blocks, its handoff entry and its curated lines, not only names.
+"""Whether content proved by a receipt is still stored: its blocks, handoff entry and curated lines, not only names.
 
 Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
 correction replaces a line, retention and purges remove. None of that is a loss.
@@ -37,18 +37,18 @@ def _all_written(value: Sequence[Written]) -> tuple[Written, ...]:
 
 @frozen(kw_only=True)
 class Proof:
-    """``whole`` is what is stored as it was written, ``lost`` what is not."""
+    """``whole`` is stored as it was written, ``lost`` is not."""
 
     whole: tuple[Written, ...] = field(default=(), converter=_all_written)
     lost: tuple[Written, ...] = field(default=(), converter=_all_written)
 
     def of(self, surface: str) -> Written | None:
-        """What is whole of this surface."""
+        """The intact documents of this surface."""
         return next((w for w in self.whole if w.surface == surface), None)
 
 
 def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) -> Proof:
-    """Compare what ``receipt`` says with what is stored. ``flushed`` is the session's record of that flush; without it
+    """Compare ``receipt`` with the stored documents. ``flushed`` is the session's record of that flush; without it
     (an earlier holdfast kept none) curated lines are not looked for. Raises: Corrupt, Unavailable, PluginError."""
     whole: list[Written] = []
     lost: list[Written] = []
@@ -65,7 +65,7 @@ def payload_of(flushed: dict[str, Any]) -> Payload:
 
 def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
     if receipt.summary == _PURGED:
-        return True  # what was purged must not come back
+        return True  # purged data must not come back
     document = services.store.read(written.name)
     if document is None:
         return _is_past(services, receipt.at, written.surface)
@@ -180,7 +180,7 @@ def _replaced(services: Services, at: datetime) -> set[str]:
         try:
             document = services.store.read(name)
         except HoldfastError:
-            continue  # only what it replaced is not known then, and a line too many is not lost
+            continue  # only its replaced lines are unknown then, and an extra line is not a loss
         for line in (document.text if document else "").splitlines():
             _, instead, old = line.partition(" (instead of: ")
             if instead and line.startswith("- "):

@@ -1,7 +1,7 @@
-"""Payloads that were stated and refused: kept redacted in the UNSAFE marker, taken up again, told in the next note.
+"""Refused payloads: kept redacted in the UNSAFE marker, used again, and recorded in the next note.
 
-Nothing that was stated leaves in silence. A flush without a payload takes up the newest one. The block of a payload
-stated later also holds what earlier ones said beyond it. One that the gate did not admit has to be stated again.
+Nothing stated disappears silently. A flush without a payload uses the newest refused one. The note block of a payload
+stated later also holds content that only the earlier ones had. A payload refused by the gate has to be stated again.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The label of a line about a payload that could not be kept.
+#: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"
 
 
 def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
-    """Put into the session's marker that ``payload`` was refused before the project could even be opened, or its
-    messages read. What cannot be told without the settings is guessed. Never raises."""
+    """Note in the session's marker that ``payload`` was refused before the project could even be opened, or its
+    messages read. Guesses whatever depends on the settings. Never raises."""
     from datetime import UTC, datetime
 
     from holdfast.config import settings
@@ -49,12 +49,12 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         folder = settings.find_root(root)
         try:
             names = [settings.state_folder(settings.raw(folder)[0])]
-        except HoldfastError:  # without its settings: the private folder that there is
+        except HoldfastError:  # without its settings: the existing private folder
             names = [name for name in settings.STATE_FOLDERS.values() if os.path.isdir(os.path.join(folder, name))]
         state = os.path.join(folder, *names[:1])
         old = safety.read(state, session_id) if names else None
         if not names or (contract.missing(payload) and old is None and not Journal(state, session_id).exists()):
-            return  # a session that never was must not stay behind as UNSAFE
+            return  # a session that never existed must not be left as UNSAFE
         at = stamp(datetime.now(UTC))
         one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
         marker = old or safety.Marker(session=session_id, at=at, reason="manual")
@@ -62,12 +62,12 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         message = f"The flush could not begin: {paths.rewrite(error.message, folder)} Context is kept."
         safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
     except HoldfastError as second:
-        logger.warning("a refused payload could not be told of: %s", second.message)
+        logger.warning("a refused payload could not be recorded: %s", second.message)
 
 
 def form(payload: Payload) -> dict[str, Any]:
-    """The payload as JSON data, without its sources; a field that later versions added is there only when it says
-    something."""
+    """The payload as JSON data, without its sources. A field added by later versions is included only when it is not
+    empty."""
     table: dict[str, Any] = unstructure(payload)
     del table["sources"]
     return {k: v for k, v in table.items() if k != "needs_operator" or v is not None}
@@ -79,7 +79,7 @@ def digest(payload: Payload) -> str:
 
 
 def admitted(services: Services, payload: Payload, summary: str, found: list[Finding]) -> tuple[Payload, str]:
-    """Every text without this machine's paths, through the gate in one call; warnings go to ``found``.
+    """Every string without this machine's paths, through the gate in one call; warnings go to ``found``.
 
     Raises: Refused, for a pointer to a place on this machine too; PluginError.
     """
@@ -107,7 +107,7 @@ def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError
 
 
 def joined(there: Iterable[Stated], one: Stated) -> tuple[Stated, ...]:
-    """``there`` with ``one`` as the newest; what was kept of the same payload before is kept."""
+    """``there`` with ``one`` as the newest; data kept earlier for the same payload stays."""
     same = next((s for s in there if s.digest == one.digest), None)
     if same is not None and same.payload is not None and one.payload is None:
         one = evolve(one, payload=same.payload)
@@ -157,7 +157,7 @@ def _local(at: str, zone: datetime) -> str:
 
 
 def _lines(payload: Payload) -> list[str]:
-    """Everything that a payload says, one labelled line each, with the labels of a block."""
+    """All content of a payload, one labelled line each, with a block's labels."""
     rows: list[tuple[str, str | None]] = [("Objective", payload.objective)]
     for label, items in (
         ("Fact", payload.facts),

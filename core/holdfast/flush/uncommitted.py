@@ -1,4 +1,4 @@
-"""The files with uncommitted changes, for the note of a flush."""
+"""The files with uncommitted changes, for a flush's note."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.text.plain import one_line
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: The most files that are listed, and the most characters of a name.
+#: Maximum number of listed files, and maximum characters of a name.
 MAX_FILES: Final = 10
 MAX_CHARS: Final = 120
 #: Limit for git. A repository for which it is too short has no list.

@@ -1,4 +1,4 @@
-"""What is stored, judged: every document through ``on_validate``, and whether those that belong together are there."""
+"""Checks of stored data: every document through ``on_validate``, and whether related documents exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.text import conflicts
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: What a document of no known surface is shown to validators as.
+#: The surface that validators get for a document of no known surface.
 OTHER = "other"
 FIX = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
@@ -26,7 +26,7 @@ FIX = "Keep what is right and remove the markers; `holdfast doctor --fix` merges
 @frozen(kw_only=True)
 class Validation:
     """``checked`` names the documents that were read, sorted; ``findings`` are by document, then by line. A finding's
-    ``name`` is its document's; of a secret only where it stands is told, never what it is."""
+    ``name`` is its document's. For a secret only the position is shown, never its value."""
 
     checked: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -41,7 +41,7 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error; warnings do not count."""
+        """Whether there are no errors; warnings do not count."""
         return not self.errors
 
 
@@ -71,14 +71,14 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             continue
         if document is None:
             if name not in expected:
-                raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists what there is.")
+                raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists the documents.")
             fix = "`holdfast validate --fix` makes it; restore it from a copy if it was there."
             findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
             continue
-        if len(document.text) > MAX_DOCUMENT_CHARS:  # no validator is asked: it would run out of its time
+        if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators: they would exceed their deadline
             message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not judged"
             findings.append(
-                Finding(rule="document/size", message=message, fix="Move what is old out of it.", name=name)
+                Finding(rule="document/size", message=message, fix="Move old content out of it.", name=name)
             )
             continue
         checked.append(name)
@@ -96,8 +96,8 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
 
 
 def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:
-    """The files of the three-file memory that have to be there: all with the layout made for them, and with any other
-    layout once there is one of them."""
+    """The required files of the three-file memory: all with the layout made for them, and with any other
+    layout once one of them exists."""
     names = {services.layout.name(surface): surface for surface in THREE_FILES}
     there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
     return names if there else {}

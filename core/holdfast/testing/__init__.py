@@ -1,4 +1,4 @@
-"""Tests for authors of plugins and backends. Needs pytest and hypothesis; nothing else in holdfast does.
+"""Tests for authors of plugins and backends. They need pytest and hypothesis, unlike the rest of holdfast.
 
 A storage backend is checked against every clause of docs/storage-contract.md by two short classes::
 
@@ -9,13 +9,13 @@ A storage backend is checked against every clause of docs/storage-contract.md by
 
     TestMyFacts = fact_machine("my_backend.store:open_store").TestCase
 
-``factory`` names something importable that takes the path of an empty project folder and returns the backend; called
-again with the same folder it opens the same store. A store that lives elsewhere (a server, say) keeps its address in
+``factory`` names an importable function that takes an empty project folder's path and returns the backend. Called
+again with the same folder, it opens the same store. A store that lives elsewhere (a server, say) keeps its address in
 that folder. Override :meth:`StorageContract.corrupt_document`, ``corrupt_facts`` and ``unwritable`` to have the error
 clauses checked too; without them those tests are skipped.
 
-The machine makes 25 examples of 25 steps, or what ``fact_machine`` is told; a Hypothesis profile that was loaded and
-asks for more decides instead. A complete backend with its tests is acme's, in tests/third_party of the repository.
+The machine makes 25 examples of 25 steps, or the numbers passed to ``fact_machine``. A loaded Hypothesis profile that
+asks for more overrides them. A complete backend with its tests is acme's, in tests/third_party of the repository.
 
 ``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts. A new mandatory test
 comes only with a minor release.

@@ -1,4 +1,4 @@
-"""What the parts of the storage suite share: opening the store under test, here and in other processes."""
+"""Shared parts of the storage suite: opening the store under test, here and in other processes."""
 
 from __future__ import annotations
 

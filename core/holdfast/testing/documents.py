@@ -16,8 +16,8 @@ from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 
-# One store for all examples is what is wanted: they must not disturb each other. And a suite is there to be subclassed,
-# once for each backend, which is what `differing_executors` warns of.
+# All examples share one store on purpose, because they must not disturb each other. Each backend subclasses the suite,
+# and `differing_executors` warns about that.
 hard = settings(
     max_examples=40,
     deadline=None,
@@ -26,7 +26,7 @@ hard = settings(
 
 
 def text_of(store: StorageBackend, name: str) -> str:
-    """The text of a document that must exist."""
+    """A document's content; it must exist."""
     document = store.read(name)
     assert document is not None, f"{name} is not there"
     assert document.name == name

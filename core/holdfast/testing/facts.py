@@ -71,13 +71,13 @@ class FactContract(ContractBase):
             result = view.add_fact(new, LIMIT)
             assert (result.outcome, result.fact, result.duplicate_of) == (AddOutcome.DUPLICATE, old, old.id)
             assert list(view.facts()) == [old]
-        # at the limit, too: a duplicate evicts nobody
+        # at the limit, too: a duplicate evicts nothing
         assert store.add_fact(new, 1).outcome is AddOutcome.DUPLICATE
         assert list(store.facts()) == [old]
 
     @pytest.mark.parametrize(("first", "second"), [("two words", "two  words"), ("x\u00b2", "x2")])
     def test_f2_add__other_key__both_stored(self, store: StorageBackend, first: str, second: str) -> None:
-        """F2: inner blanks and compatibility forms make other texts."""
+        """F2: inner blanks and compatibility forms make strings differ."""
         store.add_fact(make_fact(1, first), LIMIT)
         assert store.add_fact(make_fact(2, second), LIMIT).outcome is AddOutcome.ADDED
         assert store.count_facts() == 2
@@ -253,7 +253,7 @@ class FactContract(ContractBase):
             assert list(view.facts()) == [make_fact(1)]
 
     def test_f13_batch__several_facts__as_if_added_one_by_one(self, store: StorageBackend, reopen: Open) -> None:
-        """F13, F2, F3, F4: one that is caught inside undoes only its own call."""
+        """F13, F2, F3, F4: an error caught inside undoes only its own call."""
         store.add_fact(make_fact(1, "one", confidence=0.3), 3)
         with store.batch():
             assert store.add_fact(make_fact(2, "two"), 3).outcome is AddOutcome.ADDED

@@ -1,4 +1,4 @@
-"""Facts of any backend against a dict: the law that dedup, eviction, updates and reopening agree with a model."""
+"""Facts of any backend compared with a dict: dedup, eviction, updates and reopening must agree with a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holdfast.testing.base import open_store
 
 
 def same(content: str) -> str:
-    """The key that equal facts share: the content stripped, composed (NFC, not NFKC), then case-folded.
+    """The key of equal facts: the content stripped, composed (NFC, not NFKC), then case-folded.
 
     Not imported from core, so that the machine notices a wrong key there too. Source: R052, R056, reading A06.
     """
@@ -32,7 +32,7 @@ def same(content: str) -> str:
 
 
 class FactModel:
-    """What a store should do, in plain Python: a dict in order of insertion."""
+    """A model of a store in plain Python: a dict in insertion order."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Fact] = {}
@@ -55,7 +55,7 @@ class FactModel:
 class FactMachine(RuleBasedStateMachine):
     """Two openings of one store, used in turns, and the model. Make one for a backend with :func:`fact_machine`.
 
-    Each run has its own pace: the times of the facts rise, fall, stay equal, or have no order.
+    Each run has its own pace: the facts' times rise, fall, stay equal, or have no order.
     """
 
     factory: ClassVar[str] = ""
@@ -83,7 +83,7 @@ class FactMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), fact=strategies.facts())
     def create(self, which: int, fact: Fact) -> None:
-        """Add: a duplicate, a conflict, or in with evictions."""
+        """Add a fact: a duplicate, a conflict, or stored with evictions."""
         fact = self._timed(fact)
         twin = self.model.twin(fact.content)
         if twin:
@@ -176,7 +176,7 @@ class FactMachine(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        """Both openings list what the model lists."""
+        """Both openings list the same facts as the model."""
         wanted = list(self.model.facts.values())
         for store in self.stores:
             assert list(store.facts()) == wanted
@@ -191,7 +191,7 @@ class FactMachine(RuleBasedStateMachine):
 def fact_machine(factory: str, *, max_examples: int = 25, steps: int = 25) -> type[FactMachine]:
     """The machine for the backend that ``factory`` (``"package.module:callable"``) opens; run its ``TestCase``.
 
-    A Hypothesis profile that was loaded before and asks for more than its default examples decides how many.
+    A Hypothesis profile loaded earlier that asks for more than its default examples decides how many.
     """
     machine: type[FactMachine] = type("FactMachine", (FactMachine,), {"factory": factory})
     loaded = settings().max_examples

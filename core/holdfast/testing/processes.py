@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"\n## 14:30\n<!-- holdfast:block id=(\w+) -->\n(.*)\n")
 
 
 def blocks_of(text: str) -> list[str]:
-    """The ids of the blocks, in order; asserts that there is nothing else, and nothing half, in the text."""
+    """The block ids, in order; asserts that the document holds nothing else and nothing incomplete."""
     assert text.count(HEADER) == 1
     assert text.startswith(HEADER)
     assert _BLOCK.sub("", text) == HEADER
@@ -103,7 +103,7 @@ class ProcessContract(ContractBase):
                 else:
                     assert call["fact"]["id"] in facts
         assert len(set(blocks)) == len(blocks)
-        for script, got in zip(scripts, answers, strict=True):  # what was cut off can be sent again
+        for script, got in zip(scripts, answers, strict=True):  # an interrupted call can be sent again
             for call in script[max(len(got) - 2, 0) : len(got) + 4]:
                 if call["call"] == "append":
                     store.append(call["name"], call["block"], call["header"], call["block_id"])

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the rows of a conversation, in the shapes of each interface and client, and in none.
+"""Hypothesis strategies for conversation rows, in the shapes of each interface and client, and malformed ones.
 
 from holdfast.testing.rows import FORMS, kept, strings
 
@@ -40,7 +40,7 @@ _LONG: Final = st.integers(4_001, 9_000).map(lambda n: "x" * n)
 
 
 def words() -> st.SearchStrategy[str]:
-    """Strings worth keeping: of any length, often of several lines, sometimes over the size that is kept whole."""
+    """Strings worth keeping: any length, often several lines, sometimes over the size that is kept whole."""
     return st.one_of(_WORDS, _WORDS, _WORDS, _LONG, st.integers().map(lambda n: f"word{n}"))
 
 
@@ -67,7 +67,7 @@ def _is(kind: str) -> st.SearchStrategy[str]:
 
 
 def blocks() -> st.SearchStrategy[Any]:
-    """A content block of a known type, of an unknown one, or something that is no block at all."""
+    """A content block of a known type, of an unknown one, or something that is not a block at all."""
     picture = _block(type=_is("base64"), media_type=_is("image/png"), data=_WORDS)
     return st.one_of(
         words(),

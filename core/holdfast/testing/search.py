@@ -1,4 +1,4 @@
-"""Clauses S1 and S2. Which of them applies follows from the backend's capabilities; the other test is skipped."""
+"""Clauses S1 and S2. The backend's capabilities decide which applies; the other test is skipped."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast.models import Category, Fact
 from holdfast.storage import block_marker, check_name
 
-#: Pairs that are easily taken for one another, and texts that are easily changed on the way.
+#: Pairs that are easily confused, and strings that are easily changed on the way.
 TRAPS: Final = (
     "Stra\u00dfe", "STRASSE", "strasse",  # sharp s folds to two letters
     "\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2", "\u03bf\u03b4\u03bf\u03c3",  # final sigma
@@ -39,7 +39,7 @@ def texts(*, min_size: int = 0, max_size: int = 60) -> st.SearchStrategy[str]:
 
 
 def documents() -> st.SearchStrategy[str]:
-    """Texts of documents: several lines, with all sorts of line ends and with or without a last one."""
+    """Document content: several lines, with all sorts of line ends and with or without a last one."""
     lines = st.lists(
         st.tuples(texts(max_size=20), st.sampled_from(("\n", "\r\n", "\n\n", ""))).map("".join), max_size=6
     )
@@ -97,7 +97,7 @@ def confidences() -> st.SearchStrategy[float]:
 
 
 def categories() -> st.SearchStrategy[str]:
-    """One of the six."""
+    """One of the six categories."""
     return st.sampled_from([str(category) for category in Category])
 
 

@@ -1,8 +1,8 @@
-"""A process that uses a store as it is told: ``python -m holdfast.testing.worker FACTORY FOLDER``.
+"""A process that runs store calls from a script: ``python -m holdfast.testing.worker FACTORY FOLDER``.
 
 Reads a script, one JSON list of calls, from the first line of its input; says ``ready``; waits for a second line; then
 makes the calls, printing one JSON line for each as soon as it has returned: ``{"ok": ...}`` or
-``{"error": "Conflict"}``. An ``ok`` that was printed is acknowledged: whatever happens to the process, it must be in
+``{"error": "Conflict"}``. A printed ``ok`` is an acknowledgement: even if the process dies, the result must be in
 the store.
 """
 
@@ -20,7 +20,7 @@ from holdfast.storage import StorageBackend
 
 
 def call(store: StorageBackend, wanted: dict[str, Any]) -> Any:
-    """Make one call of a script; the answer is what JSON can hold of the result."""
+    """Make one call of a script; the answer is the result, as far as JSON can hold it."""
     arguments = dict(wanted)
     method = arguments.pop("call")
     if method == "add_fact":

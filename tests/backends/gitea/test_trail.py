@@ -549,6 +549,6 @@ def test_morning__summary_alone_says_it_but_the_forge_does__is_no_finding(gitea,
     flushed(memory, changed((WORK, "in review")))
     summary = project / ".holdfast/memory/summaries/2026-11-21.md"
     summary.write_text(summary.read_text() + "\n- **decision** Roll back on Friday\n")
-    assert "stands in no daily note" in str(memory.morning())
+    assert "appears in no daily note" in str(memory.morning())
     gitea.make_comment(REPO, 1, "Roll back on Friday", poster="ana")
-    assert "stands in no daily note" not in str(memory.morning())
+    assert "appears in no daily note" not in str(memory.morning())

@@ -85,9 +85,9 @@ def test_import__bad_rows__each_by_its_fault__the_total_and_a_way_on_at_the_end(
     assert done.code == 1
     assert [line.strip() for line in done.out.splitlines()] == [
         "! 1 fact added",
-        "✗ row 2: source is not a text",
+        "✗ row 2: source is not a string",
         "✗ row 3: category is missing",
-        "✗ row 4: content is not a text",
+        "✗ row 4: content is not a string",
     ]
     told = "holdfast: 3 of 4 rows were left out.\n  next: Correct them, then import the file again"
     assert done.err.startswith(told)

@@ -414,7 +414,7 @@ def test_extract__profile_that_is_no_text__told_and_the_facts_are_stored(memory:
     opened = memory()
     opened.services.dispatch.register(Careless(), "careless")
     result = opened.extract(turn("a", "b"))
-    assert result.failures == ("The profile was left as it is: work cannot be of type int.",)
+    assert result.failures == ("The profile was not changed: work cannot be of type int.",)
     assert contents(opened) == ["Likes tabs"]
 
 

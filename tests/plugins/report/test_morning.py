@@ -127,7 +127,7 @@ def test_morning__summaries_are_lost__tells_the_same_happenings_and_that_they_ar
     (project / SUMMARY).unlink()
     after = flushed().morning()
     assert after.sections["What happened"] == before.sections["What happened"]
-    assert "does not tell it" in after.sections["What does not fit together"][0].text
+    assert "the change is missing from" in after.sections["What does not fit together"][0].text
 
 
 def test_command__morning__text_json_and_its_own_window(flushed, project, capsys):
@@ -173,7 +173,7 @@ def test_validate__fact_in_a_summary_alone__is_a_finding_here_and_in_the_morning
     [finding] = flushed().validate().findings
     assert (finding.rule, finding.severity, finding.line) == ("summary/only-place", severity, number)
     told = str(flushed().morning())
-    assert ("stands in no daily note" in told) is (severity is Severity.ERROR)
+    assert ("appears in no daily note" in told) is (severity is Severity.ERROR)
 
 
 @pytest.mark.req("R165")

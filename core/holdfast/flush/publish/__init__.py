@@ -1,1 +1,1 @@
-"""Publishing what a flush wrote: a durable outbox, and the issue tracker of a forge."""
+"""Publishing a flush, with a durable outbox and a forge's issue tracker."""

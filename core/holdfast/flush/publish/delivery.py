@@ -1,4 +1,4 @@
-"""Sending what waits in the outbox, and taking something out of it with a reason that stays on record."""
+"""Sends items waiting in the outbox, and drops an item with a recorded reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds that a flush with nothing new to publish gives to what waits, and the start of a session.
+#: Time limit in seconds for waiting items, at a flush with nothing new to publish and at a session start.
 FLUSH_LIMIT_S: Final = 5.0
 START_LIMIT_S: Final = 3.0
 #: Seconds that a person waits who asked for it; every call has its own limit, too.
@@ -35,25 +35,25 @@ COMMAND_LIMIT_S: Final = 600.0
 
 @frozen(kw_only=True)
 class Delivery:
-    """What became of an item: ``evidence`` of what was published, None when it still waits, as ``item`` tells why."""
+    """The outcome for an item: ``evidence`` of the publication, or None while it waits; ``item`` has the reason."""
 
     item: Item
     evidence: Evidence | None
 
 
 class Deliveries:
-    """The outbox of an opened project. Made by :attr:`holdfast.Holdfast.outbox`."""
+    """An open project's outbox. Made by :attr:`holdfast.Holdfast.outbox`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._outbox = Outbox(services.state)
 
     def items(self) -> list[Item]:
-        """What waits, oldest first. Raises: Unavailable."""
+        """The waiting items, oldest first. Raises: Unavailable."""
         return self._outbox.items()
 
     def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
-        """Try everything that waits, due or not; what became of each, in order. Raises: Unavailable."""
+        """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
         before = self._outbox.items()
         senders = _senders(self._services)
         sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
@@ -66,12 +66,12 @@ class Deliveries:
         ]
 
     def send_due(self, *, limit_s: float | None = None) -> int:
-        """Try what is due, by default for the 3 seconds that the start of a session gives it; how many items wait then.
+        """Try the due items, by default for 3 seconds, as at a session start; returns how many items still wait.
         Never raises."""
         return work_off(self._services, limit_s=START_LIMIT_S if limit_s is None else limit_s)
 
     def drop(self, item_id: str, reason: str) -> Item:
-        """Take an item out for good; who did it and why goes into the daily note first. Returns the item.
+        """Drop an item permanently, after noting the person and the reason in the daily note. Returns the item.
 
         Raises: NotFound; BadValue for a blank reason; Refused and PluginError from the gate; Unavailable.
         """
@@ -111,19 +111,19 @@ def _senders(services: Services) -> dict[str, Send]:
 
 
 def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
-    """An item that nobody can send says so."""
+    """Give an item that no plugin can send its error."""
     if item.is_damaged or item.plugin in senders:
         return item
     return evolve(
         item,
         error=f"The plugin {item.plugin!r} is not working.",
-        next_step=f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` tells more.",
+        next_step=f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status.",
     )
 
 
 def work_off(services: Services, *, limit_s: float) -> int:
-    """Send what is due, for ``limit_s`` seconds at most, and return how many items wait then. Never raises, and asks
-    nobody when nothing is due: what was to be kept is kept."""
+    """Send due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises, and calls
+    no plugin when nothing is due: everything that had to be kept is already stored."""
     outbox = Outbox(services.state)
     try:
         if not os.path.exists(services.private(FILE)):

@@ -1,9 +1,9 @@
-"""What a plugin of a forge (an issue tracker where people work) offers beside its hooks.
+"""The forge plugin interface (an issue tracker where people work), in addition to its hooks.
 
-A plugin whose object is a :class:`Forge` is used; no other entry point is needed. Its ``on_flush`` says what is to be
-published and hands it to :meth:`Forge.publish`, which keeps it in the outbox (:mod:`holdfast.flush.publish.outbox`)
-until :meth:`Forge.send` has shown it again; core asks :meth:`Forge.send` again for what waits. The morning report asks
-:meth:`Forge.activity`. A complete one but for the server::
+A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
+:meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast.flush.publish.outbox`) until
+:meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
+calls :meth:`Forge.activity`. A plugin that is complete except for the server::
 
     class Tracker(Forge):
         @hookimpl
@@ -17,7 +17,7 @@ until :meth:`Forge.send` has shown it again; core asks :meth:`Forge.send` again 
         def activity(self, since, until):
             return [Activity("comment", c.target, c.url, c.body, c.at) for c in self.server.comments(since, until)]
 
-Whoever opens a project imports this: it brings neither attrs nor a network.
+Every process that opens a project imports this, so it imports neither attrs nor a network library.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from holdfast.models import Evidence, Receipt
     from holdfast.plugin.discovery import PluginContext
 
-#: Seconds that a flush waits for a forge. What has not been published by then waits in the outbox.
+#: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
 FLUSH_LIMIT_S: Final = 10.0
 
 
 class Post(NamedTuple):
-    """What a flush has to say on one target."""
+    """A flush's content for one target."""
 
     target: str
     body: str
@@ -68,7 +68,7 @@ class Forge(ABC):
 
     @abstractmethod
     def send(self, item: Item) -> Evidence:
-        """Publish ``item`` once: one that is there already, known by its id, is only read back.
+        """Publish ``item`` once. An item that is already there, found by its id, is only read back.
 
         Raises: Unavailable when nothing can be published there now (the others wait, too); any other HoldfastError
         when this item needs a person.
@@ -79,23 +79,23 @@ class Forge(ABC):
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
 
     def check(self) -> str:
-        """Ask whether it can be used now, for ``holdfast doctor``; a line that says so, empty when nothing was asked.
+        """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.
         Raises: HoldfastError."""
         return ""
 
     def item_id(self, flush: str, target: str) -> str:
-        """The id of what the flush ``flush`` says on ``target``: 32 hex digits, the same at every try."""
+        """The id of a post by the flush ``flush`` on ``target``: 32 hex digits, the same at every try."""
         import hashlib
 
         return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]
 
     def publish(self, posts: Sequence[Post], receipt: Receipt) -> list[Evidence]:
-        """Publish what a flush changed, as far as it can be done now; the evidence of each target, in order. Posts on
+        """Publish a flush's changes, as far as possible now. Returns each target's evidence, in order. Posts on
         one target become one, a blank line between them.
 
         All of it is in the outbox before the first is sent. What cannot be sent now stays there: its evidence counts
-        as pending and tells why. Without posts nothing is asked. Raises: Unavailable when the outbox cannot be
-        written: then the flush must fail.
+        as pending, with the reason. Without posts no request is sent. Raises: Unavailable when the outbox cannot be
+        written, because then the flush must fail.
         """
         if not posts:
             return []

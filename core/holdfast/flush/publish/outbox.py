@@ -1,4 +1,4 @@
-"""What is to be published waits here: ``state/outbox.jsonl``, in order, durable, one checksummed line an item.
+"""The queue of items to publish: ``state/outbox.jsonl``, in order, durable, one checksummed line per item.
 
 An item is on the disk before it is sent for the first time and goes when the forge has shown it again. So nothing is
 lost whenever a process dies; and since its id is made before the first try, and a forge looks for the id first, nothing
@@ -31,18 +31,18 @@ logger = logging.getLogger(__name__)
 FILE: Final = "outbox.jsonl"
 _FIRST_PAUSE: Final = timedelta(minutes=1)
 _LONGEST_PAUSE: Final = timedelta(hours=1)
-_LONGEST_ASKED_S: Final = 86400.0  # what a forge may ask for
+_LONGEST_ASKED_S: Final = 86400.0  # the longest delay that a forge may request
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAMAGED: Final = "damaged-"
-#: So many items that a plugin could not publish, and the others are not tried either: a token that has become invalid
-#: must not be shown to a server hundreds of times.
+#: Number of failed items after which a plugin's other items are not tried, because an invalid token
+#: must not be sent to a server hundreds of times.
 _ENOUGH: Final = 3
-#: So much of an id is enough to name it.
+#: Minimum characters of an id's prefix.
 _PREFIX: Final = 6
 
 
 class TryLater(Unavailable):
-    """Nothing can be published there now, and the forge asks to be left alone for ``after_s`` seconds."""
+    """Nothing can be published there now, and the forge requests a pause of ``after_s`` seconds."""
 
     def __init__(self, message: str, *, next_step: str = "", after_s: float = 0.0) -> None:
         super().__init__(message, next_step=next_step)
@@ -51,10 +51,10 @@ class TryLater(Unavailable):
 
 @frozen(kw_only=True)
 class Item:
-    """Something to publish: ``body`` on ``target``, by the plugin of that name, for the flush ``flush``.
+    """An item to publish: ``body`` on ``target``, by the plugin of that name, for the flush ``flush``.
 
-    ``id`` is made before the first try; ``at`` is when it was put here, ``due`` when it is tried next. ``attempts``
-    counts tries; ``error`` and ``next_step`` tell what became of the last one.
+    ``id`` is created before the first try, ``at`` is the time it was queued, ``due`` the time of the next try.
+    ``attempts`` counts tries. ``error`` and ``next_step`` describe the last failure.
     """
 
     id: str
@@ -70,12 +70,12 @@ class Item:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether it stands for a line that cannot be read any more."""
+        """Whether it represents a line that is no longer readable."""
         return self.id.startswith(_DAMAGED)
 
 
 class Sent(NamedTuple):
-    """An item that was published, and the proof."""
+    """A published item, and the proof."""
 
     item: Item
     evidence: Evidence
@@ -92,14 +92,14 @@ class _Row(NamedTuple):
 
 
 class Outbox:
-    """The outbox of one project. All methods but :meth:`send` may raise Unavailable."""
+    """One project's outbox. All methods but :meth:`send` may raise Unavailable."""
 
     def __init__(self, state: str) -> None:
         self._state = state
         self._path = os.path.join(state, FILE)
 
     def put(self, items: Iterable[Item]) -> None:
-        """Keep ``items`` behind what is there, durable on return. One whose id is there already is not put twice."""
+        """Append ``items``, durable on return. An item whose id exists already is not added again."""
         with self._locked():
             rows = self._read()
             known = {row.item.id for row in rows}
@@ -108,23 +108,23 @@ class Outbox:
                 self._write([*rows, *new])
 
     def items(self) -> list[Item]:
-        """What waits, in order. A line that cannot be read is an item without plugin and target, never left out."""
+        """The waiting items, in order. An unreadable line is an item without plugin and target, never omitted."""
         return [row.item for row in self._read()]
 
     def get(self, item_id: str) -> Item:
-        """The item of that id, or of the one id that begins with these six characters or more. Raises: NotFound."""
+        """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
         found = [item for item in self.items() if item.id.startswith(item_id)]
         if len(found) == 1 and (len(item_id) >= _PREFIX or found[0].id == item_id):
             return found[0]
         which = "Several items have ids that begin with" if len(found) > 1 else "Nothing waits that has the id"
-        raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists what waits.")
+        raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists the waiting items.")
 
     def count(self) -> int:
-        """How many items wait."""
+        """The number of waiting items."""
         return len(self._lines())
 
     def remove(self, item_id: str) -> None:
-        """Take an item out, durably; one that is gone is fine."""
+        """Remove an item durably. A missing item is not an error."""
         with self._locked():
             rows = self._read()
             kept = [row for row in rows if row.item.id != item_id]
@@ -134,11 +134,11 @@ class Outbox:
     def send(
         self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
     ) -> list[Sent]:
-        """Try what is due, in order, for ``limit_s`` seconds at most; returns what was published. Never raises.
+        """Try the due items in order, for ``limit_s`` seconds at most; returns the published ones. Never raises.
 
-        What was tried in vain is tried again after a minute, then after twice as long each time, up to an hour; it is
-        never given up. A call that is still under way after ``limit_s`` is left to itself: nobody else sends before it
-        has come to its end, and what it publishes leaves the outbox all the same.
+        A failed item is retried after a minute, then after twice as long each time, up to an hour, and is
+        never given up. A call still running after ``limit_s`` continues alone. No other process sends until it
+        ends, and the item it publishes leaves the outbox all the same.
         """
         if not os.path.exists(self._path):
             return []
@@ -151,7 +151,7 @@ class Outbox:
         return list(work.sent)
 
     def failed(self, item: Item, error: HoldfastError, *, now: datetime) -> None:
-        """Note a try in vain. When nothing of the plugin can be published now, its other items wait as long."""
+        """Record a failed try. When the plugin can publish nothing now, its other items wait as long."""
         pause = min(_FIRST_PAUSE * 2 ** min(item.attempts, 16), _LONGEST_PAUSE)
         if isinstance(error, TryLater):
             pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
@@ -170,7 +170,7 @@ class Outbox:
             self._write(rows)
 
     def sending(self, *, timeout_s: float) -> durable.Lock:
-        """Held by whoever sends. Raises: Unavailable when somebody else still does after ``timeout_s``."""
+        """The sending lock. Raises: Unavailable when another process still sends after ``timeout_s``."""
         private.make(self._state)
         return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
 
@@ -198,7 +198,7 @@ class Outbox:
 
 
 class _Work:
-    """One way through the outbox. It may go on in its thread when nobody waits for it any more."""
+    """One pass through the outbox. It may continue in its thread after the caller stops waiting."""
 
     def __init__(
         self, outbox: Outbox, senders: dict[str, Send], now: datetime, ends: float, even_if_not_due: bool
@@ -231,7 +231,7 @@ class _Work:
                 return
             try:
                 item = self._outbox.get(item.id)
-            except NotFound:  # somebody dropped or purged it a moment ago
+            except NotFound:  # another process dropped or purged it a moment ago
                 continue
             error = self._one(item)
             if error is not None:
@@ -242,7 +242,7 @@ class _Work:
                     down.add(item.plugin)
 
     def _one(self, item: Item) -> HoldfastError | None:
-        """Send one item; what went wrong, or None."""
+        """Send one item; its failure, or None."""
         try:
             evidence = self._senders[item.plugin](item)
         except HoldfastError as error:
@@ -253,7 +253,7 @@ class _Work:
             )
         if evidence.published.strip() != evidence.read_back.strip():
             return HoldfastError(
-                f"What was published at {evidence.pointer} reads back differently.",
+                f"The content published at {evidence.pointer} reads back differently.",
                 next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
             )
         self._outbox.remove(item.id)
@@ -275,5 +275,5 @@ def _item(line: bytes) -> Item:
             at=_EPOCH,
             due=_EPOCH,
             error=f"A line of {FILE} is damaged.",
-            next_step="The daily summary tells what changed: publish it by hand, then drop this with a reason.",
+            next_step="The daily summary lists the changes: publish them manually, then drop this with a reason.",
         )
