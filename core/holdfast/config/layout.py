@@ -170,19 +170,19 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         Surface.MEMORIES,
         "home",
         "agent-facing, operator-inspectable",
-        "Files that an agent keeps for itself by the memory tool; nobody else writes them",
+        "Files that an agent keeps for itself with the memory tool; only that agent writes them",
     ),
     (
         Surface.HANDOFF,
         "home",
         "agent-facing",
-        "Compact current state of unfinished work, for whoever resumes it",
+        "Compact current state of unfinished work, for the next agent",
     ),
     (
         Surface.ACTIVE_CONTEXT,
         "home",
         "agent-facing",
-        "Where the work stands: focus, decisions, open questions, next steps; read first by every workflow",
+        "Current state of the work: focus, decisions, open questions, next steps; read first by every workflow",
     ),
     (
         Surface.PATTERNS,
@@ -194,7 +194,7 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         Surface.PROGRESS,
         "home",
         "agent-facing",
-        "What is done and proven: verified deliverables with their evidence, deferred items",
+        "Done and proven work: verified deliverables with their evidence, deferred items",
     ),
     (
         Surface.REPORT,

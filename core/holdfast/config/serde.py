@@ -53,7 +53,7 @@ def _exactly(*kinds: type) -> Any:
 
 def _texts(value: object, _: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-        raise TypeError("expected a list of texts")
+        raise TypeError("expected a list of strings")
     return tuple(value)
 
 
@@ -93,7 +93,7 @@ def _is_list_of_entries(kind: Any) -> bool:
 
 def _entries(value: object, kind: Any) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise TypeError("expected a list of texts or tables")
+        raise TypeError("expected a list of strings or tables")
     cls = get_args(kind)[0]
     return tuple(cls(text=v) if isinstance(v, str) else _converter().structure(v, cls) for v in value)
 
