@@ -162,7 +162,7 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
             raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it with a file.")
     data, owner = _regular(path, name, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it elsewhere, or shorten it.")
+        raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
     return data, owner
 
 
@@ -178,7 +178,7 @@ def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
         if not stat.S_ISREG(status.st_mode):
             raise ConfigError(
                 f"{name} cannot be read: it is not a regular file.",
-                next_step="Move it elsewhere, or replace it with a file.",
+                next_step="Move it away, or replace it with a file.",
             )
         with open(fd, "rb", closefd=False) as file:
             return file.read(most), status.st_uid

@@ -189,7 +189,7 @@ def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
     if not isinstance(table, dict) or table.get("v") != _VERSION or not isinstance(projects, dict):
         raise Corrupt(
             "The trust records (trust.json in holdfast's settings folder) cannot be read, so no project is trusted.",
-            next_step=f"Move {path!r} elsewhere, then run `holdfast trust` in your projects again.",
+            next_step=f"Move {path!r} away, then run `holdfast trust` in your projects again.",
         )
     return projects
 

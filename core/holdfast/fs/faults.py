@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _NEXT_STEPS = {
     errno.ENOSPC: "Free some disk space, then try again.",
     errno.EDQUOT: "Free some of the disk quota, then try again.",
-    errno.EFBIG: "Raise the file size limit (`ulimit -f`) or move the file elsewhere, then try again.",
+    errno.EFBIG: "Raise the file size limit (`ulimit -f`) or move the file away, then try again.",
     errno.EROFS: "Make the file system writable, then try again.",
     errno.EACCES: "Give this user write permission on the file and its folder, then try again.",
     errno.EPERM: "Check the owner and the attributes (`lsattr`) of the file and its folder, then try again.",
-    errno.EISDIR: "A folder is in the file's place: move it elsewhere, then try again.",
+    errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
     errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
     errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
     errno.ELOOP: "Replace the symbolic link with a real file or folder, then try again.",

@@ -223,7 +223,7 @@ def _put_aside(parent: Folder, name: str) -> None:
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise Unavailable(
-            f"The private folder {name!r} does not belong to this user on this machine and cannot be put aside: {reason}.",
+            f"The private folder {name!r} is not this user's on this machine and cannot be put aside: {reason}.",
             next_step="Rename it, or give this user write permission on its parent folder, then try again.",
         ) from error
     try:  # so that git does not offer it; not possible in another user's folder

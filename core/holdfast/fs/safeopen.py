@@ -233,7 +233,7 @@ def read(path: PathArg, most: int = -1, *, private: bool = True) -> bytes:
         data = file.read(most + 1)
     if len(data) > most:
         raise UnsafeFile(
-            errno.EFBIG, f"It is larger than {most} bytes", os.fspath(path), "Move it elsewhere, then try again."
+            errno.EFBIG, f"It is larger than {most} bytes", os.fspath(path), "Move it away, then try again."
         )
     return data
 
@@ -263,7 +263,7 @@ def _no_file(path: str) -> UnsafeFile:
         errno.EINVAL,
         "It is not a regular file",
         path,
-        "Move it elsewhere or restore the file from a copy, then try again.",
+        "Move it away or restore the file from a copy, then try again.",
     )
 
 

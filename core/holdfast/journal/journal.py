@@ -156,7 +156,7 @@ class Journal:
         record when acknowledged records are missing; Unavailable.
         """
         if os.path.isdir(self.path):
-            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it elsewhere: a journal must be a file.")
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal must be a file.")
         try:
             file = safeopen.reader(self.path)
         except FileNotFoundError:

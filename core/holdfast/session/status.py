@@ -245,14 +245,14 @@ def owner(path: str) -> str:
     stem = os.path.basename(path).removesuffix(".jsonl")
     shown = f"state/sessions/{stem}.jsonl"
     if os.path.isdir(path):
-        raise Corrupt(f"{shown} is a directory.", next_step="Move it elsewhere: a journal must be a file.")
+        raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal must be a file.")
     session_id = journal.session_id_of(path)
     if session_id is None:
         if journal.file_stem(stem) == stem:
             return stem
         raise Corrupt(
             f"{shown} has a damaged first line, so its session is unknown.",
-            next_step="Restore the file from a copy, or move it elsewhere.",
+            next_step="Restore the file from a copy, or move it away.",
         )
     wanted = journal.file_stem(session_id) + ".jsonl"
     if wanted != f"{stem}.jsonl":
