@@ -136,7 +136,7 @@ def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out
 
     with pytest.raises(LookupError):
         memory.guard(compactor, session="s", messages=broken)(says("x"))
-    with pytest.raises(FlushRefused, match="Message 1 of the context is of no known form"):
+    with pytest.raises(FlushRefused, match="Message 1 of the context has an unknown form"):
         memory.guard(compactor, session="s", messages=lambda rows: rows)([*says("x"), {"role": "martian"}])
     with pytest.raises(FlushRefused, match="holds nothing"):
         memory.guard(compactor, session="empty")(["x"])
@@ -422,7 +422,7 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened) -> 
             rows.append({"role": "user", "content": f"and {len(rows)}"})
             return Extraction(summary="x")
 
-    with pytest.raises(FlushRefused, match="More was said during each"):
+    with pytest.raises(FlushRefused, match="Messages arrived during each"):
         opened(NeverQuiet()).guard(compactor, session="s", messages=lambda given: given)(rows)
     assert compactor.calls == 0
 
@@ -548,7 +548,7 @@ def test_mirror__result_that_cannot_be_read__still_reaches_the_caller(opened, ca
     compact = memory.guard(lambda rows: [object()], session="s", messages=lambda rows: rows)
     with caplog.at_level(logging.WARNING, logger="holdfast.session.guard"):
         assert len(compact(says("a", "b"))) == 1
-    assert "what the compaction kept cannot be told" in caplog.text
+    assert "cannot determine which messages the compaction kept" in caplog.text
     assert len(memory.session("s").messages) == 2
 
 

@@ -365,7 +365,7 @@ def test_root__a_settings_file_of_another_user_above__is_not_obeyed_and_it_is_sa
     monkeypatch.chdir(inner)
 
     assert settings.find_root() == str(inner)
-    assert inforce.notices(inforce.resolve(str(inner)))[0][0].endswith("belongs to another user, so it is not obeyed.")
+    assert inforce.notices(inforce.resolve(str(inner)))[0][0].endswith("belongs to another user, so it is ignored.")
 
 
 @others
