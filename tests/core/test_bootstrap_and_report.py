@@ -502,7 +502,7 @@ def test_load__turns_after_a_flush_that_closed_the_work__says_so(opened, payload
     session.flush(payload(work_open=False))
     assert "No work is open." in str(opened().load())
     session.add("user", "And the logout")
-    assert "1 session has turns" in str(opened().load())
+    assert "1 session has journalled turns" in str(opened().load())
 
 
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):

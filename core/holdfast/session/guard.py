@@ -118,7 +118,7 @@ class Guard:
         """Journal messages missing from the session, then pass the gate. False when messages arrived meanwhile."""
         if said is None and not session.messages and session.last_receipt is None:
             raise FlushRefused(
-                f"Session {session.id!r} is empty, so the context was not saved and nothing may be dropped.",
+                f"Session {session.id!r} is empty, so the context that would be dropped is not saved.",
                 next_step="Pass the function the list of messages, give the guard `messages=`, or call `session.add`.",
                 target="journal",
             )
