@@ -305,8 +305,7 @@ class Session:
         return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to)
 
     def override(self, reason: str) -> None:
-        """Record an operator's permission to drop context once although the flush fails. The reason goes into the daily
-        note.
+        """Permit dropping context once although the flush fails, for an operator. The reason goes into the daily note.
 
         Raises: ValueError for a blank reason; Unavailable when not even the journal can be written.
         """
@@ -356,7 +355,7 @@ class Session:
     # state from the journal
 
     def catch_up(self) -> None:
-        """Read what other processes added to the journal, or all of it if they rewrote it. Raises: Corrupt;
+        """Read other processes' additions to the journal, or all of it after a rewrite. Raises: Corrupt;
         Unavailable."""
         with self._lock:
             first = self.journal.first_line()
@@ -369,8 +368,7 @@ class Session:
                 self._apply(entry)
 
     def stretch(self) -> tuple[list[Message], int, int]:
-        """The messages that a flush has to cover now, the journal offset where they end, and the newest message's
-        offset."""
+        """The messages that a flush must cover now, the journal offset of their end, and the newest message's."""
         with self._lock:
             return self.unflushed, self._read_to, self._last_message
 
@@ -454,8 +452,7 @@ class Session:
         )
 
     def use_override(self) -> str:
-        """Take the operator's override, once and durably, because the caller drops context. Empty when there is
-        none."""
+        """Take the operator's override, once and durably, because the caller drops context. Empty if none."""
         reason, self.override_reason = self.override_reason, ""
         if reason:
             self._unrecorded.append(reason)
