@@ -492,7 +492,7 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     memory.session("s").add("user", "Fix the login")
     text = str(memory.load())
     assert "No work is open" not in text
-    assert "1 session has turns that are journalled and not flushed yet" in text
+    assert "1 session has journalled turns that are not flushed yet" in text
     assert "holdfast flush" in text
 
 
@@ -502,7 +502,7 @@ def test_load__turns_after_a_flush_that_closed_the_work__says_so(opened, payload
     session.flush(payload(work_open=False))
     assert "No work is open." in str(opened().load())
     session.add("user", "And the logout")
-    assert "1 session has turns" in str(opened().load())
+    assert "1 session has journalled turns" in str(opened().load())
 
 
 def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):

@@ -55,8 +55,8 @@ def test_storage_backend__plugin_provides_one__is_given_config_and_root(tmp_path
 @pytest.mark.parametrize(
     ("answer", "error", "told"),
     [
-        (None, PluginLoadFailed, "The backend 'mine' (mine-dist) gave no StorageBackend."),
-        ("a store", PluginLoadFailed, "The backend 'mine' (mine-dist) gave no StorageBackend."),
+        (None, PluginLoadFailed, "The backend 'mine' (mine-dist) did not return a StorageBackend."),
+        ("a store", PluginLoadFailed, "The backend 'mine' (mine-dist) did not return a StorageBackend."),
         (
             RuntimeError("boom"),
             HookFailed,

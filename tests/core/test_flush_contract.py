@@ -905,7 +905,7 @@ def test_override__store_broken__lets_one_drop_pass_and_is_told_in_the_next_note
     ],
 )
 def test_flush__pointer_is_an_absolute_path__is_refused(opened, payload, note, changes):
-    with pytest.raises(FlushRefused, match="only this machine has"):
+    with pytest.raises(FlushRefused, match="exists only on this machine"):
         opened().session("s").flush(payload(**changes))
     assert note() == ""
 

@@ -136,9 +136,9 @@ def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out
 
     with pytest.raises(LookupError):
         memory.guard(compactor, session="s", messages=broken)(says("x"))
-    with pytest.raises(FlushRefused, match="Message 1 of the context is of no known form"):
+    with pytest.raises(FlushRefused, match="Message 1 of the context has an unknown form"):
         memory.guard(compactor, session="s", messages=lambda rows: rows)([*says("x"), {"role": "martian"}])
-    with pytest.raises(FlushRefused, match="holds nothing"):
+    with pytest.raises(FlushRefused, match="is empty"):
         memory.guard(compactor, session="empty")(["x"])
     assert compactor.calls == 0
 
@@ -173,7 +173,7 @@ def test_guard__rows_of_no_known_form_in_a_known_session__refuses(rows: Any, ope
     compactor = Compactor()
     memory.guard(compactor, session="s")(says("known"))
     assert compactor.calls == 1
-    with pytest.raises(FlushRefused, match="of no known form"):
+    with pytest.raises(FlushRefused, match="an unknown form"):
         memory.guard(compactor, session="s")(rows)
     assert compactor.calls == 1
 
@@ -185,7 +185,7 @@ def test_guard__tools_before_the_messages__are_not_taken_for_them(more: list[Any
     compact = memory.guard(lambda tools, rows: [], session="s")
     tools = [{"type": "function", "function": {"name": "edit"}}]
     if more:
-        with pytest.raises(FlushRefused, match="of no known form"):
+        with pytest.raises(FlushRefused, match="an unknown form"):
             compact(tools, [*says("Fix it"), *more])
     else:
         compact(tools, says("Fix it"))
@@ -422,7 +422,7 @@ def test_guard__rows_added_during_every_flush__is_refused_in_the_end(opened) -> 
             rows.append({"role": "user", "content": f"and {len(rows)}"})
             return Extraction(summary="x")
 
-    with pytest.raises(FlushRefused, match="More was said during each"):
+    with pytest.raises(FlushRefused, match="Messages arrived during each"):
         opened(NeverQuiet()).guard(compactor, session="s", messages=lambda given: given)(rows)
     assert compactor.calls == 0
 
@@ -548,7 +548,7 @@ def test_mirror__result_that_cannot_be_read__still_reaches_the_caller(opened, ca
     compact = memory.guard(lambda rows: [object()], session="s", messages=lambda rows: rows)
     with caplog.at_level(logging.WARNING, logger="holdfast.session.guard"):
         assert len(compact(says("a", "b"))) == 1
-    assert "what the compaction kept cannot be told" in caplog.text
+    assert "cannot determine which messages the compaction kept" in caplog.text
     assert len(memory.session("s").messages) == 2
 
 
@@ -570,5 +570,5 @@ def test_mirror__kept_after_each_turn__journals_what_is_new_and_asks_the_gate_on
     assert len(asked) == 2 * 2 * 20, "each text once to know it again, once to store it"
     assert session.mirror.keep(rows) == []
     assert len(session.messages) == 40
-    with pytest.raises(FlushRefused, match="of no known form"):
+    with pytest.raises(FlushRefused, match="an unknown form"):
         session.mirror.keep(["a text"])

@@ -57,7 +57,7 @@ def test_layout__name_to_surface_and_back__is_identity(preset):
         if "2026" in name:
             assert layout.day_of(surface, name) == DAY
             assert layout.day_of(surface, name.replace("2026-11-21", "2026-13-21")) is None
-            with pytest.raises(ValueError, match="which day"):
+            with pytest.raises(ValueError, match="pass the day"):
                 layout.name(surface)
     assert layout.surface_of("README.md") is None
 
@@ -119,7 +119,7 @@ handoff = "{home}/next.md"
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"preset": "none"}, "preset 'none' is not known"),
+        ({"preset": "none"}, "preset 'none' is unknown"),
         ({"documents": {"diaries": "x"}}, "diaries is not a surface"),
         ({"documents": {"daily": "notes.md"}}, "daily has no {date}"),
         ({"documents": {"memory": "{nowhere}/M.md"}}, "unknown root"),

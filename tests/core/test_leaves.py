@@ -231,9 +231,9 @@ def test_image__in_base64__is_kept_as_its_type_length_and_digest() -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ({"role": "martian", "content": "x"}, "Message 1 of the context is of no known form"),
-        ({"role": "user", "content": b"x"}, "Message 1 of the context holds a value that is not JSON"),
-        ({"role": "user", "content": object()}, "Message 1 of the context holds a value that is not JSON"),
+        ({"role": "martian", "content": "x"}, "Message 1 of the context has an unknown form"),
+        ({"role": "user", "content": b"x"}, "Message 1 of the context holds a value that JSON cannot represent"),
+        ({"role": "user", "content": object()}, "Message 1 of the context holds a value that JSON cannot represent"),
     ],
 )
 def test_parse__row_that_cannot_be_kept__is_refused_by_number_and_reason(row: dict[str, Any], why: str) -> None:

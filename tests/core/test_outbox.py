@@ -204,7 +204,7 @@ def test_on_flush__answers_something_else__is_refused(opened, payload, answer):
         def on_flush(self):
             return answer
 
-    with pytest.raises(FlushRefused, match="not what the hook asks for"):
+    with pytest.raises(FlushRefused, match="the wrong type for this hook"):
         said(opened(Bad())).flush(payload())
 
 

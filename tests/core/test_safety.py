@@ -94,9 +94,9 @@ def test_failed__by_strict_policy_or_otherwise__only_strict_policy_is_counted(st
         ("Run `holdfast flush` once more.", "Run `holdfast flush` once more."),
         (
             "Free some space.",
-            "Free some space. `holdfast flush --session 'a b'` tries again, and shows what is wrong by then.",
+            "Free some space. `holdfast flush --session 'a b'` tries again and shows any remaining problem.",
         ),
-        ("", "`holdfast flush --session 'a b'` tries again, and shows what is wrong by then."),
+        ("", "`holdfast flush --session 'a b'` tries again and shows any remaining problem."),
     ],
 )
 def test_way_out__next_step__always_names_a_flush_once(step, wanted):

@@ -1,1 +1,1 @@
-"""Settings: their values, the files they come from, which of them are in force, and what the user trusts."""
+"""Settings: values, source files, which ones are in force, and the user's trust."""

@@ -1,4 +1,4 @@
-"""The settings in force, each with where it comes from; and changing one without touching anything else in the file."""
+"""List the settings in force with their sources, and change one without touching the rest of the file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from holdfast.text import untrusted
 
 HEADER = (
     "# holdfast: what an agent must not forget survives compaction, provider swaps, restarts and session ends.\n"
-    "# Only what differs from the defaults stands here. `holdfast config` shows every setting that is in force;\n"
-    "# docs/configuration.md says what each means.\n"
+    "# This file holds only changes from the defaults. `holdfast config` shows every setting in force;\n"
+    "# docs/configuration.md explains each one.\n"
 )
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -29,7 +29,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 class Setting:
     """One setting. ``source`` is a file's name, an environment variable or ``default``.
 
-    ``in_force`` is false for a value in the project's file that does not count before the user trusts the project.
+    ``in_force`` is false for a value in the project's file that has no effect until the user trusts the project.
     """
 
     key: str
@@ -39,8 +39,8 @@ class Setting:
 
 
 def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
-    """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then those of the project's file
-    that are not in force. Raises: ConfigError when one is not valid."""
+    """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then the project file's settings
+    that are not in force. Raises: ConfigError when a setting is invalid."""
     found = inforce.resolve(root, env)
     config = inforce.structured(found, env)
     layers = (
@@ -76,7 +76,7 @@ def _leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, 
 
 
 def parse_value(text: str) -> object:
-    """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), else ``text`` itself."""
+    """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), otherwise ``text`` itself."""
     import tomllib
 
     try:
@@ -89,11 +89,11 @@ def parse_value(text: str) -> object:
 def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     """Set ``key`` to ``value`` in the project's settings file, or in the user's own, and return the file's name.
 
-    Every other byte of the file stays, comments included. The file is made when there is none. What is written was
-    parsed first and says exactly what was wished for. A setting of a project that needs the user's trust joins the
-    trusted ones; others that came with the project do not. Raises: ConfigError when the key or the value is not valid;
-    PluginNotFound for a backend or plugin that is not installed; Refused, with the line to add by hand, when the file
-    is written in a way that cannot be changed safely.
+    Every other byte of the file stays, including comments. A missing file is created. The new content is parsed first
+    and must give exactly the requested settings. A project setting that needs the user's trust becomes trusted; other
+    settings that came with the project do not. Raises: ConfigError when the key or value is invalid; PluginNotFound
+    when a backend or plugin is not installed; Refused, with the line to add manually, when the file's style cannot be
+    changed safely.
     """
     from holdfast.config.serde import config_from
 
@@ -105,7 +105,10 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
         raise ConfigError(f"{key} cannot be set to a table.", next_step="Set its keys one by one.")
     before = None if user else inforce.resolve(root, lenient=True)
     if before is not None and before.foreign == target:
-        raise NotTrusted(f"{name} belongs to another user.", next_step="Run `holdfast trust` first, or make it yours.")
+        raise NotTrusted(
+            f"{name} belongs to another user.",
+            next_step="Run `holdfast trust` first, or change the file's owner to you.",
+        )
     wish = copy.deepcopy(settings.user_raw()[0] if before is None else dict(before.written))
     _put(wish, keys, value)
     config_from(wish, f"{key} = {_toml(value)}")
@@ -114,7 +117,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     new = _edited(old, ["tool", "holdfast", *keys] if name.endswith("pyproject.toml") else keys, value)
     if new is None:
         raise Refused(
-            f"{name} is written in a way that cannot be changed without touching other parts of it.",
+            f"{name} cannot be changed without touching other parts of it.",
             next_step=f"Add this line under `[{'.'.join(keys[:-1])}]` yourself: {keys[-1]} = {_toml(value)}"
             if len(keys) > 1
             else f"Add this line at the top yourself: {keys[-1]} = {_toml(value)}",
@@ -135,7 +138,7 @@ def _file_of_user() -> tuple[str, str]:
 
 
 def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
-    """The path and the name of the project's settings file, which may not exist yet."""
+    """The project's settings file as path and name; it may not exist yet."""
     path = settings.config_file(root)
     if path is not None:
         return path, os.path.relpath(path, root).replace(os.sep, "/")
@@ -145,7 +148,7 @@ def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
 
 
 def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
-    """Refuse a backend or plugin that is not installed, and a key that it does not know."""
+    """Refuse a backend or plugin that is not installed, and a key that it does not accept."""
     found = discovery.scan()
     if keys[0] == "storage":
         from holdfast.config.values import StorageConfig
@@ -162,7 +165,7 @@ def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> Non
 
 
 def _trust_change(root: str, before: inforce.InForce) -> None:
-    """Let what this change brought join what was in force before; nothing else is trusted by it."""
+    """Trust this change in addition to the settings already in force, and nothing else."""
     after = inforce.resolve(root, lenient=True)
     asked = {**after.withheld, **after.trusted}
     if not asked and not before.trusted:
@@ -180,7 +183,7 @@ def _trust_change(root: str, before: inforce.InForce) -> None:
 
 
 def _edited(text: str, keys: list[str], value: object) -> str | None:
-    """``text`` with the key set, or None when no way of writing it leads to exactly that."""
+    """``text`` with the key set, or None when no edit gives exactly that result."""
     import tomllib
 
     wish = untrusted.from_toml(text)
@@ -195,7 +198,7 @@ def _edited(text: str, keys: list[str], value: object) -> str | None:
 
 
 def _candidates(text: str, keys: list[str], shown: str) -> Iterator[str]:
-    """Ways to write it, the least change first. Each is parsed before it counts, so a guess may be wrong."""
+    """Candidate edits, smallest change first. Each is parsed before use, so a guess may be wrong."""
     lines = text.splitlines(keepends=True)
     newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     *section, key = keys
@@ -223,7 +226,7 @@ def _candidates(text: str, keys: list[str], shown: str) -> Iterator[str]:
 
 
 def _comment(rest: str) -> str:
-    """The comment after a value, with the space before it: from the first ``#`` at which the value is whole."""
+    """The comment after a value, with the space before it, from the first ``#`` where the value is complete."""
     import tomllib
 
     for at, char in enumerate(rest):
@@ -259,4 +262,6 @@ def _read(path: str, name: str) -> str:
         with open(path, "rb") as file:
             return file.read().decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error
+        raise ConfigError(
+            f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a regular file."
+        ) from error

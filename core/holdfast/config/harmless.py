@@ -1,8 +1,8 @@
-"""The settings that a project may set without the user's trust, each with its bounds.
+"""Settings that a project may set without the user's trust, each with its bounds.
 
-A cloned project may be hostile. A setting is harmless when no value within its bounds sends anything anywhere, writes
-outside of the layout preset's folders, loads more than what is on by default, weakens redaction or the flush gate,
-deletes, or spends money. Every other setting is the user's: see docs/trust.md. Each key of
+A cloned project may be hostile. A setting is harmless if no value within its bounds sends data anywhere, writes outside
+the layout preset's folders, loads anything not on by default, weakens redaction or the flush gate, deletes data, or
+spends money. Every other setting belongs to the user: see docs/trust.md. Each key of
 :class:`holdfast.config.values.Config` is in :data:`CORE`; a test holds the two together. Plugins declare their own
 keys, see :func:`of_plugin`. This is read at agent events, so it imports nothing heavy.
 """
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
-    #: Whether a value is harmless. The second argument maps dotted keys to the values in force without the project.
+    #: Whether a value is harmless. The second argument maps dotted keys to their values in force without the project.
     Check: TypeAlias = Callable[[object, Mapping[str, Any]], bool]
 
-#: Backends that write only in the folder of the layout preset.
+#: Backends that write only in the layout preset's folder.
 LOCAL_BACKENDS = ("file", "sqlite")
-#: The store's folder and facts file of each layout preset, as :data:`holdfast.config.layout.PRESETS` has them.
+#: Each layout preset's store folder and facts file, as in :data:`holdfast.config.layout.PRESETS`.
 _STORES = {
     "default": (".holdfast", "facts.jsonl"),
     "timmy": (".", "timmy-config/memories/facts.jsonl"),
     "opencode": (".opencode", "holdfast/facts.jsonl"),
 }
-#: A project may let strict flushes block this often before holdfast derives what is missing.
+#: Maximum times that a project may let strict flushes block before holdfast derives missing fields.
 MAX_STRICT_BLOCKS = 3
 
 
@@ -58,7 +58,7 @@ def _off(value: object, base: Mapping[str, Any]) -> bool:
 
 
 def _at_least_in_force(key: str, default: int, most: int) -> Check:
-    """Not below the value in force without the project, because a lower one deletes."""
+    """At least the value in force without the project, because a lower value deletes data."""
 
     def check(value: object, base: Mapping[str, Any]) -> bool:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -83,7 +83,7 @@ def _zone(value: object, base: Mapping[str, Any]) -> bool:
 
 
 def _backend(value: object, base: Mapping[str, Any]) -> bool:
-    # A user who keeps memory elsewhere must not find it in the project's folder because a clone says so.
+    # A clone must not move a user's memory from elsewhere into the project's folder.
     return value in LOCAL_BACKENDS and base.get("storage.backend", "file") in LOCAL_BACKENDS
 
 
@@ -123,7 +123,7 @@ def _time(value: object, base: Mapping[str, Any]) -> bool:
     return hour.isdigit() and minute.isdigit() and value.isascii() and int(hour) < 24 and int(minute) < 60
 
 
-#: Dotted key -> whether a value is harmless. A table that is handed on whole (``layout.documents``) is one key.
+#: Dotted key -> whether a value is harmless. A table passed on as a whole (``layout.documents``) is one key.
 CORE: Mapping[str, Check] = {
     "zone": _zone,
     "layout.preset": _one_of(*_STORES),
@@ -145,7 +145,7 @@ CORE: Mapping[str, Check] = {
     "facts.supersede": _supersede,
     "facts.strict": _flag,
     "facts.bad_category": _one_of("drop", "context"),
-    # Each attempt may be a question to a paid model.
+    # Each attempt may call a paid model.
     "extract.when": _one_of("flush"),
     "extract.max_attempts": _between(1, 5),
     "extract.backoff_minutes": _between(1, 1_440, whole=False),
@@ -183,7 +183,7 @@ def of_plugin(plugin: object, key: str, value: object, base: object) -> bool:
 
     The attribute ``project_settings`` of a plugin (a module, class or object) maps the keys that a project may set to
     None, for any value, or to a function of the value and the user's own value (None when there is none) that returns
-    whether the value is harmless. Without the attribute no key may be set. A function that raises says no.
+    whether the value is harmless. Without the attribute no key may be set. A function that raises counts as refusal.
     """
     declared = getattr(plugin, "project_settings", None)
     try:
@@ -196,13 +196,13 @@ def of_plugin(plugin: object, key: str, value: object, base: object) -> bool:
 
 
 def reason(key: str) -> str:
-    """Why a setting needs the user's trust, in a few words for a person."""
+    """A short reason why a setting needs the user's trust, for display."""
     head, _, rest = key.partition(".")
     if head == "plugins":
         name, _, option = rest.partition(".")
         if option in ("", "enabled"):
             return f"decides whether the plugin {name} runs"
-        return f"is handed to the plugin {name}"
+        return f"is passed to the plugin {name}"
     return _REASONS.get(key) or _REASONS.get(head) or "is beyond the limits for a project"
 
 
@@ -211,7 +211,7 @@ _REASONS = {
     "layout": "decides which files memory is written to",
     "retention": "decides what is deleted",
     "facts.max_facts": "deletes the facts above that number",
-    "facts.supersede": "decides what is kept of deleted facts",
+    "facts.supersede": "decides which parts of deleted facts are kept",
     "flush": "changes when context may be dropped",
     "dream.backups": "deletes older copies of MEMORY.md",
     "dream.plugin": "decides which plugin reads the notes",

@@ -1,9 +1,10 @@
-"""The settings in force: the user's file, over it what the project's file may set, over both the environment.
+"""The settings in force: the user's file, overridden by the project file's permitted settings, overridden by the
+environment.
 
 A project's setting that is not harmless (:mod:`holdfast.config.harmless`) counts only when the user trusts the project
 for exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and
-storage that depends on it is refused, because memory must not go to another place in silence. Agents' hooks come here
-at every event, so nothing heavy is imported at the top.
+storage that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at every
+event, so nothing heavy is imported at the top.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.config.values import Config
 
 _PLUGINS = "plugins"
-#: Sections that are read at every agent event.
+#: Sections read at every agent event.
 _HOT = ("layout", _PLUGINS, "session", "extract")
 #: Settings that decide where memory is stored.
 _PLACES = ("storage", "layout")
@@ -31,10 +32,10 @@ _PLACES = ("storage", "layout")
 class InForce(NamedTuple):
     """``data`` holds the settings in force as nested tables; ``source`` names the project's file.
 
-    ``user`` are the tables of the user's file, ``written`` those of the project's file and ``project`` those of them
-    that are in force. ``withheld`` maps the dotted keys of the project's settings that need trust and do not have it to
-    their values; ``trusted`` those that have it. ``strange`` are dotted keys of the project's file that holdfast does
-    not know. ``foreign`` names a settings file of another user, which is not obeyed.
+    ``user`` are the tables of the user's file, ``written`` those of the project's file, and ``project`` those of the
+    latter in force. ``withheld`` maps dotted keys to values for project settings that need trust but lack it;
+    ``trusted`` does so for those with trust. ``strange`` are unknown dotted keys in the project's file. ``foreign``
+    names another user's settings file, which is ignored.
     """
 
     data: dict[str, Any]
@@ -53,9 +54,9 @@ def resolve(
 ) -> InForce:
     """The settings of the project at ``root``.
 
-    Keys that holdfast does not know stay in ``data``, so that reading it as values names them; ``lenient`` leaves them
-    out. ``obey_others`` reads a file of another user too, to show what trust would bring. Raises: ConfigError when a
-    file cannot be read as TOML, or a variable of the environment cannot be used.
+    Unknown keys stay in ``data``, so that converting it to values reports them; ``lenient`` leaves them out.
+    ``obey_others`` also reads another user's file, to show the effect of trusting it. Raises: ConfigError when a file
+    cannot be read as TOML, or a variable of the environment cannot be used.
     """
     written, source = settings.raw(root, env, obey_others=obey_others)
     outside, user = _outside(env)
@@ -76,12 +77,12 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
     """The settings in force for hooks that journal; of the tables only ``layout``, ``plugins``, ``session`` and
     ``extract`` are complete.
 
-    ``alone`` leaves the project's file out. Raises: ConfigError.
+    ``alone`` ignores the project's file. Raises: ConfigError.
     """
     written = {} if alone else settings.raw(root, env)[0]
     outside, user = _outside(env)
     parted = part({key: written[key] for key in _HOT if key in written}, outside)
-    if parted.asking:  # now the others matter too, because trust is for all of them together
+    if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, env, lenient=True).data
     data = _merged(user, parted.harmless)
     settings.apply_overrides(data, env)
@@ -89,7 +90,7 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
 
 
 def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...]]:
-    """The configuration with which a store may be opened, and a sentence for each kind of setting that is not in force.
+    """The configuration for opening a store, and a sentence for each kind of setting not in force.
 
     Raises: ConfigError, NotTrusted.
     """
@@ -100,17 +101,16 @@ def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...
 
 
 def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
-    """The configuration in force for a project; settings of its file that need the user's trust count only with it.
+    """The configuration in force for a project. Settings in its file that need the user's trust count only with it.
 
-    ``lenient`` leaves out what the project's file holds and holdfast cannot use. Raises: ConfigError naming file and
-    key.
+    ``lenient`` leaves out unusable settings in the project's file. Raises: ConfigError naming file and key.
     """
     return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
 
 
 def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
-    """The settings in force as values. Raises: ConfigError, unless ``lenient`` also for a mistake in settings that are
-    not in force."""
+    """The settings in force as values. Raises: ConfigError, also for a mistake in settings not in force unless
+    ``lenient``."""
     from holdfast.config.serde import config_from
 
     if found.user:
@@ -129,20 +129,20 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
 
 
 def _preset_defaults(data: dict[str, Any]) -> None:
-    """The store's folder and facts file follow from the layout unless ``[storage]`` says otherwise."""
+    """Derive the store's folder and facts file from the layout unless ``[storage]`` sets them."""
     from holdfast.config.layout import PRESETS, Layout
 
     layout = data.get("layout", {})
     storage = data.setdefault("storage", {})
     if not isinstance(layout, dict) or not isinstance(storage, dict) or layout.get("preset", "default") not in PRESETS:
-        return  # structuring names the mistake
+        return  # structuring reports the mistake
     made = Layout(preset=layout.get("preset", "default"), roots=layout.get("roots", {}))
     storage.setdefault("path", made.base.path)
     storage.setdefault("facts", made.facts)
 
 
 def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, object]:
-    """The project's settings that need trust where the user has set nothing: the same on every machine.
+    """The project's settings that need trust if the user has set nothing, which are the same on every machine.
 
     Raises: ConfigError.
     """
@@ -152,8 +152,9 @@ def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, objec
 def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
     """Whether documents that came with the project at ``root`` may reach an agent.
 
-    True with a record that says so, and where ``HOLDFAST_TRUST`` holds the digest of the project's settings that need
-    trust: of a project without such settings that is the digest of ``{}``. Never raises for what a project holds.
+    True with a trust record for them, or when ``HOLDFAST_TRUST`` holds the digest of the project's settings that need
+    trust. For a project without such settings, that is the digest of ``{}``. Never raises because of a project's
+    contents.
     """
     found = trust.record_of(root, env)
     if found is not None and found.memory:
@@ -168,26 +169,27 @@ def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
 
 
 def require_places(found: InForce) -> None:
-    """Refuse to open a store that settings without trust would move. Raises: NotTrusted."""
+    """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES]
     if moved:
         raise NotTrusted(
             f"{found.source} decides where memory is stored ({shown_keys(moved)}), and the project is not trusted.",
-            next_step="Run `holdfast trust` to see and accept it. Until then nothing but the journal is written.",
+            next_step="Run `holdfast trust` to see and accept it. Until then only the journal is written.",
         )
 
 
 def shown_keys(keys: list[str], most: int = 3) -> str:
-    """Keys of a stranger's file for one line: printable, short, and not too many."""
+    """Keys of an untrusted file for one line: printable, short, and limited in number."""
     shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in keys[:most]]
     more = len(keys) - most
     return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
 
 
 def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
-    """A sentence and its next step for each kind of setting that is not in force.
+    """A sentence and its next step for each kind of setting not in force.
 
-    Without ``names`` no string of the project's file is in it: agents read the brief, and a key can hold a sentence.
+    Without ``names`` it contains no string from the project's file, because agents read the brief, and a key can hold a
+    sentence.
     """
     lines = []
     if found.withheld:
@@ -204,26 +206,26 @@ def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
         keys = f" ({shown_keys(list(found.strange))})" if names else ""
         lines.append(
             (
-                f"This project's file has settings that holdfast does not know{keys}; they count as not set.",
-                "Run `holdfast config` to see what is wrong.",
+                f"This project's file has unknown settings{keys}; they are ignored.",
+                "Run `holdfast config` to see the mistake.",
             )
         )
     if found.foreign:
         which = f"{found.foreign!r}" if names else "A settings file or private folder at or above this project"
         lines.append(
             (
-                f"{which} belongs to another user, so it is not obeyed.",
-                "Run `holdfast trust` in its folder to obey it all the same.",
+                f"{which} belongs to another user, so it is ignored.",
+                "Run `holdfast trust` in its folder to use it anyway.",
             )
         )
     return lines
 
 
-# how it is put together
+# assembly
 
 
 class Parted(NamedTuple):
-    """A project's file by what trust means for it, as nested tables: ``harmless``, ``asking`` and ``strange``."""
+    """A project's file split by trust, as nested tables: ``harmless``, ``asking`` and ``strange``."""
 
     harmless: dict[str, Any]
     asking: dict[str, Any]
@@ -236,7 +238,8 @@ class Parted(NamedTuple):
 
 
 def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
-    """What of a project's file is harmless, needs trust, or is not known. ``outside`` is in force without the project.
+    """Split a project's file into harmless, trust-requiring and unknown settings. ``outside`` is in force without the
+    project.
 
     A table that would enable a plugin needs trust as ``plugins.NAME.enabled``.
     """
@@ -245,7 +248,7 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
     layout = written.get("layout")
     preset = layout.get("preset") if isinstance(layout, dict) else None
     if preset is not None and harmless.CORE["layout.preset"](preset, base):
-        base["layout.preset"] = preset  # the store's own folder follows from it
+        base["layout.preset"] = preset  # it determines the store's own folder
     for path, value in _entries(written):
         into = made.harmless
         if path[0] == _PLUGINS and len(path) == 3:
@@ -263,7 +266,7 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
 
 
 def leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
-    """Dotted keys and values, the parts quoted where TOML needs it; an empty table below the top is a value."""
+    """Dotted keys and values, with parts quoted where TOML requires it; an empty table below the top is a value."""
     for key, value in table.items():
         bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
         here = (f"{path}." if path else "") + (key if bare else _quoted(key))
@@ -280,7 +283,7 @@ def _quoted(key: str) -> str:
 
 
 def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object]]:
-    """The settings of a file, each with the steps to it: a table that is handed on whole is one setting."""
+    """A file's settings, each with its key path. A table passed on as a whole is one setting."""
     for section, table in written.items():
         if not isinstance(table, dict) or section not in _SECTIONS:
             yield (section,), table
@@ -293,7 +296,7 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                     yield (section, name), one
                     continue
                 if "enabled" not in one and name not in discovery.defaults():
-                    yield (section, name, "enabled"), True  # its table says so
+                    yield (section, name, "enabled"), True  # its table enables it
                 for key, value in one.items():
                     yield (section, name, key), value
 
@@ -302,13 +305,13 @@ _SECTIONS = frozenset({_PLUGINS, *(key.partition(".")[0] for key in harmless.COR
 
 
 def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
-    """Whether a project may set ``key`` of its table ``[plugins.NAME]``, which is ``said``. ``outside`` are the tables
+    """Whether a project may set ``key`` in its table ``[plugins.NAME]``, given as ``said``. ``outside`` are the tables
     in force without the project."""
     table = outside.get(name) if isinstance(outside, dict) else None
     own = table if isinstance(table, dict) else {}
     on = own.get("enabled", True) is True and (table is not None or name in discovery.defaults())
     if not on and said.get("enabled") is False:
-        return True  # off with and without it
+        return True  # off in both cases
     if key == "enabled":
         return said.get("enabled", True) is True and (on or name in discovery.defaults())
     if not on or key == "deadline_s":
@@ -321,7 +324,7 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
 
 
 def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is in force without a project: the user's file with the environment over it. And the file alone."""
+    """The settings in force without a project: the user's file overridden by the environment. Then the file alone."""
     user = settings.user_raw(env)[0]
     outside = _merged(user, {})
     settings.apply_overrides(outside, env)
@@ -329,7 +332,7 @@ def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, A
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of both, in new dicts; where both set a key ``over`` counts."""
+    """Merge both into new dicts; ``over`` wins where both set a key."""
     made = {key: _merged(value, {}) if isinstance(value, dict) else value for key, value in under.items()}
     for key, value in over.items():
         below = made.get(key)

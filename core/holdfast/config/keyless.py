@@ -1,4 +1,4 @@
-"""Settings hold no keys: others can read the file, and it goes into the repository."""
+"""Keep keys out of the settings, because others can read the file and it is committed to the repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _NAMES = frozenset(
     ("key", "apikey", "api_key", "token", "apitoken", "api_token", "auth_token", "access_token", "secret", "password")
 )
-#: The tables that name a server which needs a key, and the name under which that key is kept.
+#: Tables that name a server that needs a key, and the name under which that key is stored.
 _TABLES = {
     "storage": "gitea",
     "plugins.anthropic": "anthropic",
@@ -21,7 +21,7 @@ _TABLES = {
 
 
 def check(data: Mapping[str, object]) -> None:
-    """Refuse settings in which a key is written. Raises: ConfigError, without the key's value."""
+    """Refuse settings that contain a key. Raises: ConfigError, without the key's value."""
     for path, name in _TABLES.items():
         table: object = data
         for part in path.split("."):
@@ -31,7 +31,7 @@ def check(data: Mapping[str, object]) -> None:
 
 
 def check_table(path: str, table: Mapping[str, object], name: str) -> None:
-    """The same for the one table at ``path``, whose key is kept under ``name``. Raises: ConfigError."""
+    """The same for the table at ``path``, whose key is stored under ``name``. Raises: ConfigError."""
     for key in table:
         if key.lower().replace("-", "_") in _NAMES:
             raise ConfigError(

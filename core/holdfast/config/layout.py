@@ -1,4 +1,4 @@
-"""Where each surface lives: a logical name per surface, filled in from a preset and the user's own settings."""
+"""Map each surface to its logical name, from a preset and the user's own settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARCHIVE = "# Archived Memory\n"
 
 
 class Surface(StrEnum):
-    """A kind of place that text can end up in."""
+    """A kind of place where text is stored."""
 
     DAILY = "daily"
     MEMORY = "memory"
@@ -37,7 +37,7 @@ class Surface(StrEnum):
     PROGRESS = "progress"
 
 
-#: The three-file memory of document 004, in the order in which it is read. Source: FR-2.
+#: The three-file memory of document 004, in reading order. Source: FR-2.
 THREE_FILES = (Surface.ACTIVE_CONTEXT, Surface.PATTERNS, Surface.PROGRESS)
 
 
@@ -47,7 +47,7 @@ CURATED: Final = (Surface.MEMORY, Surface.USER)
 
 @frozen(kw_only=True)
 class Layer:
-    """One row of the continuity doctrine: who owns a surface, who reads it first, what it is for. Source: R089-R095."""
+    """One row of the continuity doctrine: a surface's owner, first reader and purpose. Source: R089-R095."""
 
     surface: Surface
     name: str
@@ -58,8 +58,8 @@ class Layer:
 
 @frozen(kw_only=True)
 class Preset:
-    """``path`` is the store's folder under the project; ``roots`` names the logical roots. Where others keep files in
-    that folder too, it is ``shared``, and only the folders of the preset's documents are looked at."""
+    """``path`` is the store's folder under the project; ``roots`` names the logical roots. If other programs also keep
+    files in that folder, it is ``shared``, and only the folders of the preset's documents are read."""
 
     path: str
     shared: bool = False
@@ -88,7 +88,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
             Surface.PROGRESS: "context/progress.md",
         },
     ),
-    # Document 003: one root owns what is curated, another what was lived.
+    # Document 003: one root owns curated memory, another the daily record.
     "timmy": Preset(
         path=".",
         roots={"curated": "timmy-config", "home": "timmy-home"},
@@ -110,7 +110,8 @@ PRESETS: Final[Mapping[str, Preset]] = {
         },
         facts="{curated}/memories/facts.jsonl",
     ),
-    # Document 004: everything under .opencode/, the settings too; the rest of that folder belongs to others.
+    # Document 004: everything under .opencode/, including the settings; the rest of that folder belongs to other
+    # programs.
     "opencode": Preset(
         path=".opencode",
         shared=True,
@@ -169,19 +170,19 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         Surface.MEMORIES,
         "home",
         "agent-facing, operator-inspectable",
-        "Files that an agent keeps for itself by the memory tool; nobody else writes them",
+        "Files that an agent keeps for itself with the memory tool; only that agent writes them",
     ),
     (
         Surface.HANDOFF,
         "home",
         "agent-facing",
-        "Compact current state of unfinished work, for whoever resumes it",
+        "Compact current state of unfinished work, for the next agent",
     ),
     (
         Surface.ACTIVE_CONTEXT,
         "home",
         "agent-facing",
-        "Where the work stands: focus, decisions, open questions, next steps; read first by every workflow",
+        "Current state of the work: focus, decisions, open questions, next steps; read first by every workflow",
     ),
     (
         Surface.PATTERNS,
@@ -193,7 +194,7 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         Surface.PROGRESS,
         "home",
         "agent-facing",
-        "What is done and proven: verified deliverables with their evidence, deferred items",
+        "Done and proven work: verified deliverables with their evidence, deferred items",
     ),
     (
         Surface.REPORT,
@@ -217,13 +218,13 @@ class Layout:
     preset: str = "default"
     roots: Mapping[str, str] = field(factory=dict)
     documents: Mapping[str, str] = field(factory=dict)
-    #: Names of surfaces that are one document, formed once: they are asked for at every turn.
+    #: Names of single-document surfaces, built once because every turn needs them.
     _single: dict[str, str] = field(init=False, repr=False, eq=False, factory=dict)
 
     def __attrs_post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise ConfigError(
-                f"layout.preset {self.preset!r} is not known.", next_step=f"Use one of: {', '.join(sorted(PRESETS))}."
+                f"layout.preset {self.preset!r} is unknown.", next_step=f"Use one of: {', '.join(sorted(PRESETS))}."
             )
         for surface in self.documents:
             if surface not in set(Surface):
@@ -233,7 +234,8 @@ class Layout:
         for surface in (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT):
             if "{date}" not in self._template(surface):
                 raise ConfigError(
-                    f"layout.documents.{surface} has no {{date}}.", next_step="Add {date}: there is one document a day."
+                    f"layout.documents.{surface} has no {{date}}.",
+                    next_step="Add {date}, because there is one document per day.",
                 )
         try:
             for surface in self.base.documents:
@@ -263,27 +265,27 @@ class Layout:
         return self.documents.get(surface, self.base.documents.get(surface, ""))
 
     def name(self, surface: Surface, day: date | None = None) -> str:
-        """The document of a surface; surfaces with one document a day need ``day``."""
+        """A surface's document; surfaces with one document per day need ``day``."""
         if surface in self._single:
             return self._single[surface]
         template = self._template(surface)
         if not template:
             raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")
         if "{date}" in template and day is None:
-            raise ValueError(f"{surface} has one document a day: say which day")
+            raise ValueError(f"{surface} has one document per day: pass the day")
         return template.format(date=day.isoformat() if day else "", **self._roots)
 
     @property
     def archive(self) -> str:
-        """The document next to the dream diaries that holds the items for which MEMORY.md has no room."""
+        """The document next to the dream diaries for items that do not fit into MEMORY.md."""
         return self._template(Surface.DIARY).format(date="archive", **self._roots)
 
     def prefix(self, surface: Surface) -> str:
-        """What the names of a surface's daily documents begin with."""
+        """The common prefix of a surface's daily documents."""
         return self._template(surface).split("{date}", 1)[0].format(**self._roots)
 
     def day_of(self, surface: Surface, name: str) -> date | None:
-        """The day a daily document is for, or None when ``name`` is not one of that surface."""
+        """A daily document's day, or None when ``name`` does not belong to that surface."""
         before, _, after = self._template(surface).partition("{date}")
         before, after = before.format(**self._roots), after.format(**self._roots)
         if not (name.startswith(before) and name.endswith(after)) or len(name) != len(before) + 10 + len(after):
@@ -308,7 +310,7 @@ class Layout:
         return None
 
     def prefixes(self) -> list[str]:
-        """What the names of documents begin with: ``[""]`` when the store's folder is holdfast's own."""
+        """The name prefixes of documents: ``[""]`` when the store's folder is holdfast's own."""
         if self.base.shared:
             folders = {
                 head + "/" if (head := p.rpartition("/")[0]) else p for p in map(self.prefix, self.base.documents)

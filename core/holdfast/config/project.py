@@ -1,4 +1,4 @@
-"""Setting a project up: a small settings file and the private folder. Doing it again changes nothing."""
+"""Set up a project: a small settings file and the private folder. Repeating it changes nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class Done:
-    """``made`` and ``kept`` name what was made and what was there already, relative to ``root``. ``notices`` are a
-    sentence and its next step for each thing that came with the project and needs the user's trust."""
+    """``made`` and ``kept`` name the created and the existing files, relative to ``root``. ``notices`` are a sentence
+    and its next step for each item that came with the project and needs the user's trust."""
 
     root: str
     made: tuple[str, ...]
@@ -29,8 +29,8 @@ class Done:
 
 
 def place(named: str | None) -> str:
-    """Where a project is set up: the folder that was named (or ``HOLDFAST_ROOT``), else the nearest with ``.git``, else
-    the working directory. Raises: ConfigError when the named folder does not exist."""
+    """The folder to set up: the given folder (or ``HOLDFAST_ROOT``), otherwise the nearest with ``.git``, otherwise the
+    working directory. Raises: ConfigError when the given folder does not exist."""
     if named or os.environ.get("HOLDFAST_ROOT"):
         return settings.find_root(named)
     here = os.path.realpath(os.getcwd())
@@ -38,10 +38,10 @@ def place(named: str | None) -> str:
 
 
 def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: bool = False) -> Done:
-    """Write the settings file with what differs from the defaults, and make the private folder.
+    """Write the settings file with changes from the defaults, and create the private folder.
 
-    Raises: ConfigError for an unknown layout or zone; Refused when the project is set up in another way already;
-    Unavailable. Settings that are there are never changed.
+    Raises: ConfigError for an unknown layout or zone; Refused when the project is already set up differently;
+    Unavailable. Existing settings are never changed.
     """
     import tomli_w
 
@@ -69,7 +69,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         made.append(name)
         notices = vouch(root)
     else:
-        inforce.load(root)  # an invalid file is said to be so, not built upon
+        inforce.load(root)  # an invalid file is reported, not extended
         settled = inforce.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
@@ -85,8 +85,8 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
 def vouch(root: str) -> tuple[tuple[str, str], ...]:
     """Record that the user set this project up, so that its memory is trusted.
 
-    A clone that holds documents already was set up by another hand: then nothing is recorded. Returns a sentence and
-    its next step for each thing that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable.
+    A clone that already holds documents was set up elsewhere, so nothing is recorded. Returns a sentence and its next
+    step for each item that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable.
     """
     found = inforce.resolve(root)
     notices = inforce.notices(found)
@@ -96,12 +96,12 @@ def vouch(root: str) -> tuple[tuple[str, str], ...]:
     if not found.foreign and not (settings.repository(root) and _has_documents(root, inforce.structured(found).layout)):
         trust.record(root, memory=True)
         return tuple(notices)
-    step = "Run `holdfast trust` to let what other machines wrote reach your agents."
-    return (*notices, ("This project holds stored memory already, and you have not trusted it.", step))
+    step = "Run `holdfast trust` to give your agents the memory that other machines wrote."
+    return (*notices, ("This project already holds stored memory that you have not trusted.", step))
 
 
 def _has_documents(root: str, layout: Layout) -> bool:
-    """Whether any file is where the layout keeps documents and facts; the private folder does not count."""
+    """Whether the layout's places for documents and facts hold any file, not counting the private folder."""
     store = os.path.join(root, *layout.base.path.split("/"))
     state = os.path.join(root, *settings.STATE_FOLDERS[layout.preset].split("/"))
     for prefix in (*layout.prefixes(), layout.facts):
@@ -126,6 +126,6 @@ def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None
             current = current.get(part) if isinstance(current, Mapping) else None
         if value is not None and current != value:
             raise Refused(
-                f"The project is set up already, and its {key} is {current or 'the default'}, not {value}.",
+                f"The project is already set up, and its {key} is {current or 'the default'}, not {value}.",
                 next_step=f"Change it with `holdfast config {key} {value}`.",
             )

@@ -1,13 +1,12 @@
-"""Which stored documents this machine wrote and which came with a clone, and which of its own must still be there.
+"""Track which stored documents this machine wrote, which came with a clone, and which must still exist.
 
-A cloned project can bring documents and facts that were written to mislead an agent. So the private folder holds a
-register, ``state/written``, of the names that this machine created. A document that existed before stays foreign, even
-when this machine appends to it. In a git repository foreign documents are withheld from agents until the user trusts
-the project's memory (:mod:`holdfast.config.trust`). A folder outside of any repository is not a clone: nothing is
-withheld.
+A cloned project can contain documents and facts meant to mislead an agent. So the private folder holds a register,
+``state/written``, of the names that this machine created. A document that already existed stays foreign, even when this
+machine appends to it. In a git repository, foreign documents are withheld from agents until the user trusts the
+project's memory (:mod:`holdfast.config.trust`). A folder outside any repository is not a clone, so nothing is withheld.
 
-A second list, ``state/stored``, names the documents that were created here and read back, and those that a call
-deleted. A document that is in the store no longer, without such a call, is missing (:mod:`holdfast.flush.losses`).
+A second list, ``state/stored``, names the documents created here and read back, and those deleted by a call. A document
+that disappeared from the store without such a call is missing (:mod:`holdfast.flush.losses`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from holdfast.fs import durable, private, safeopen
 
 REGISTER: Final = "written"
 STORED: Final = "stored"
-#: Stands for the facts in the register. No document can have this name.
+#: The register's name for the facts. No document can have this name.
 FACTS: Final = "*facts"
 NEXT_STEP: Final = (
     "`holdfast show NAME` prints a document for you; `holdfast trust` gives agents the memory that came with the clone."
@@ -32,7 +31,7 @@ _DELETED: Final = "*deleted "
 class Provenance:
     """The register of one project. Safe for several processes and threads.
 
-    ``remote``: the store keeps its documents on a server, so none of them came with a clone and none is withheld.
+    ``remote``: the store keeps its documents on a server, so they cannot come with a clone and are not withheld.
     """
 
     def __init__(self, root: str, state: str, *, remote: bool = False) -> None:
@@ -43,22 +42,22 @@ class Provenance:
         self._stored = _Lines(os.path.join(state, STORED))
 
     def is_ours(self, name: str) -> bool:
-        """Whether this machine created the document; memory on a server counts as ours, because the user named the
-        server. Costs one look at the register. Raises: Unavailable."""
+        """Whether this machine created the document. Memory on a server counts as created here, because the user named
+        the server. Costs one check of the register. Raises: Unavailable."""
         return self._remote or name in self._written.read()
 
     def register(self, names: Iterable[str]) -> None:
-        """Record durably that this machine created the documents. Call it before they are written: a crash in between
-        must not make one's own memory foreign. Raises: Unavailable."""
+        """Record durably that this machine created the documents. Call it before writing them, so that a crash in
+        between does not make the user's own memory foreign. Raises: Unavailable."""
         new = [name for name in names if not self.is_ours(name)]
         if new:
             private.make(self._state)
-            # A line begins with a line end too, because a crash can leave the line before without one.
+            # A line also begins with a line end, because a crash can leave the previous line without one.
             durable.append(self._written.path, "".join(f"\n{name}\n" for name in new).encode("utf-8"))
 
     def stored(self) -> list[str]:
-        """The documents that were created here, read back, and not deleted by a call, sorted. None for a store on a
-        server. Raises: Unavailable."""
+        """The documents created here, read back and not deleted by a call, sorted. None for a store on a server.
+        Raises: Unavailable."""
         lines = {} if self._remote else self._stored.read()
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
@@ -77,29 +76,29 @@ class Provenance:
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
     def is_withheld(self, name: str) -> bool:
-        """Whether agents may not be given the document: this machine did not create it, the project is in a git
+        """Whether the document is withheld from agents: this machine did not create it, the project is in a git
         repository, and the user does not trust its memory. Raises: Unavailable."""
         return not self.is_ours(name) and self.withholds()
 
     def withholds(self) -> bool:
-        """Whether what this machine did not write is withheld in this project."""
+        """Whether this project withholds documents that this machine did not write."""
         if self._remote or not _is_in_repository(self._root):
             return False
-        from holdfast.config import inforce  # only where there is something to withhold
+        from holdfast.config import inforce  # only if there is anything to withhold
 
         return not inforce.is_memory_trusted(self._root)
 
 
 class _Lines:
-    """The lines of a file that is only appended to, each with its last position; read again when the file changed."""
+    """The lines of an append-only file, each with its last position; reread when the file changed."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lines: dict[str, int] = {}
-        self._file: tuple[int, int, int] | None = None  # inode, size and time of what was read
+        self._file: tuple[int, int, int] | None = None  # inode, size and time of the file as read
 
     def read(self) -> dict[str, int]:
-        """Costs one look at the file while it stays the same. Raises: Unavailable."""
+        """Costs one file status call while it is unchanged. Raises: Unavailable."""
         try:
             found = os.lstat(self.path)
             file = (found.st_ino, found.st_size, found.st_mtime_ns)
@@ -129,8 +128,8 @@ def _is_in_repository(root: str) -> bool:
 
 
 def sentence(names: Iterable[str], *, facts: bool = False) -> str:
-    """One sentence that names what is withheld; empty when nothing is. Names may come from the clone as well: what goes
-    to an agent may only name documents of the layout."""
+    """One sentence that names the withheld documents; empty when there are none. Names may come from the clone too, so
+    text for an agent may only name the layout's documents."""
     listed = list(names)
     shown = ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
     what = [f"{len(listed)} {'document' if len(listed) == 1 else 'documents'} ({shown})"] if listed else []

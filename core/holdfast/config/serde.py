@@ -1,6 +1,6 @@
-"""Everything that comes from outside becomes a value here, and the other way round. The only user of cattrs.
+"""Convert external data to values and back. The only user of cattrs.
 
-Unknown keys and wrong types are errors that name the key's path; nothing is coerced ("5" is not 5).
+Unknown keys and wrong types are errors with the key's path; nothing is coerced ("5" is not 5).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _exactly(*kinds: type) -> Any:
 
 def _texts(value: object, _: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-        raise TypeError("expected a list of texts")
+        raise TypeError("expected a list of strings")
     return tuple(value)
 
 
@@ -84,7 +84,7 @@ def _entry(value: object) -> CuratedEntry:
 
 
 def _is_list_of_entries(kind: Any) -> bool:
-    """Whether it is a tuple of values of which each may be given as nothing but its text."""
+    """Whether it is a tuple whose values may each be given as a plain string."""
     args = get_args(kind)
     if get_origin(kind) is not tuple or len(args) != 2 or args[1] is not Ellipsis or not attrs.has(args[0]):
         return False
@@ -93,13 +93,13 @@ def _is_list_of_entries(kind: Any) -> bool:
 
 def _entries(value: object, kind: Any) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise TypeError("expected a list of texts or tables")
+        raise TypeError("expected a list of strings or tables")
     cls = get_args(kind)[0]
     return tuple(cls(text=v) if isinstance(v, str) else _converter().structure(v, cls) for v in value)
 
 
 def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
-    """A table whose unknown keys go into the mapping ``rest``."""
+    """A table that collects unknown keys in the mapping ``rest``."""
     known = {a.name for a in attrs.fields(cls)} - {rest}
 
     def structure(value: object, _: object) -> object:
@@ -113,7 +113,8 @@ def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
 
 
 def _config(value: object, _: object) -> Config:
-    """Section by section: this runs whenever a project is opened, and only what the file says should cost anything."""
+    """Structure section by section. This runs whenever a project is opened, so only the file's own settings should cost
+    time."""
     table = _mapping(value, None)
     kinds: dict[str, Any] = {a.name: a.type for a in attrs.fields(attrs.resolve_types(Config))}
     made: dict[str, Any] = {}
@@ -121,7 +122,7 @@ def _config(value: object, _: object) -> Config:
     for name in [n for n in table if n in kinds]:
         try:
             made[name] = _converter().structure(table[name], kinds[name])
-        except Exception as error:  # noqa: BLE001 - told with all the others, each with its path
+        except Exception as error:  # noqa: BLE001 - reported with all the others, each with its path
             error.add_note(AttributeValidationNote(name, name, kinds[name]))
             wrong.append(error)
     if unknown := set(table) - set(kinds):
@@ -162,7 +163,7 @@ def _curated_out(decision: CuratedDecision) -> object:
 
 
 def problems(error: BaseException, path: str = "") -> list[str]:
-    """One line for each thing that is wrong, each with its path: ``flush.policy: must be in ('lenient', ...)``."""
+    """One line per mistake, each with its path: ``flush.policy: must be in ('lenient', ...)``."""
     if isinstance(error, ClassValidationError | IterableValidationError):
         lines: list[str] = []
         noted, rest = error.group_exceptions()
@@ -201,7 +202,7 @@ def structure(
     *,
     what: str,
     error: type[HoldfastError] = ConfigError,
-    next_step: str = "Correct what is named and try again.",
+    next_step: str = "Correct these and try again.",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
     try:
@@ -213,7 +214,7 @@ def structure(
 
 
 def unstructure(value: object) -> Any:
-    """A value as plain dicts, lists, texts and numbers, ready for JSON or TOML."""
+    """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
     return _converter().unstructure(value)
 
 
@@ -229,14 +230,14 @@ def config_from(data: Mapping[str, object], source: str) -> Config:
 
 
 def payload_from(data: object, source: str = "The payload") -> Payload:
-    """A payload from parsed JSON. Keys that are absent stay None; ``derived`` is not for callers.
+    """A payload from parsed JSON. Absent keys stay None; callers must not pass ``derived``.
 
     Raises: ConfigError naming each bad key.
     """
     if isinstance(data, Mapping):
         data = {k: v for k, v in data.items() if k not in ("derived", "sources")}
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"objective": "..."}.')
+        raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"objective": "..."}.')
     return structure(data, Payload, what=source)
 
 

@@ -1,4 +1,4 @@
-"""Finding the project and reading settings files, without attrs; :mod:`holdfast.config.inforce` decides which count."""
+"""Find the project and read its settings files, without attrs; :mod:`holdfast.config.inforce` decides which count."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from holdfast.errors import ConfigError
 from holdfast.fs import userdir
 from holdfast.text import untrusted
 
-#: Where settings may stand, in the order in which they are looked for; the first that exists wins.
+#: Possible settings files in search order; the first existing one wins.
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
-#: The private folder of each layout preset, under the project.
+#: Each layout preset's private folder, under the project.
 STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
-#: Where new settings of a layout are written; nothing of ``opencode`` may lie outside of its folder (R230).
+#: A layout's file for new settings; ``opencode`` must keep everything inside its folder (R230).
 NEW_CONFIG_FILES = {"default": "holdfast.toml", "timmy": "holdfast.toml", "opencode": ".opencode/holdfast.toml"}
 _MARKS = ("holdfast.toml", ".holdfast", ".opencode/holdfast.toml")
 
 
-#: Bytes of a settings file; more is not read, because a clone may hold anything under that name.
+#: Maximum size of a settings file, in bytes, because a clone may hold anything under that name.
 MAX_BYTES = 1 << 20
 
 
 def find_root(start: str | None = None, env: Mapping[str, str] | None = None) -> str:
-    """The project folder, absolute and without symbolic links: nothing below it may be one from here on.
+    """The project folder, absolute and without symbolic links. From here on, nothing below it may be a symbolic link.
 
-    ``start`` when given (it must exist), else ``HOLDFAST_ROOT``, else the nearest folder at or above the working
-    directory that holds holdfast.toml, ``.holdfast`` or ``.git``, else the working directory. The search stops at the
-    top of the repository (a ``.git`` file or folder). A git worktree without settings of its own belongs to the project
-    of its main checkout. Settings of another user do not make a folder a project, see
-    :func:`foreign_file`. Raises: ConfigError when a folder that was named does not exist.
+    This is ``start`` when given (it must exist), otherwise ``HOLDFAST_ROOT``, otherwise the nearest folder at or above
+    the working directory with holdfast.toml, ``.holdfast`` or ``.git``, otherwise the working directory. The search
+    stops at the repository's top (a ``.git`` file or folder). A git worktree without its own settings belongs to its
+    main checkout's project. Another user's settings do not make a folder a project, see :func:`foreign_file`. Raises:
+    ConfigError when a named folder does not exist.
     """
     env = os.environ if env is None else env
     named = start or env.get("HOLDFAST_ROOT")
     if named:
         root = os.path.realpath(os.path.expanduser(named))
         if os.path.exists(root) and not os.path.isdir(root):
-            raise ConfigError(f"The project folder {named!r} is a file.", next_step="Name the folder that it is in.")
+            raise ConfigError(f"The project folder {named!r} is a file.", next_step="Name its folder instead.")
         if not os.path.isdir(root):
-            raise ConfigError(f"The project folder {named!r} does not exist.", next_step="Create it, or name another.")
+            raise ConfigError(
+                f"The project folder {named!r} does not exist.", next_step="Create it, or name another folder."
+            )
         return root
     here = os.path.realpath(os.getcwd())
     for folder in _upwards(here):
@@ -55,11 +57,11 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
 
 
 def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
-    """The path of a settings file, or of a private folder, that would count at ``root`` or above it and belongs to
-    another user; ``""`` when there is none.
+    """The path of another user's settings file or private folder that would count at ``root`` or above it; ``""`` when
+    there is none.
 
-    Whoever may write in a folder above could otherwise settle what happens here (compare git's CVE-2022-24765). Such a
-    file is obeyed when the user trusts its folder.
+    Otherwise any user with write access to a parent folder could control this project (compare git's CVE-2022-24765).
+    Such a file is used when the user trusts its folder.
     """
     for folder in _upwards(root):
         marks = (*_MARKS, "pyproject.toml") if folder == root else _MARKS
@@ -69,17 +71,17 @@ def foreign_file(root: str, env: Mapping[str, str] | None = None) -> str:
                     continue
                 return path
         if os.path.lexists(os.path.join(folder, ".git")) or is_marked(folder, env):
-            break  # nothing above it counts
+            break  # parent folders do not count
     return ""
 
 
 def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
-    """Whether settings or a private folder that are obeyed make ``folder`` a project."""
+    """Whether usable settings or a usable private folder make ``folder`` a project."""
     return any(_obeyed(os.path.join(folder, mark), folder, env) for mark in _MARKS)
 
 
 def repository(start: str, env: Mapping[str, str] | None = None) -> str:
-    """The top of the git repository or worktree that holds ``start``; empty when there is none, or when its ``.git``
+    """The top of the git repository or worktree around ``start``; empty when there is none, or when its ``.git``
     belongs to another user."""
     for folder in _upwards(start):
         git = os.path.join(folder, ".git")
@@ -99,7 +101,7 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def _obeyed(path: str, folder: str, env: Mapping[str, str] | None) -> bool:
-    """Whether ``path`` exists and is ours, or in a project that the user trusts."""
+    """Whether ``path`` exists and belongs to this user, or is in a project that the user trusts."""
     try:
         owner = os.lstat(path).st_uid
     except OSError:
@@ -116,10 +118,9 @@ def _is_ours(owner: int, root: str, env: Mapping[str, str] | None) -> bool:
 
 
 def _main_checkout(folder: str) -> str:
-    """The main checkout of a git worktree; empty for any other folder, a submodule too.
+    """The main checkout of a git worktree; empty for any other folder, including a submodule.
 
-    Both sides must name each other, as git writes it: an unpacked archive could name a repository that knows nothing
-    of it.
+    Both sides must name each other, as git does, because an unpacked archive could name an unrelated repository.
     """
     try:
         git = os.path.realpath(os.path.join(folder, _one_line(os.path.join(folder, ".git")).removeprefix("gitdir: ")))
@@ -136,7 +137,7 @@ def _one_line(path: str) -> str:
 
 
 def config_file(root: str) -> str | None:
-    """The file that holds the settings, or None when the defaults apply."""
+    """The settings file, or None when the defaults apply."""
     for name in CONFIG_FILES:
         path = os.path.join(root, name)
         if os.path.lexists(path) and (name != "pyproject.toml" or _has_table(root)):
@@ -152,13 +153,13 @@ def _has_table(root: str) -> bool:
 
 
 def _content(root: str, name: str) -> tuple[bytes, int]:
-    """The bytes of a project's settings file, and the id of its owner. Raises: OSError; ConfigError for anything but a
+    """A project's settings file as bytes, and its owner's id. Raises: OSError; ConfigError for anything except a
     regular file of at most :data:`MAX_BYTES` in the project."""
     path = os.path.join(root, *name.split("/"))
-    if os.path.islink(path) or "/" in name:  # a link may lead to another file of the project, and no further
+    if os.path.islink(path) or "/" in name:  # a link may only lead to another file in the project
         path, inside = os.path.realpath(path), os.path.realpath(root)
         if os.path.commonpath((path, inside)) != inside:
-            raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it by a file.")
+            raise ConfigError(f"{name} is a link that leads out of the project.", next_step="Replace it with a file.")
     data, owner = _regular(path, name, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{name} is larger than {MAX_BYTES:,} bytes.", next_step="Move it away, or shorten it.")
@@ -166,9 +167,9 @@ def _content(root: str, name: str) -> tuple[bytes, int]:
 
 
 def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
-    """The first ``most`` bytes of a regular file, and the id of its owner. Never waits, as a named pipe would make one.
+    """The first ``most`` bytes of a regular file, and its owner's id. Never blocks, even on a named pipe.
 
-    Raises: OSError, also for a link; ConfigError for anything but a regular file.
+    Raises: OSError, also for a link; ConfigError for anything except a regular file.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     fd = os.open(path, flags)
@@ -176,7 +177,8 @@ def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise ConfigError(
-                f"{name} cannot be read: it is not a regular file.", next_step="Move it away, or replace it by a file."
+                f"{name} cannot be read: it is not a regular file.",
+                next_step="Move it away, or replace it with a file.",
             )
         with open(fd, "rb", closefd=False) as file:
             return file.read(most), status.st_uid
@@ -195,7 +197,7 @@ def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> list[str]:
-    """Put the environment's values into ``data``; returns the paths of the keys that it set."""
+    """Put the environment's values into ``data``; returns the paths of the keys set."""
     found = overrides(env)
     for path, text in found.items():
         _put(data, path, text)
@@ -203,12 +205,12 @@ def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) 
 
 
 def state_folder(data: Mapping[str, Any]) -> str:
-    """The private folder that goes with the layout that ``data`` names."""
+    """The private folder for the layout in ``data``."""
     return STATE_FOLDERS.get(_preset(data), STATE_FOLDERS["default"])
 
 
 def new_config_file(data: Mapping[str, Any]) -> str:
-    """Where a settings file that says ``data`` is made, relative to the project."""
+    """The path for a new settings file with ``data``, relative to the project."""
     return NEW_CONFIG_FILES.get(_preset(data), NEW_CONFIG_FILES["default"])
 
 
@@ -218,7 +220,7 @@ def _preset(data: Mapping[str, Any]) -> str:
 
 
 def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = False) -> tuple[dict[str, Any], str]:
-    """The project's settings as written, and the name of their file. A file of another user counts as empty unless
+    """The project's settings as written, and their file's name. Another user's file counts as empty unless
     ``obey_others``, see :func:`foreign_file`. Raises: ConfigError."""
     path = config_file(root)
     if path is None:
@@ -241,7 +243,7 @@ def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = 
 
 
 def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
-    """The user's own settings for every project as written, and the path of their file. Raises: ConfigError."""
+    """The user's own settings for all projects as written, and their file's path. Raises: ConfigError."""
     path = userdir.path(userdir.CONFIG_FILE, env)
     try:
         with open(path, "rb") as file:
@@ -279,7 +281,7 @@ def _put(data: dict[str, Any], path: str, text: str) -> None:
 
 
 def _value(text: str) -> object:
-    """A TOML value when the text is one (numbers, booleans, lists), else the text."""
+    """A TOML value when the string is one (numbers, booleans, lists), otherwise the string."""
     import tomllib
 
     try:

@@ -1,10 +1,9 @@
-"""Records of the projects that the user trusts: which of their settings, and whether their stored memory.
+"""Records of trusted projects: which of their settings are trusted, and whether their stored memory is.
 
 ``trust.json`` in the user's folder (:mod:`holdfast.fs.userdir`), mode 0600: ``{"v": 1, "projects": {REALPATH:
 {"digest": SHA-256 of the settings, "settings": {KEY: VALUE}, "memory": true, "at": ISO-8601}}}``. A cloned project
-cannot write there, so a record is the user's word. Which settings need trust is decided in
-:mod:`holdfast.config.inforce`. Agents' hooks come here at every event, so parsing is imported only when there is a
-record to read.
+cannot write there, so a record is the user's decision. :mod:`holdfast.config.inforce` decides which settings need
+trust. Agents' hooks use this at every event, so the parser is imported only when there is a record to read.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-#: The environment variable that holds the digest of one project's settings: trust where there is no user, as in CI.
+#: The environment variable with the digest of one project's settings, for trust without a user, as in CI.
 VARIABLE = "HOLDFAST_TRUST"
 _VERSION = 1
 _MAX_BYTES = 16 * 1024 * 1024
 
 
 class Record(NamedTuple):
-    """What the user trusts in the project at ``root``, a real path.
+    """The user's trust in the project at ``root``, a real path.
 
-    ``settings`` maps dotted keys to values; ``digest`` is theirs. ``memory``: documents that came with the project are
-    trusted too. ``at`` is the ISO-8601 time of the last change.
+    ``settings`` maps dotted keys to values, and ``digest`` is their digest. ``memory`` is true if documents that came
+    with the project are trusted too. ``at`` is the ISO-8601 time of the last change.
     """
 
     root: str
@@ -72,8 +71,8 @@ def are_trusted(
 ) -> bool:
     """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
 
-    ``portable`` returns the settings that need trust where the user has set nothing. Their digest is the same on every
-    machine, so ``HOLDFAST_TRUST`` may hold it as long as it covers all of ``settings``.
+    ``portable`` returns the settings that need trust if the user has set nothing. Their digest is the same on every
+    machine, so ``HOLDFAST_TRUST`` may hold it if they cover all of ``settings``.
     """
     named = (os.environ if env is None else env).get(VARIABLE, "").strip()
     if named:
@@ -99,7 +98,7 @@ def record(
     memory: bool | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Record:
-    """Record durably what the user trusts in the project at ``root``, and return the record.
+    """Record the user's trust in the project at ``root`` durably, and return the record.
 
     ``settings`` replaces the trusted settings and ``memory`` says whether documents that came with the project are
     trusted. None keeps the previous value; by default nothing is trusted. Raises: Corrupt, Unavailable.
@@ -123,7 +122,7 @@ def record(
 
 
 def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
-    """Remove the record of the project at ``root``, which need not exist any longer; False when there was none.
+    """Remove the record for the project at ``root``, which may no longer exist; False when there was none.
 
     Raises: Corrupt, Unavailable.
     """
@@ -134,7 +133,7 @@ def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
         return projects.pop(real, None) is not None
 
 
-class _changing:  # noqa: N801 - used as a function; contextlib costs start-up on the hooks' path
+class _changing:  # noqa: N801 - used as a function; contextlib slows start-up on the hook path
     """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
 
     def __init__(self, env: Mapping[str, str] | None) -> None:
@@ -196,7 +195,7 @@ def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 def _record(root: str, table: object) -> Record | None:
-    """A record, or None for an entry in another form: it then counts as no trust."""
+    """A record, or None for an entry in another form, which counts as no trust."""
     if not isinstance(table, dict):
         return None
     settings, memory, at = table.get("settings"), table.get("memory"), table.get("at")

@@ -15,7 +15,7 @@ from holdfast.plugin import discovery
 class StorageConfig:
     """``backend`` names an entry point; ``path`` is its folder under the project; ``facts`` its facts file.
 
-    ``options`` holds whatever else the ``[storage]`` table says, for the backend to read.
+    ``options`` holds the other keys of the ``[storage]`` table, for the backend to read.
     """
 
     backend: str = "file"
@@ -26,7 +26,7 @@ class StorageConfig:
 
 @frozen(kw_only=True)
 class PluginConfig:
-    """A ``[plugins.NAME]`` table. Being there enables the plugin unless ``enabled = false``.
+    """A ``[plugins.NAME]`` table. Its presence enables the plugin unless ``enabled = false``.
 
     ``deadline_s`` bounds one call of a hook, in seconds. ``settings`` is the rest, for the plugin to read.
     """
@@ -38,7 +38,8 @@ class PluginConfig:
 
 @frozen(kw_only=True)
 class FlushConfig:
-    """``policy`` lenient: a missing payload is derived. Strict: it blocks, at most ``strict_blocks`` times."""
+    """With ``policy`` lenient, a missing payload is derived. With strict, it blocks, at most ``strict_blocks``
+    times."""
 
     policy: str = field(default="lenient", validator=validators.in_(("lenient", "strict")))
     strict_blocks: int = field(default=3, validator=validators.ge(1))
@@ -54,7 +55,7 @@ class SessionConfig:
     """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
 
     Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
-    ``context_window`` is the window in tokens where the client does not name it; 0 takes the client's usual one.
+    ``context_window`` is the window in tokens for clients that do not report it; 0 means the client's usual one.
     """
 
     keep_last: int = field(default=4, validator=validators.ge(0))
@@ -67,10 +68,10 @@ class SessionConfig:
 class FactsConfig:
     """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
 
-    ``rank_union``: at the cap a newcomer weaker than all stored facts stays out. ``reserved_corrections``: the newest
-    so many corrections, an arriving one among them, are never evicted. ``supersede``: what is evicted or overwritten
-    keeps its content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: what becomes of an
-    extracted fact of an unknown category: ``drop``, or ``context``, which files it there.
+    ``rank_union``: at the cap, a new fact weaker than all stored facts is rejected. ``reserved_corrections``: this many
+    of the newest corrections, including an arriving one, are never evicted. ``supersede``: an evicted or overwritten
+    fact keeps its content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: the handling
+    of an extracted fact with an unknown category: ``drop``, or ``context``, which files it there.
     """
 
     max_facts: int = field(default=500, validator=validators.ge(1))
@@ -84,11 +85,11 @@ class FactsConfig:
 
 @frozen(kw_only=True)
 class ExtractConfig:
-    """When turns are extracted, and what happens to those whose extraction failed.
+    """When turns are extracted, and how failed extractions are retried.
 
-    ``when``: ``flush``, or ``turn``, which extracts each turn once it ended, in a process of its own. A failed
-    extraction is tried again, at most ``max_attempts`` times in all, first after ``backoff_minutes`` and then after
-    twice as long each time; given up after ``max_wait_hours``. Source: R033, reading A19.
+    ``when``: ``flush``, or ``turn``, which extracts each ended turn in a separate process. A failed extraction is
+    retried, with at most ``max_attempts`` attempts in all, first after ``backoff_minutes``, doubling each time, and
+    abandoned after ``max_wait_hours``. Source: R033, reading A19.
     """
 
     when: str = field(default="flush", validator=validators.in_(("flush", "turn")))
@@ -111,8 +112,8 @@ def _commands(value: object) -> tuple[str, ...]:
 @frozen(kw_only=True)
 class WorkflowConfig:
     """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
-    write down the checks that fail when a session ends. ``tests`` are beginnings of further commands that run tests,
-    beside those that holdfast knows."""
+    record failed checks when a session ends. ``tests`` are prefixes of additional test commands, besides those that
+    holdfast knows."""
 
     automatic: bool = True
     tests: tuple[str, ...] = field(default=(), converter=_commands, validator=validators.deep_iterable(_nonblank))
@@ -134,12 +135,12 @@ def _days(default: int) -> int:
 
 @frozen(kw_only=True)
 class RetentionConfig:
-    """How many days each kind of thing is kept, counted from its own day; 0 keeps it for ever. Source: R244.
+    """Retention in days for each kind of data, counted from its own date; 0 keeps it indefinitely. Source: R244.
 
-    What somebody wrote or a flush saved is kept unless it is limited here. Limited by default are private leftovers:
-    ``journal`` is what was said in a session that has ended and is flushed; ``damaged`` a journal that a repair put
-    aside; ``backup`` a copy of what was written over; ``log`` the lines of private logs. Nothing is removed but by
-    ``holdfast retention run``.
+    Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
+    ``journal`` holds the messages of an ended and flushed session; ``damaged`` is a journal put aside by a repair;
+    ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run`` removes
+    data.
     """
 
     daily: int = _days(0)
@@ -169,11 +170,11 @@ class DreamConfig:
 
     ``lookback_days`` calendar days are read, today included; a dream is due ``every_hours`` after the last; ``at`` is
     the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
-    ``plugin`` names who dreams; by default a plugin that a table enables (a model) before those that are on anyway.
-    ``judge`` names the model plugin that is asked about lines that words cannot prove; by default none is asked.
-    Notes with fewer characters than ``min_chars`` are not worth a dream; of more than ``max_chars`` together with
-    MEMORY.md the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the
-    least confirmed and oldest first. ``backups`` are kept.
+    ``plugin`` names the dream plugin; by default a plugin enabled by a table (a model) precedes those on by default.
+    ``judge`` names the model plugin that checks lines without verbatim proof; by default there is none. Notes with
+    fewer characters than ``min_chars`` do not start a dream; if notes and MEMORY.md exceed ``max_chars``, the oldest
+    notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the least confirmed and
+    oldest first. ``backups`` is the number of backups kept.
     """
 
     lookback_days: int = field(default=3, validator=validators.ge(0))
@@ -203,7 +204,7 @@ def _check_zone(_: object, __: Attribute[str], value: str) -> None:
 
 @frozen(kw_only=True)
 class Config:
-    """Everything holdfast.toml can say."""
+    """All settings of holdfast.toml."""
 
     zone: str = field(default="local", validator=_check_zone)
     layout: Layout = field(factory=Layout)
@@ -219,12 +220,12 @@ class Config:
     retention: RetentionConfig = field(factory=RetentionConfig)
 
     def plugin(self, name: str) -> PluginConfig:
-        """The settings of a plugin; those that are on by default need no table."""
+        """A plugin's settings; plugins on by default need no table."""
         return self.plugins.get(name) or PluginConfig(enabled=name in discovery.defaults())
 
     @property
     def curated_limit(self) -> int:
-        """The number of items that a curated document may have: the lower one of the dream's and the validator's."""
+        """Maximum items in a curated document: the lower of the dream's and the validator's limits."""
         own = self.plugin("curated").settings.get("max_items", 200)
         return min(self.dream.max_items, own) if isinstance(own, int) else self.dream.max_items
 
@@ -236,7 +237,7 @@ class Config:
 
     @property
     def tz(self) -> tzinfo | None:
-        """The zone that file names and headers follow; None is the system's."""
+        """The time zone for file names and headers; None means the system's."""
         if self.zone == "local":
             return None
         import zoneinfo

@@ -1,1 +1,2 @@
-"""Files on this machine: durable writes, locks, the private folder, opening what a clone could have prepared."""
+"""Files on this machine: durable writes, locks, the private folder, and safe opening of paths that a clone could have
+prepared."""

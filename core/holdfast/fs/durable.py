@@ -1,10 +1,10 @@
-"""Writing local files so that a yes means durable: the one place that knows about fsync.
+"""Write local files so that success means durable. The only module that deals with fsync.
 
-Shared by the journal and the file backend. It runs at every agent event, so it imports nothing heavy. No path that it
-writes to may have a symbolic link in it, see :mod:`holdfast.fs.safeopen`: resolve the user's own links before. Each
-function either did all it says and the result survives a power cut, or raises :class:`~holdfast.errors.Unavailable`
-naming the file and the next step, having put back what it could. None of them locks: callers that share a file hold
-:func:`lock` around reading and writing.
+Shared by the journal and the file backend. It runs at every agent event, so it imports nothing heavy. Written paths
+must not contain a symbolic link, see :mod:`holdfast.fs.safeopen`; resolve the user's own links first. Each function
+either succeeds completely, with a result that survives a power cut, or undoes what it can and raises
+:class:`~holdfast.errors.Unavailable` naming the file and the next step. None of them locks; callers that share a file
+hold :func:`lock` while reading and writing.
 
 Source: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC 2020): a failed fsync is never
 retried on the same file, since the kernel may have marked the lost pages clean. Pillai et al., "All File Systems Are
@@ -23,7 +23,7 @@ from holdfast.fs.faults import unavailable
 from holdfast.fs.locks import FolderLock, KeptLock, Lock, lock, tell_of_forks
 from holdfast.fs.safeopen import Folder
 
-TYPE_CHECKING = False  # as typing has it, without the import
+TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
     from holdfast.fs.safeopen import PathArg
 
@@ -50,17 +50,18 @@ __all__ = [
     "unavailable",
 ]
 
-#: How names of unfinished temporary files begin and end; a crash can leave one behind, nothing ever reads it.
+#: Prefix and suffix of unfinished temporary files. A crash can leave one, which is never read.
 TEMP_PREFIX, TEMP_SUFFIX = ".holdfast-", ".tmp"
-#: The mode of a folder whose name may not be durable yet.
+#: Mode of a folder whose name may not be durable yet.
 _UNSETTLED = 0o1700
 
 
 def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True) -> None:
-    """Make ``data`` the whole content of ``path``, new or not. A crash leaves the old content or the new, whole.
+    """Replace the content of ``path`` with ``data``, creating it if missing. A crash leaves either the complete old
+    content or the complete new content.
 
-    Without ``flush`` a power cut may lose the new content. Raises: Unavailable; the old content is still there, except
-    that after a failed flush of the *folder* the new content is already visible and not known to be durable.
+    Without ``flush`` a power cut may lose the new content. Raises: Unavailable; the old content remains, except that
+    after a failed flush of the *folder* the new content is already visible but possibly not durable.
     """
     target = os.path.abspath(path)
     temp = f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(6).hex()}{TEMP_SUFFIX}"
@@ -95,13 +96,12 @@ def append(
     flush: bool = True,
     settled: bool = False,
 ) -> int:
-    """Add ``data`` at the end of ``path``, made when missing. Returns the offset at which the data begins.
+    """Append ``data`` to ``path``, creating it if missing. Returns the data's start offset.
 
-    The name of a new or empty file is durable before the first byte is in it: a file with content needs no flush of its
-    folder, even when the process that made it was killed. ``settled``: the caller sees to that for an empty file.
-    Without ``flush`` a power cut may lose the data.
-    Raises: Unavailable; the file is cut back to its old length, and removed when it was new. Should that fail too,
-    part of the data stays behind: callers recognise such a torn tail by their framing and cut it.
+    The name of a new or empty file is made durable before its first byte is written, so a file with content needs no
+    folder flush, even if its creator was killed. ``settled``: the caller does this for an empty file. Without ``flush``
+    a power cut may lose the data. Raises: Unavailable; the file is cut back to its old length, or removed if it was
+    new. If that fails too, part of the data remains; callers recognise such a torn tail by their framing and cut it.
     """
     target = os.path.abspath(path)
     name = os.path.basename(target)
@@ -136,7 +136,7 @@ def append(
 
 
 def append_open(fd: int, path: PathArg, data: bytes, *, size: int) -> None:
-    """:func:`append` for whoever has ``path`` open, with O_APPEND, and has seen that it is ``size`` bytes long.
+    """:func:`append` for callers that have ``path`` open with O_APPEND and know that it is ``size`` bytes long.
 
     ``fd`` stays open. Raises: Unavailable, as :func:`append` does.
     """
@@ -169,7 +169,7 @@ def truncate(path: PathArg, length: int, *, private: bool = True) -> None:
 
 
 def sync(path: PathArg, *, private: bool = True) -> None:
-    """Make durable what another process, perhaps a killed one, wrote to ``path``. Raises: Unavailable."""
+    """Make another process's writes to ``path`` durable, even if that process was killed. Raises: Unavailable."""
     try:
         fd = safeopen.open_fd(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY, private=private)
         try:
@@ -195,17 +195,18 @@ def remove(path: PathArg) -> None:
 
 
 def retire(path: PathArg) -> None:
-    """Remove a lock file that this process holds. Whoever waits for it sees that what it got has no name any more, and
-    takes a new one. Where an open file cannot be removed (Windows) the file stays; it is empty. Raises: Unavailable."""
+    """Remove a lock file that this process holds. A waiting process notices that its file no longer has a name, and
+    opens a new one. Where an open file cannot be removed (Windows), the empty file stays. Raises: Unavailable."""
     if sys.platform != "win32":
         remove(path)
 
 
 def make_private_dir(path: PathArg) -> None:
-    """Make the folder ``path`` and its missing parents, mode 0700 whatever the umask, durably. Raises: Unavailable.
+    """Create the folder ``path`` and its missing parents durably, with mode 0700 regardless of the umask. Raises:
+    Unavailable.
 
-    A folder of ours has the sticky bit until its name is durable, so that the next process finishes the work of one
-    that was killed in between.
+    A folder created here has the sticky bit until its name is durable, so that the next process completes the work of a
+    killed one.
     """
     target = os.path.abspath(path)
     try:
@@ -228,7 +229,7 @@ def make_private_dir(path: PathArg) -> None:
         with Folder(os.path.dirname(target), syncable=True) as parent:
             try:
                 parent.make(os.path.basename(target), _UNSETTLED)
-            except FileExistsError:  # by another process, perhaps a killed one
+            except FileExistsError:  # by another process, possibly killed
                 if not S_ISDIR(parent.stat(os.path.basename(target)).st_mode):
                     raise
             _sync_names(parent)
@@ -238,7 +239,7 @@ def make_private_dir(path: PathArg) -> None:
 
 
 def fsync_dir(path: PathArg) -> None:
-    """Make names that were added to, removed from or renamed in the folder ``path`` durable. Raises: Unavailable."""
+    """Make added, removed and renamed names in the folder ``path`` durable. Raises: Unavailable."""
     if sys.platform == "win32":
         return  # folders cannot be opened there; NTFS journals names by itself
     try:
@@ -275,7 +276,7 @@ def _flush(fd: int) -> None:
 
 
 def _cut_back(fd: int, length: int) -> None:
-    """Undo a failed append as far as the disk lets us; the caller raises the error that led here."""
+    """Undo a failed append as far as the disk permits; the caller raises the original error."""
     try:  # noqa: SIM105 - as above
         os.ftruncate(fd, length)
     except OSError:

@@ -1,4 +1,4 @@
-"""An error of the operating system as a sentence and a next step. Part of the hot path: imports nothing but ``os``."""
+"""Turn an operating system error into a sentence and a next step. Part of the hot path: imports nothing but ``os``."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ _NEXT_STEPS = {
     errno.EISDIR: "A folder is where the file should be: move it away, then try again.",
     errno.ENOTDIR: "A file is where a folder should be: move it away, then try again.",
     errno.EEXIST: "A file is where a folder should be: move it away, then try again.",
-    errno.ELOOP: "Replace the symbolic link by a real file or folder, then try again.",
+    errno.ELOOP: "Replace the symbolic link with a real file or folder, then try again.",
     errno.EIO: "The disk reported an error: check it, then try again.",
     errno.ENAMETOOLONG: "Use a shorter name.",
     errno.EMFILE: "Close some files or raise the limit (`ulimit -n`), then try again.",
 }
-#: The first words of what is done without writing.
+#: First words of actions that only read.
 _ONLY_READING = frozenset({"read", "find", "list", "check", "open"})
 
 
 def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
-    """What went wrong for a person: ``doing`` is a phrase like "append to"; the file is named without its folder."""
+    """An error message and next step for a user. ``doing`` is a phrase like "append to"; the file is named without its
+    folder."""
     name = os.path.basename(os.fspath(path)) or os.fspath(path)
     code = error.errno or 0
     if isinstance(error, UnsafeFile):

@@ -1,7 +1,7 @@
-"""Runs git on a repository that may be hostile: with everything switched off by which a repository starts programs.
+"""Run git on a possibly hostile repository, with every way for a repository to start programs switched off.
 
-That is hooks, the file system monitor, filters, pagers, fetching of missing objects, and another work tree. Settings of
-submodules are not read by the commands that holdfast runs.
+These are hooks, the file system monitor, filters, pagers, fetching of missing objects, and another work tree. The
+commands that holdfast runs do not read submodule settings.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ def top(root: str) -> str:
 
 
 def run(root: str, *words: str, timeout_s: float) -> bytes | None:
-    """What ``git`` prints in ``root``, a folder of a repository; None when it fails, is missing or takes longer."""
+    """The output of ``git`` in ``root``, a repository folder; None when it fails, is missing or times out."""
     work_tree = top(root)
     program = _program(work_tree)
     if not work_tree or not program:
         return None
-    import subprocess  # only here: agents' hooks import modules that use this one
+    import subprocess  # imported here because agents' hooks import modules that use this one
     import time
 
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
@@ -37,7 +37,7 @@ def run(root: str, *words: str, timeout_s: float) -> bytes | None:
 
     def start(off: list[str], *command: str) -> subprocess.CompletedProcess[bytes]:
         options = [word for setting in (*_OFF, *off) for word in ("-c", setting)]
-        return subprocess.run(  # noqa: S603 - the words are holdfast's
+        return subprocess.run(  # noqa: S603 - holdfast chooses the arguments
             [program, "--no-pager", "-C", root, "--work-tree", work_tree, *options, *command],
             env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False,
             timeout=max(0.01, end - time.monotonic()),

@@ -1,4 +1,4 @@
-"""Locks between threads and processes: a lock file that frees itself when its process ends.
+"""Locks between threads and processes, with a lock file that is freed when its process ends.
 
 Part of the hot path: imports nothing but ``os`` and the platform's lock call.
 """
@@ -46,7 +46,7 @@ class Lock:
         self._path = os.fspath(path)
         self._timeout_s = timeout_s
         self._fd = -1
-        self._file = (-1, -1)  # device and inode of what is open
+        self._file = (-1, -1)  # device and inode of the open file
 
     def __enter__(self) -> Self:
         if not self._try():
@@ -70,7 +70,7 @@ class Lock:
                 raise Unavailable(
                     f"The lock {os.path.basename(self._path)!r} was still held after {self._timeout_s:g} s.",
                     next_step="Another process is writing: wait for it or end it, then try again. "
-                    "The lock frees itself when its process ends; the file need not be removed.",
+                    "The lock is freed when its process ends; do not remove the file.",
                 )
             time.sleep(min(pause, left))
             if self._try():
@@ -83,8 +83,8 @@ class Lock:
             fd = self._open()
             try:
                 file = _file_of(os.fstat(fd))
-                # The file may have been removed (`git clean`) and made anew by another process while this one was
-                # waiting: a lock on a file that has no name keeps nobody out.
+                # The file may have been removed (`git clean`) and recreated by another process during the wait. A lock
+                # on a file without a name excludes no process.
                 held = _lock(fd) and _file_at(self._path) == file
             finally:
                 if not held:
@@ -100,8 +100,8 @@ class Lock:
 
 
 class FolderLock(Lock):
-    """A :func:`lock` on the folder ``path`` itself, which needs no file in it. Windows has none: it excludes nobody
-    there."""
+    """A :func:`lock` on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
+    effect."""
 
     def _try(self) -> bool:
         return sys.platform == "win32" or super()._try()
@@ -118,17 +118,18 @@ class FolderLock(Lock):
 
 
 class KeptLock(Lock):
-    """A :func:`lock` for whoever takes it again and again: its file stays open in between, which halves the calls.
+    """A :func:`lock` for repeated use. Its file stays open in between, which halves the system calls.
 
-    The threads of a process share one object, and it excludes them, too. A forked child has no part in it: its copy of
-    the descriptor is closed before it runs, so it neither frees its parent's lock nor goes on holding that of a killed
-    one, and it opens the file itself when it takes the lock. :meth:`close` closes the file; so does garbage collection.
+    The threads of a process share one object, which also excludes them from each other. A forked child does not share
+    it: the child's copy of the descriptor is closed before it runs, so it neither frees its parent's lock nor keeps a
+    killed parent's lock, and it opens the file itself to take the lock. :meth:`close` closes the file; so does garbage
+    collection.
     """
 
     def __init__(self, path: PathArg, timeout_s: float) -> None:
         super().__init__(path, timeout_s)
         self._held = False
-        self._mutex = allocate_lock()  # threads share the descriptor, and with it what flock knows of it
+        self._mutex = allocate_lock()  # threads share the descriptor, and so its flock state
         tell_of_forks(self)
 
     def __del__(self) -> None:
@@ -138,7 +139,7 @@ class KeptLock(Lock):
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if not self._held:
-            return  # a child that was forked inside of the block: what is held is its parent's
+            return  # a child forked inside the block: the lock is its parent's
         self._held = False
         freed = False
         try:
@@ -150,7 +151,7 @@ class KeptLock(Lock):
             self._mutex.release()
 
     def close(self) -> None:
-        """Close the file, unless a block is under way; taking the lock again opens it anew."""
+        """Close the file, unless a block is running; taking the lock again reopens it."""
         if self._mutex.acquire(False):
             try:
                 self._drop()
@@ -158,9 +159,9 @@ class KeptLock(Lock):
                 self._mutex.release()
 
     def after_fork(self) -> None:
-        """In a child, before it runs anything else: have no part in what the parent holds."""
+        """In a child, before it runs anything else, detach from the parent's locks."""
         self._held = False
-        self._mutex = allocate_lock()  # whichever thread holds the old one is not in this process
+        self._mutex = allocate_lock()  # the thread that holds the old one is not in this process
         self._drop()
 
     def _try(self) -> bool:
@@ -170,7 +171,7 @@ class KeptLock(Lock):
         try:
             try:
                 held = self._fd >= 0 and _lock(self._fd) and _file_of(os.stat(self._path)) == self._file
-            except OSError:  # it was removed, or a network file system has lost it
+            except OSError:  # it was removed, or a network file system lost it
                 held = False
             if not held:
                 self._drop()
@@ -185,20 +186,20 @@ class KeptLock(Lock):
     def _drop(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            try:  # noqa: SIM105 - importing contextlib costs more than all of this module
+            try:  # noqa: SIM105 - importing contextlib costs more than this whole module
                 os.close(fd)
-            except OSError:  # other code in this process has closed it
+            except OSError:  # other code in this process closed it
                 pass
 
 
-#: Who is told of forks, by id.
+#: Objects to notify of forks, by id.
 _told_of_forks: dict[int, weakref.ref[HeedsForks]] = {}
 
 
 def tell_of_forks(heeding: HeedsForks) -> None:
-    """Call ``heeding.after_fork()`` in each child that is forked off this process, before the child runs anything else,
-    for as long as ``heeding`` lives."""
-    import weakref  # here, since agents' hooks have nobody to tell and pay for every import
+    """Call ``heeding.after_fork()`` in each forked child, before the child runs anything else, for as long as
+    ``heeding`` lives."""
+    import weakref  # here, because agents' hooks have no forks to notify and pay for every import
 
     known, key = _told_of_forks, id(heeding)
     known[key] = weakref.ref(heeding, lambda _: known.pop(key, None))
@@ -211,15 +212,15 @@ def _after_fork() -> None:
             heeding.after_fork()
 
 
-if sys.platform != "win32":  # which cannot fork
+if sys.platform != "win32":  # it cannot fork
     os.register_at_fork(after_in_child=_after_fork)
 
 
 def lock(path: PathArg, *, timeout_s: float = 10.0) -> Lock:
-    """Hold the lock file ``path`` (made when missing, never removed) while the block runs; not re-entrant.
+    """Hold the lock file ``path`` (created if missing, never removed) while the block runs; not re-entrant.
 
-    It is freed when the process ends in whatever way. Waits ``timeout_s`` seconds at most.
-    Raises: Unavailable when it stays held or cannot be opened.
+    It is freed when the process ends in any way. Waits at most ``timeout_s`` seconds. Raises: Unavailable when it stays
+    held or cannot be opened.
     """
     return Lock(path, timeout_s)
 
@@ -258,5 +259,5 @@ else:
         return True
 
     def _unlock(fd: int) -> None:
-        # Said aloud, not left to close: a forked child may still have the descriptor.
+        # Unlock explicitly instead of relying on close, because a forked child may still have the descriptor.
         fcntl.flock(fd, fcntl.LOCK_UN)

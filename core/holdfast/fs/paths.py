@@ -1,4 +1,4 @@
-"""Nothing that is written may depend on where this machine keeps things (R082, R176)."""
+"""Keep machine-specific paths out of stored text (R082, R176)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def rewrite(text: str, root: str) -> str:
-    """``text`` with the project folder made relative and the home folder written as ``~``."""
+    """``text`` with the project folder made relative and the home folder as ``~``."""
     return rewriter(root)(text)
 
 
 def rewriter(root: str) -> Callable[[str], str]:
-    """:func:`rewrite` for many texts: the file system is asked once."""
+    """:func:`rewrite` for many strings, with one file system query."""
     folders = ((root, ""), (os.path.realpath(root), ""), (os.path.expanduser("~"), "~/"))
 
     def rewritten(text: str) -> str:
@@ -33,7 +33,7 @@ def rewriter(root: str) -> Callable[[str], str]:
 
 
 def is_absolute(pointer: str) -> bool:
-    """Whether ``pointer`` says where something lies on one machine. URLs do not."""
+    """Whether ``pointer`` is a path on one machine. URLs are not."""
     drive = pointer[1:3] in (":/", ":\\") and pointer[0].isalpha()
     return drive or (len(pointer) > 1 and pointer.startswith(("/", "\\", "~/", "~\\", "file:")))
 
@@ -42,12 +42,12 @@ def check_pointer(pointer: str, field: str) -> str:
     """Return ``pointer`` when it is relative or a URL. Raises: Refused."""
     if is_absolute(pointer):
         raise Refused(
-            f"`{field}` holds a path that only this machine has: {pointer!r}.",
-            next_step="Give it relative to the project, or as a URL.",
+            f"`{field}` is a path that exists only on this machine: {pointer!r}.",
+            next_step="Pass it relative to the project, or as a URL.",
         )
     return pointer
 
 
 def portable(pointer: str) -> str:
-    """The end of an absolute path, for pointers that core derived itself and so cannot ask about."""
+    """The end of an absolute path, for pointers that core derived itself and cannot refuse."""
     return os.path.basename(pointer.replace("\\", "/").rstrip("/")) if is_absolute(pointer) else pointer

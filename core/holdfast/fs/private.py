@@ -1,8 +1,8 @@
-"""The private folder: its content concerns one user on one machine, so git ignores it and it has that user's mark.
+"""The private folder: its contents belong to one user on one machine, so git ignores it and it has that user's mark.
 
-A folder without the mark came with a clone, a copy or another account. It is put aside under another name, never read
-and never deleted: :func:`check` before anything in it is read, :func:`make` before anything is written.
-``holdfast trust --adopt-state`` takes it over, see :mod:`holdfast.journal.adoption`.
+A folder without the mark came with a clone, a copy or another account. It is put aside under another name, and is never
+read or deleted. Call :func:`check` before reading anything in it, and :func:`make` before writing. ``holdfast trust
+--adopt-state`` adopts it, see :mod:`holdfast.journal.adoption`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable, safeopen, statemark
 from holdfast.fs.safeopen import Folder
 
-#: Remembers the index of git that was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
+#: Records which git index was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
 INDEX_SEEN = "git-index"
-#: The folder of files that can be made again from what is stored. A purge removes everything in it but locks.
+#: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
-#: Follows the folder's own name where it was put aside.
+#: Suffix after the name of a folder that was put aside.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
 
-#: Folders that this process has found to be marked: device, inode and change time of their marks. A mark is written
-#: once, so these stay the same as long as the folder does.
+#: Folders whose mark this process has verified: device, inode and change time of their marks. A mark is written once,
+#: so these change only with the folder.
 _checked: dict[str, tuple[int, int, int]] = {}
 
 
 def make(state: str, *parts: str) -> str:
-    """Make the private folder ``state`` (or a folder in it) when it is missing, mode 0700, and return its path.
+    """Create the private folder ``state`` (or a folder in it) if missing, mode 0700, and return its path.
 
     It gets a ``.gitignore`` with ``*`` and the mark before anything else is in it. A folder of other origin is put
-    aside first. Costs one look at the mark, and one at the folder in it, when all exists: hooks come here at each
-    event. Raises: Unavailable; ConfigError for a key that cannot be used.
+    aside first. If everything exists, this costs one check of the mark and one of the folder in it, because hooks use
+    it at each event. Raises: Unavailable; ConfigError for a key that cannot be used.
     """
     if not _is_checked(state) and not _is_marked(state):
         _establish(state)
@@ -43,21 +43,21 @@ def make(state: str, *parts: str) -> str:
 
 
 def lock(path: str, *, timeout_s: float = 10.0) -> durable.Lock:
-    """The lock of a file in the private folder: ``NAME.lock`` for ``NAME.jsonl`` next to it.
+    """The lock for a file in the private folder: ``NAME.lock`` for ``NAME.jsonl`` next to it.
 
-    Whoever changes a file that other processes append to holds it, and so does the sweep of a purge, which rewrites
-    whole files: an append in between would be lost. Raises: as :func:`holdfast.fs.durable.lock`.
+    Any process that changes a file to which others append must hold it. So must a purge's sweep, which rewrites whole
+    files, because an append in between would be lost. Raises: as :func:`holdfast.fs.durable.lock`.
     """
     return durable.lock(lock_path(path), timeout_s=timeout_s)
 
 
 def lock_path(path: str) -> str:
-    """The name of the lock of :func:`lock`."""
+    """The name of :func:`lock`'s lock file."""
     return os.path.splitext(path)[0] + ".lock"
 
 
 def check(state: str) -> None:
-    """Put aside a private folder that this user did not make. Makes nothing, and changes nothing when it is this
+    """Put aside a private folder that this user did not create. Creates nothing, and changes nothing when it is this
     user's or missing.
 
     Raises: Unavailable when it cannot be put aside; ConfigError for a key that cannot be used.
@@ -71,7 +71,7 @@ def check(state: str) -> None:
 
 
 def foreign(state: str) -> list[str]:
-    """Paths next to ``state`` at which state of another user or machine was put aside, oldest first."""
+    """Paths next to ``state`` of put-aside state from another user or machine, oldest first."""
     folder, name = os.path.split(state)
     try:
         found = [one for one in safeopen.names(folder) if one.startswith(name + ASIDE)]
@@ -81,7 +81,7 @@ def foreign(state: str) -> list[str]:
 
 
 def notice(state: str) -> str:
-    """A sentence about state that was put aside, with the next step; empty when there is none."""
+    """A sentence about put-aside state, with the next step; empty when there is none."""
     found = foreign(state)
     if not found:
         return ""
@@ -89,7 +89,7 @@ def notice(state: str) -> str:
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return (
         f"State of another user or machine was put aside ({shown}{more}); unflushed work may be in it. "
-        "`holdfast trust --adopt-state` shows it and takes it over."
+        "`holdfast trust --adopt-state` shows and adopts it."
     )
 
 
@@ -107,7 +107,7 @@ def ignores_itself(state: str) -> bool:
 
 
 def put_aside_name(name: str) -> str:
-    """A new name for what was found at ``name``."""
+    """A new name for the folder or file at ``name``."""
     return f"{name}{ASIDE}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.urandom(2).hex()}"
 
 
@@ -125,7 +125,7 @@ def _identity(state: str) -> tuple[int, int, int] | None:
 
 
 def _is_marked(state: str) -> bool:
-    """Whether the mark is valid; then the folder is closed to others and ignores itself from now on."""
+    """Whether the mark is valid. If so, also close the folder to others and make it ignore itself."""
     before = _identity(state)
     if not statemark.is_valid(state) or before is None:
         return False
@@ -137,10 +137,10 @@ def _is_marked(state: str) -> bool:
 
 
 def _establish(state: str) -> None:
-    """Make and mark the folder. A crash leaves it without content, so that the next process does it again."""
+    """Create and mark the folder. A crash leaves it without content, so the next process repeats this."""
     durable.make_private_dir(os.path.dirname(state))
     with _settling(state) as (parent, name):
-        if _is_marked(state):  # another process was quicker
+        if _is_marked(state):  # another process was faster
             return
         if _exists(parent, name) and not _is_blank(parent, name):
             _put_aside(parent, name)
@@ -149,8 +149,8 @@ def _establish(state: str) -> None:
             if _is_marked(state):
                 return
         durable.make_private_dir(state)
-        # Whoever made the rest of the way may have been killed before it was durable. The mark comes last: where it
-        # is, the folder's own name is durable.
+        # The process that created the parent folders may have been killed before they were durable. The mark is written
+        # last, so if it exists, the folder's own name is durable.
         durable.fsync_dir(os.path.dirname(state))
         durable.fsync_dir(os.path.dirname(os.path.dirname(state)))
         ignore(state)
@@ -159,8 +159,8 @@ def _establish(state: str) -> None:
 
 
 class _settling:  # noqa: N801 - used like a function
-    """Holds the lock on the folder around ``state`` and opens it: of several processes that find the same foreign
-    folder, one puts it aside."""
+    """Lock and open the parent folder of ``state``, so that only one of several processes puts a foreign folder
+    aside."""
 
     def __init__(self, state: str) -> None:
         self._state = os.path.abspath(state)
@@ -196,7 +196,7 @@ def _exists(parent: Folder, name: str) -> bool:
 
 
 def _is_blank(parent: Folder, name: str) -> bool:
-    """Whether the folder is this user's and holds nothing but what a crash in :func:`_establish` leaves."""
+    """Whether the folder is this user's and contains only leftovers of a crash in :func:`_establish`."""
     path = os.path.join(parent.path, name)
     try:
         found = parent.stat(name)
@@ -223,10 +223,10 @@ def _put_aside(parent: Folder, name: str) -> None:
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         raise Unavailable(
-            f"The private folder {name!r} is not of this user on this machine and cannot be put aside: {reason}.",
-            next_step="Rename it, or give this user write permission on the folder around it, then try again.",
+            f"The private folder {name!r} is not this user's on this machine and cannot be put aside: {reason}.",
+            next_step="Rename it, or give this user write permission on its parent folder, then try again.",
         ) from error
-    try:  # so that git does not offer it; in another user's folder that is not possible
+    try:  # so that git does not offer it; not possible in another user's folder
         with Folder(os.path.join(parent.path, aside)) as folder:
             if _IGNORE not in folder.names():
                 fd = folder.open(_IGNORE, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -239,7 +239,7 @@ def _put_aside(parent: Folder, name: str) -> None:
 
 
 def _take_back(parent: Folder, name: str) -> None:
-    """Give this user's own state its name again, where another account has put it aside."""
+    """Rename this user's own state back after another account put it aside."""
     for aside in reversed([one for one in parent.names() if one.startswith(name + ASIDE)]):
         if statemark.is_valid(os.path.join(parent.path, aside)):
             try:

@@ -1,13 +1,12 @@
-"""Opening files whose place a cloned project could have prepared: no symbolic link on the way, regular files only.
+"""Open files at paths that a cloned project could have prepared: no symbolic links in the path, regular files only.
 
-A path is walked from the root of the file system, folder by folder, each opened relative to the one before it
-(``openat`` with ``O_NOFOLLOW``). So a folder that is swapped for a link between a check and its use is refused, and a
-new file can only be made in the folder that was meant. A private file must also be this user's and have one name, so
-that a hard link cannot lead a write elsewhere. FIFOs and devices neither block nor count as files.
+A path is walked from the file system root, folder by folder, each opened relative to the previous one (``openat`` with
+``O_NOFOLLOW``). So a folder swapped for a link between check and use is refused, and a new file can only be created in
+the intended folder. A private file must also belong to this user and have one name, so that a hard link cannot redirect
+a write. FIFOs and devices neither block nor count as files.
 
-Callers resolve links that are the user's own choice once, with ``os.path.realpath``. Agents' hooks use this at every
-event, so it imports nothing but ``os`` and ``stat``. Windows has no folder descriptors: every part is checked before
-the use.
+Callers resolve the user's own links once, with ``os.path.realpath``. Agents' hooks use this at every event, so it
+imports nothing but ``os`` and ``stat``. Windows has no folder descriptors, so every part is checked before use.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import os
 import sys
 from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG
 
-TYPE_CHECKING = False  # as typing has it, without the import
+TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO, Self, TypeAlias
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 _NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # Windows lacks these
 _FILE_FLAGS: int = _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
-#: Opens a folder without the permission to list it, where the system can do that.
+#: Opens a folder without permission to list it, where the system supports that.
 _PASSING: int = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
-#: macOS: refuses a link in any part of a path, in one call.
+#: macOS: refuses a link anywhere in a path, in one call.
 _NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
 _BY_DESCRIPTOR = sys.platform != "win32"
 _WRITES = os.O_WRONLY | os.O_RDWR
@@ -37,7 +36,7 @@ _PROC = "/proc/self/fd/"
 
 
 class UnsafeFile(OSError):
-    """A file that must not be used; ``next_step`` is the act that resolves it."""
+    """A file that must not be used; ``next_step`` resolves it."""
 
     def __init__(self, code: int, reason: str, path: str, next_step: str) -> None:
         super().__init__(code, reason, path)
@@ -45,9 +44,9 @@ class UnsafeFile(OSError):
 
 
 class Folder:
-    """An open folder; its methods act on names directly in it. A context manager.
+    """An open folder; its methods act on names directly inside it. A context manager.
 
-    ``syncable`` opens it so that :meth:`sync` works. Raises: OSError, ELOOP for a link on the way.
+    ``syncable`` opens it so that :meth:`sync` works. Raises: OSError, ELOOP for a link in the path.
     """
 
     __slots__ = ("fd", "path")
@@ -89,7 +88,7 @@ class Folder:
         return fd
 
     def stat(self, name: str) -> os.stat_result:
-        """Of the name itself, never of where a link leads."""
+        """The status of the name itself, never of a link's target."""
         if self.fd >= 0:
             return os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         return os.lstat(self._at(name))
@@ -117,7 +116,7 @@ class Folder:
             return
         try:
             fd = os.open(name, os.O_RDONLY | _FOLDER_FLAGS, dir_fd=self.fd)
-        except PermissionError:  # made under a umask that takes the user's own access
+        except PermissionError:  # created under a umask that removes the user's own access
             os.chmod(name, mode, dir_fd=self.fd)
             return
         try:
@@ -126,7 +125,7 @@ class Folder:
             os.close(fd)
 
     def replace(self, old: str, new: str) -> None:
-        """Rename within the folder, over a file that has the new name."""
+        """Rename within the folder, replacing a file with the new name."""
         if self.fd >= 0:
             os.replace(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)
         else:
@@ -154,13 +153,13 @@ class Folder:
             os.unlink(self._at(name))
 
     def sync(self) -> None:
-        """Make the names in it durable. Raises: OSError."""
+        """Make its names durable. Raises: OSError."""
         if self.fd < 0:
             return  # Windows cannot open folders; NTFS journals names by itself
         try:
             os.fsync(self.fd)
         except OSError as error:
-            if error.errno != errno.EINVAL:  # the answer of network file systems that cannot
+            if error.errno != errno.EINVAL:  # network file systems without support answer this
                 raise
 
     def _at(self, name: str) -> str:
@@ -182,28 +181,28 @@ class Folder:
                 errno.EMLINK,
                 "It has several names (hard links)",
                 self._at(name),
-                "Replace it by a copy of its own, then try again.",
+                "Replace it with a separate copy, then try again.",
             )
         if not self._is_ours(found):
             raise UnsafeFile(
                 errno.EPERM,
                 "It belongs to another user",
                 self._at(name),
-                "Run this as that user, or give the file to this one (`chown`), then try again.",
+                "Run this as that user, or give the file to this user (`chown`), then try again.",
             )
         if flags & _WRITES and self.fd >= 0:
             now = S_IMODE(found.st_mode)
-            wanted = now & mode | mode & 0o600  # a umask takes nothing from the user, and may take from others
+            wanted = now & mode | mode & 0o600  # a umask removes nothing from the user, but may from others
             if now != wanted:
                 os.fchmod(fd, wanted)
 
     def is_shared(self, found: os.stat_result) -> bool:
-        """Whether a file in this folder, as ``found``, has several names or another owner: writing into it would change
-        what is elsewhere, or be another user's."""
+        """Whether a file in this folder, as ``found``, has several names or another owner. Writing to it would change
+        another path's contents, or another user's file."""
         return found.st_nlink > 1 or not self._is_ours(found)
 
     def _is_ours(self, found: os.stat_result) -> bool:
-        """Some file systems do not record owners: then the folder shows the owner of everything in it."""
+        """On file systems that do not record owners, the folder shows the owner of everything in it."""
         if self.fd < 0 or found.st_uid == os.geteuid():
             return True
         return found.st_uid == os.fstat(self.fd).st_uid
@@ -212,9 +211,9 @@ class Folder:
 def open_fd(path: PathArg, flags: int, mode: int = 0o600, *, private: bool = True) -> int:
     """A descriptor of the regular file ``path``; no part of the path may be a symbolic link.
 
-    A ``private`` file must be this user's and have one name. When it is opened to be written it loses all permissions
-    beyond ``mode`` and has the user's own, whatever the umask.
-    Raises: OSError, with :class:`UnsafeFile` among its kinds.
+    A ``private`` file must belong to this user and have one name. Opening it for writing removes all permissions beyond
+    ``mode`` and ensures the user's own, regardless of the umask. Raises: OSError, with :class:`UnsafeFile` among its
+    kinds.
     """
     folder, name = os.path.split(os.path.abspath(path))
     with Folder(folder) as parent:
@@ -227,7 +226,7 @@ def reader(path: PathArg, *, private: bool = True) -> BinaryIO:
 
 
 def read(path: PathArg, most: int = -1, *, private: bool = True) -> bytes:
-    """The file's bytes, at most ``most`` when that is given. Raises: OSError; EFBIG when there are more."""
+    """The file's bytes, at most ``most`` if given. Raises: OSError; EFBIG when there are more."""
     with reader(path, private=private) as file:
         if most < 0:
             return file.read()
@@ -246,14 +245,14 @@ def names(folder: PathArg) -> list[str]:
 
 
 def stat(path: PathArg) -> os.stat_result:
-    """Of the path itself; no part of the way may be a link. Raises: OSError."""
+    """The status of the path itself; no parent may be a link. Raises: OSError."""
     folder, name = os.path.split(os.path.abspath(path))
     with Folder(folder) as parent:
         return parent.stat(name)
 
 
 def is_shared(path: PathArg) -> bool:
-    """:meth:`Folder.is_shared` of a path. Raises: OSError."""
+    """:meth:`Folder.is_shared` for a path. Raises: OSError."""
     folder, name = os.path.split(os.path.abspath(path))
     with Folder(folder) as parent:
         return parent.is_shared(parent.stat(name))
@@ -261,7 +260,10 @@ def is_shared(path: PathArg) -> bool:
 
 def _no_file(path: str) -> UnsafeFile:
     return UnsafeFile(
-        errno.EINVAL, "It is not a regular file", path, "Move it away or restore the file from a copy, then try again."
+        errno.EINVAL,
+        "It is not a regular file",
+        path,
+        "Move it away or restore the file from a copy, then try again.",
     )
 
 
@@ -273,10 +275,10 @@ def _walked(path: str, flags: int) -> int:
         try:
             fd = os.open(path, flags)
         except NotADirectoryError:
-            return _step_by_step(path, flags)  # which sees whether it is a link
+            return _step_by_step(path, flags)  # it detects links
         try:
-            # The kernel's own name for what was opened: it differs when there was a link on the way. In a third of
-            # the time that walking takes.
+            # The kernel's own name for the opened file differs if there was a link in the path. This takes a third of
+            # the time of walking.
             if os.readlink(f"{_PROC}{fd}") == path:
                 return fd
         except OSError:
@@ -302,7 +304,7 @@ def _step_by_step(path: str, flags: int) -> int:
 
 
 def _check_way(path: str) -> None:
-    """Without folder descriptors: no part of ``path`` is a link or another reparse point."""
+    """Without folder descriptors, check that no part of ``path`` is a link or another reparse point."""
     way = path
     while True:
         found = os.lstat(way)

@@ -1,11 +1,11 @@
-"""The mark of a private folder: proof that this user made it on this machine.
+"""A private folder's mark: proof that this user created it on this machine.
 
 The file ``owner`` in the folder holds a random number, the folder's inode and a keyed hash of both. The key is in the
-user's own folder, so no clone, archive or copy can bring a valid mark; a copied folder has another inode. Agents' hooks
-check it at every event: one small read, one read of the key, one hash.
+user's own folder, so a clone or archive cannot contain a valid mark, and a copied folder has another inode. Agents'
+hooks check it at every event: one small read, one read of the key, one hash.
 
-``HOLDFAST_KEY_FILE`` names a key that is shared on purpose, with a container for example. Inodes and owners differ
-there, so they are not compared.
+``HOLDFAST_KEY_FILE`` names a deliberately shared key, for example with a container. Inodes and owners differ there, so
+they are not compared.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ except ImportError:
 FILE = "owner"
 KEY_VARIABLE = "HOLDFAST_KEY_FILE"
 _HEAD = "holdfast-state-1"
-#: Errors that say that there is something else than a mark: nothing, a link, a folder, a pipe, a device.
+#: Errors that show that there is no mark: nothing, a link, a folder, a pipe or a device.
 _NO_MARK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
-_MOST = 512  # bytes of a mark or a key that are read
+_MOST = 512  # bytes read of a mark or a key
 _KEY_BYTES = 32
 _LEAST_SHARED = 16  # bytes
 
 
 def write(state: str) -> None:
-    """Mark the folder ``state`` as this user's, durably. Makes the key when there is none.
+    """Mark the folder ``state`` as this user's, durably. Creates the key if missing.
 
     Raises: ConfigError for a key that cannot be used; Unavailable.
     """
@@ -44,14 +44,14 @@ def write(state: str) -> None:
             found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
     except OSError as error:
         raise durable.unavailable(error, state, "mark") from error
-    # A file system that does not record owners shows another one from the beginning.
+    # A file system that does not record owners shows another owner from the start.
     owner = "-" if _is_ours(found) else str(found.st_uid)
     told = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"
     durable.replace(os.path.join(state, FILE), f"{told} {_hash(key, told)}\n".encode("ascii"))
 
 
 def is_valid(state: str) -> bool:
-    """Whether the folder has this user's mark. A folder that cannot be read now is not taken for another one.
+    """Whether the folder has this user's mark. A temporarily unreadable folder does not count as foreign.
 
     Raises: ConfigError for a key that cannot be used; Unavailable.
     """
@@ -59,7 +59,7 @@ def is_valid(state: str) -> bool:
     try:
         with Folder(state) as folder:
             found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
-            # The hash proves where the file was made, so its owner is of no concern.
+            # The hash proves the file's origin, so its owner does not matter.
             fd = folder.open(FILE, os.O_RDONLY, private=False)
             try:
                 line = os.read(fd, _MOST)
@@ -90,7 +90,7 @@ def _hash(key: bytes, text: str) -> str:
 
 
 def _key(*, make: bool) -> bytes:
-    """The secret; empty when there is none and none is to be made."""
+    """The secret; empty when it is missing and must not be created."""
     shared = os.environ.get(KEY_VARIABLE)
     if shared:
         return _shared_key(os.path.expanduser(shared))
@@ -119,13 +119,13 @@ def _own_key(path: str) -> bytes:
     if len(key) != _KEY_BYTES:
         raise ConfigError(
             "The key of private state is damaged.",
-            next_step=f"Remove {path}. A new one is made; then run `holdfast trust --adopt-state` in your projects.",
+            next_step=f"Remove {path}. A new key is created; then run `holdfast trust --adopt-state` in your projects.",
         )
     return key
 
 
 def _shared_key(path: str) -> bytes:
-    """The shared key, whoever owns the file and wherever a link to it leads."""
+    """The shared key, regardless of its file's owner and of links."""
     try:
         data = safeopen.read(os.path.realpath(path), _MOST, private=False).strip()
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
@@ -142,6 +142,6 @@ def _shared_key(path: str) -> bytes:
     if not _LEAST_SHARED <= len(key) <= blake2b.MAX_KEY_SIZE:
         raise ConfigError(
             f"The file that {KEY_VARIABLE} names is not a key.",
-            next_step=f"It must hold {_LEAST_SHARED} bytes or more.",
+            next_step=f"It must have at least {_LEAST_SHARED} bytes.",
         )
     return key

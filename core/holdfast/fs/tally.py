@@ -1,9 +1,9 @@
-"""How many lines of a private list were acknowledged: ``NAME.mark`` next to ``NAME.jsonl``.
+"""The number of acknowledged lines of a private list: ``NAME.mark`` next to ``NAME.jsonl``.
 
-By it removed lines and removed lists are noticed.
+It reveals removed lines and removed lists.
 
-A mark is written after its list and not flushed, so after a power cut it can show less than there was. Before a list
-becomes shorter, its mark is lowered durably. Whoever changes a list holds its lock, :func:`holdfast.fs.private.lock`.
+A mark is written after its list and not flushed, so after a power cut it can show too few lines. Before a list becomes
+shorter, its mark is lowered durably. Code that changes a list holds its lock, :func:`holdfast.fs.private.lock`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from holdfast.fs import durable, private, safeopen
 
-_LONGEST = 1 << 16  # bytes in which the last line ends, for a quick look
+_LONGEST = 1 << 16  # size of the file's end that a quick check reads
 _FORM = b"%012d %08x %012d %012d"
 
 
 class Mark(NamedTuple):
-    """``size`` bytes, the CRC-32 of the last line in them, and how many lines there were then. ``short`` is the number
-    of lines that were missing before."""
+    """A list's size in bytes, its last line's CRC-32, and its number of lines. ``short`` is the number of lines already
+    missing before."""
 
     size: int = 0
     last: int = 0
@@ -46,7 +46,7 @@ def append(path: str, data: bytes, *, flush: bool = True) -> None:
 
 
 def replace(path: str, data: bytes) -> None:
-    """Make ``data`` the whole list; an empty one has no file. The caller holds the lock. Raises: Unavailable."""
+    """Replace the list with ``data``; an empty list has no file. The caller holds the lock. Raises: Unavailable."""
     before = read(path)
     whole = _bytes(path)
     short, lines = _short(before, whole), _count(data)
@@ -63,28 +63,28 @@ def replace(path: str, data: bytes) -> None:
 
 
 def missing(path: str) -> int:
-    """How many lines were acknowledged and are missing. Reads a few bytes while nothing is. Raises: Unavailable."""
+    """The number of acknowledged lines that are missing. Reads only a few bytes if none are. Raises: Unavailable."""
     mark = read(path)
     if _goes_on(path, mark) is not None:
         return mark.short
-    with private.lock(path):  # else another process may just be rewriting it
+    with private.lock(path):  # otherwise another process may be rewriting it right now
         return _short(read(path), _bytes(path))
 
 
 def accept(path: str) -> None:
-    """Take the list as it is: nothing of it is missing from here on. Raises: Unavailable."""
+    """Accept the list as it is, so that nothing counts as missing from here on. Raises: Unavailable."""
     with private.lock(path):
         whole = _bytes(path)
         durable.replace(path_of(path), _line(Mark(len(whole), _last(whole), _count(whole))))
 
 
 def is_kept(path: str) -> bool:
-    """Whether the lines of this list are counted."""
+    """Whether this list's lines are counted."""
     return os.path.lexists(path_of(path))
 
 
 def read(path: str) -> Mark:
-    """The mark of the list at ``path``; zeros when there is none that is whole."""
+    """The mark of the list at ``path``; zeros when it is missing or damaged."""
     try:
         with safeopen.reader(path_of(path)) as file:
             body, _, seal = file.read(100).strip().rpartition(b" ")
@@ -97,7 +97,7 @@ def read(path: str) -> Mark:
 
 
 def _goes_on(path: str, mark: Mark) -> bytes | None:
-    """What comes after the marked line, if that is where it was; None when it is not."""
+    """The bytes after the marked line if it is in its place, otherwise None."""
     start = max(0, mark.size - _LONGEST)
     try:
         with safeopen.reader(path) as file:
@@ -119,7 +119,7 @@ def _count(data: bytes) -> int:
 
 
 def _last(data: bytes) -> int:
-    """The CRC-32 of the last line, as far as it is in the last bytes that are looked at."""
+    """The CRC-32 of the last line, or of its part within the bytes read."""
     data = data[-_LONGEST:].rstrip(b"\n")
     return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
 
@@ -140,11 +140,11 @@ def _line(mark: Mark) -> bytes:
 
 
 def _note(path: str, mark: Mark) -> None:
-    """A mark that cannot be written shows less."""
+    """Write the mark. If that fails, the old mark shows fewer lines."""
     try:
         fd = safeopen.open_fd(path_of(path), os.O_WRONLY | os.O_CREAT)
         try:
-            os.write(fd, _line(mark))  # of one length always, so that it is never empty
+            os.write(fd, _line(mark))  # fixed length, so that it is never empty
         finally:
             os.close(fd)
     except OSError:

@@ -1,16 +1,16 @@
-"""The last line that a crash can leave in a file of JSON lines. Anything else that cannot be read is damage."""
+"""Recognise the torn last line that a crash can leave in a JSON lines file. Any other unreadable line is damage."""
 
 from __future__ import annotations
 
-_CONTROLS = bytes(range(1, 32))  # JSON escapes them, so none is in a line that holdfast writes
+_CONTROLS = bytes(range(1, 32))  # JSON escapes them, so lines written by holdfast do not contain them
 
 
 def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
-    """Whether an append that a crash cut off can have left ``tail`` after the last whole line.
+    """Whether an append cut off by a crash can have left ``tail`` after the last complete line.
 
-    It is the beginning of a line, and each line begins with one of ``beginnings``. A power cut may have left zeros
-    instead of some of its bytes, because the file can become longer before its data is on the disk. A tail without
-    zeros that has its newline was written to its end.
+    It must be the start of a line, and each line starts with one of ``beginnings``. A power cut may have replaced some
+    bytes with zeros, because the file can grow before its data is on disk. A tail with its newline and without zeros
+    was written completely.
     """
     zeros = b"\0" in tail
     if tail.endswith(b"\n"):

@@ -1,7 +1,7 @@
-"""Files of the private folder that git tracks: a pull can bring them, so they are put aside like a foreign folder.
+"""Find git-tracked files in the private folder. A pull can bring them, so they are put aside like a foreign folder.
 
-The folder ignores itself, so git has such a file only when someone added it by force. The index is searched when it has
-changed since the last look. Only a hit starts git.
+The folder ignores itself, so git tracks such a file only after a forced add. The index is searched if it changed since
+the last check. Only a match starts git.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from holdfast.fs.safeopen import Folder
 _TIMEOUT_S = 20.0
 _MOST = 1 << 30  # bytes of an index
 _LINE = 4096  # bytes of a `.git` file
-_COMPRESSES = b"\0\0\0\4"  # the version of the index that shortens names
+_COMPRESSES = b"\0\0\0\4"  # the index version that shortens names
 
 
 def check(root: str, state: str) -> list[str]:
-    """Put aside the files of the private folder ``state`` that git tracks; returns their names in it, sorted.
+    """Put aside git-tracked files of the private folder ``state``; returns their names in it, sorted.
 
-    Makes nothing when there is no private folder or no repository. Raises: Unavailable.
+    Creates nothing without a private folder or a repository. Raises: Unavailable.
     """
     if not os.path.isdir(state):
         return []
@@ -45,7 +45,7 @@ def check(root: str, state: str) -> list[str]:
 
 
 def _index(top: str) -> str:
-    """The index of the repository, also of a worktree or a submodule, where ``.git`` is a file."""
+    """The repository's index, including a worktree's or submodule's, where ``.git`` is a file."""
     folder = os.path.join(top, ".git")
     if os.path.isfile(folder):
         try:
@@ -66,17 +66,17 @@ def _identity(index: str) -> str:
 
 
 def _may_hold(index: str, prefix: str) -> bool:
-    """Whether a look at the bytes cannot rule out that the index names a file below ``prefix``."""
+    """Whether the index may name a file below ``prefix``, judging only from its bytes."""
     try:
         data = safeopen.read(index, _MOST, private=False)
     except OSError:
         return True
-    # Shortened names, and names in another file that this one links to, do not show.
+    # Shortened names, and names in a linked index file, are not visible here.
     return data[4:8] == _COMPRESSES or b"link" in data or prefix.encode() in data
 
 
 def _names(top: str, prefix: str) -> list[str]:
-    """Names below ``prefix`` that git tracks; none without git, which then cannot bring any either."""
+    """Git-tracked names below ``prefix``; none without git, because then no pull can bring any."""
     wanted = f":(top,literal){prefix.rstrip('/')}"
     answer = gitrun.run(top, "ls-files", "-z", "--", wanted, timeout_s=_TIMEOUT_S) or b""
     names = (os.fsdecode(name) for name in answer.split(b"\0") if name)

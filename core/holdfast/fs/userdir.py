@@ -1,7 +1,7 @@
-"""The user's own folder, outside of every project: settings, trust records and the key that marks private state.
+"""The user's own folder, outside every project: settings, trust records and the key for marking private state.
 
-A cloned project can never write here, so what it holds is the user's word. Agents' hooks read it at every event, so it
-imports nothing but ``os``.
+A cloned project can never write here, so its contents are the user's own decisions. Agents' hooks read it at every
+event, so this module imports only ``os``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def folder(env: Mapping[str, str] | None = None) -> str:
     """The absolute path of the user's folder, without symbolic links; it may not exist yet.
 
     ``$XDG_CONFIG_HOME/holdfast``, by default ``~/.config/holdfast``; ``%APPDATA%\\holdfast`` on Windows. A relative
-    ``XDG_CONFIG_HOME`` is ignored, because a project could then hold the folder.
-    Source: XDG Base Directory Specification 0.8.
+    ``XDG_CONFIG_HOME`` is ignored, because the folder could then be inside a project. Source: XDG Base Directory
+    Specification 0.8.
     """
     env = os.environ if env is None else env
     base = env.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME", "")
@@ -34,5 +34,5 @@ def folder(env: Mapping[str, str] | None = None) -> str:
 
 
 def path(name: str, env: Mapping[str, str] | None = None) -> str:
-    """The absolute path of one file in the user's folder."""
+    """The absolute path of a file in the user's folder."""
     return os.path.join(folder(env), name)

@@ -1,8 +1,8 @@
-"""Taking over private state that was put aside: of another account, a container, a copy, or an older version.
+"""Adopt private state that was put aside: from another account, a container, a copy, or an older version.
 
-A person asks for it after seeing what the state holds, since holdfast then acts on it: turns are flushed into the
-notes, waiting comments are published. Every file is copied as this user's own and then removed where it was. What
-cannot be taken stays.
+The user requests this after seeing the state's contents, because holdfast then acts on it: turns are flushed into the
+notes, and waiting comments are published. Every file is copied as this user's own and then removed from its old place.
+Files that cannot be taken stay there.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from holdfast.journal import journal, reserve
 from holdfast.journal.journal import Journal
 
 _SESSIONS = "sessions"
-#: Means nothing elsewhere, or is made again. An intent to append may name any document and any place in it; the
-#: register of written documents would vouch for what came with a clone.
+#: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
+#: document and any position; the register of written documents would vouch for a clone's documents.
 _OF_ITS_PLACE = frozenset(
     {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
 )
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
-#: Of these the present ones serve, and the others are not missed.
+#: The present state's own versions are used, and the others are not needed.
 _REPLACEABLE = ("heartbeats/", "agents/", "redaction.key")
 
 
 @frozen(kw_only=True)
 class Held:
-    """What one folder of foreign state holds. ``sessions`` and ``unsafe`` are names of files without their ending;
-    ``waiting`` counts comments that wait to be published; ``files`` and ``size`` (bytes) are of everything.
-    ``problem`` says why it cannot be read, and is else empty."""
+    """Contents of one folder of foreign state. ``sessions`` and ``unsafe`` are file names without suffix; ``waiting``
+    counts unpublished comments; ``files`` and ``size`` (bytes) cover everything. ``problem`` is the reason when it
+    cannot be read, otherwise empty."""
 
     path: str
     sessions: tuple[str, ...] = ()
@@ -47,14 +47,14 @@ class Held:
 
 @frozen(kw_only=True)
 class Adopted:
-    """Names of the files taken, and of those that stay, each with the reason."""
+    """Names of the adopted files, and of those left, each with the reason."""
 
     taken: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
 
 
 def contents(aside: str) -> Held:
-    """What the folder ``aside`` holds; nothing in it is followed or changed."""
+    """List the contents of the folder ``aside``, without following links or changing anything."""
     try:
         found = list(_files(aside, ""))
         sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
@@ -74,10 +74,10 @@ def contents(aside: str) -> Held:
 
 
 def adopt(state: str, aside: str) -> Adopted:
-    """Take over what ``aside`` holds into the private folder ``state``. Doing it again completes what was interrupted.
+    """Move the contents of ``aside`` into the private folder ``state``. Repeating it completes an interrupted run.
 
-    A session that both have becomes one more session; lines of a log that both have are put together. Another file that
-    both have stays aside. Raises: Unavailable.
+    A session in both becomes an additional session, and a log in both is merged. Any other file in both stays aside.
+    Raises: Unavailable.
     """
     private.make(state)
     taken: list[str] = []
@@ -106,7 +106,8 @@ def adopt(state: str, aside: str) -> Adopted:
 
 
 def _take(state: str, aside: str, name: str) -> str:
-    """Copy one file; why it was not, or an empty text. Raises: OSError, Unavailable."""
+    """Copy one file; returns the reason if it was not copied, otherwise an empty string. Raises: OSError,
+    Unavailable."""
     folder, base = os.path.split(os.path.join(aside, name))
     with Folder(folder) as opened:
         if opened.stat(base).st_nlink > 1:
@@ -147,7 +148,8 @@ def _add_session(state: str, path: str, data: bytes) -> None:
 
 
 def _is_same(state: str, session_id: str, data: bytes) -> bool:
-    """Whether the session is what :func:`adopt` makes of ``data``. First lines differ: they hold a random number."""
+    """Whether the session is :func:`adopt`'s result for ``data``. First lines differ, because they hold a random
+    number."""
     own = safeopen.read(Journal(state, session_id).path)
     return own.partition(b"\n")[2] == journal.whole_lines(data, session_id)[0].partition(b"\n")[2]
 
@@ -157,7 +159,7 @@ def _is_of_its_place(name: str) -> bool:
 
 
 def _files(base: str, inside: str) -> Iterator[str]:
-    """Names of everything but folders, relative, with slashes, sorted. Links are named, never followed."""
+    """Relative names of everything except folders, with slashes, sorted. Links are listed but never followed."""
     from stat import S_ISDIR
 
     with Folder(os.path.join(base, inside) if inside else base) as folder:

@@ -1,4 +1,4 @@
-"""Starts the process that extracts ended turns. Agents' hooks call this, so nothing heavy is imported at the top."""
+"""Start the process that extracts ended turns. Agents' hooks call this, so nothing heavy is imported at the top."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: Value of ``[extract] when`` with which turns are extracted as they end.
+#: Value of ``[extract] when`` that extracts turns as they end.
 TURN = "turn"
 
 
 def after_turn(root: str) -> None:
-    """A turn of the project at ``root`` ended: start its extraction, when the settings in force ask for that.
+    """Start the extraction of an ended turn in the project at ``root`` if the settings in force ask for it.
 
-    Never raises, because the turn is journalled: the next turn or flush finds it.
+    Never raises, because the turn is journalled and the next turn or flush finds it.
     """
     from holdfast.config import inforce
     from holdfast.errors import HoldfastError
@@ -26,20 +26,20 @@ def after_turn(root: str) -> None:
     try:
         table = inforce.hot(root).get("extract")
     except HoldfastError:
-        return  # the settings cannot be read, and whoever needs them reports it
+        return  # the settings cannot be read; the code that needs them reports it
     if isinstance(table, dict) and table.get("when") == TURN:
         start(root)
 
 
 def said(services: Services, role: str, tool: str) -> None:
-    """A message was journalled in this process. An answer ends its turn, and where no client waits, the process that
-    extracts it is started."""
+    """Handle a message journalled in this process. An answer ends its turn, and if no client is waiting, the process
+    that extracts it is started."""
     if services.config.extract.when == TURN and role == "assistant" and not tool and not services.hurried:
         start(services.root)
 
 
 def takes_over(services: Services) -> bool:
-    """Whether what a flush left to the extractors is for another process or a later call, because a client waits. With
+    """Whether a flush leaves extraction to another process or a later call, because a client is waiting. With
     ``[extract] when = "turn"`` that process is started."""
     if services.hurried and services.config.extract.when == TURN:
         start(services.root)
@@ -49,20 +49,20 @@ def takes_over(services: Services) -> bool:
 def start(root: str) -> None:
     """Start ``holdfast extract --turns`` for the project at ``root`` and return at once.
 
-    The process has no terminal, shares no stream with its caller and survives it. Several may be started: one works,
-    the others leave (:func:`holdfast.session.turnwise.run`). Never raises.
+    The process has no terminal, shares no stream with its caller and survives it. If several are started, one works and
+    the others exit (:func:`holdfast.session.turnwise.run`). Never raises.
     """
     if nested.inside():
         return
     import subprocess
 
-    # -P: a folder named `holdfast` in the project must not be taken for the program.
+    # -P: a folder named `holdfast` in the project must not shadow the program.
     command = [sys.executable, "-P", "-m", "holdfast", "--root", root, "extract", "--turns"]
     detached: dict[str, object] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}
     try:
-        subprocess.Popen(  # type: ignore[call-overload]  # noqa: S603 - this program, with the project as argument
+        subprocess.Popen(  # type: ignore[call-overload]  # noqa: S603 - this program, with the project as its argument
             command,
             cwd=os.path.abspath(root),
             stdin=subprocess.DEVNULL,
@@ -72,4 +72,4 @@ def start(root: str) -> None:
             **detached,
         )
     except OSError:
-        return  # no process can be started now: the turns wait
+        return  # no process can be started now, so the turns wait

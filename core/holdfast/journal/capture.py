@@ -1,6 +1,6 @@
-"""The shortest way from a turn to the disk: gate, journal, done.
+"""The shortest path from a turn to disk: gate, then journal.
 
-Agents start this at every event, so nothing here imports attrs, reads a store or looks at the rest of the session.
+Agents start this at every event, so nothing here imports attrs, reads a store or reads the rest of the session.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def message_record(
 ) -> dict[str, Any]:
     """The journal record of one message, redacted and without this machine's paths.
 
-    Raises: ValueError for an unknown role or a text that is not one; Refused and PluginError from the gate.
+    Raises: ValueError for an unknown role or a ``text`` that is not a string; Refused and PluginError from the gate.
     """
     _check_role(role)
     if not isinstance(text, str):
-        raise ValueError(f"text must be a str, not {type(text).__name__}")  # noqa: TRY004 - one error for bad values
+        raise ValueError(f"text must be a str, not {type(text).__name__}")  # noqa: TRY004 - the same error for all bad values
     text = gate.admit(paths.rewrite(text, root), surface="journal")
     if tool:
         tool = gate.admit(paths.rewrite(tool, root), surface="journal")
@@ -50,7 +50,7 @@ def message_record(
 
 
 def message_records(gate: Gate, root: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """The records of many messages, with as few questions to the validators as may be. Raises: as the one above."""
+    """The records of many messages, with as few validator calls as possible. Raises: as the function above."""
     for message in messages:
         _check_role(message.role)
     rewritten = paths.rewriter(root)
@@ -71,7 +71,7 @@ def _check_role(role: str) -> None:
 def _record(
     message_id: str, at: datetime, role: str, text: str, tool: str, failed: bool, tokens: int | None
 ) -> dict[str, Any]:
-    """A message as the journal holds it: what says nothing is left out."""
+    """A message in its journal form, without empty fields."""
     record: dict[str, Any] = {"kind": "message", "id": message_id, "at": at.isoformat(), "role": role, "text": text}
     if tool:
         record["tool"] = tool
@@ -107,7 +107,7 @@ def capture(
 
 
 def stored_id(root: str, session_id: str) -> str:
-    """The id under which a session of the project is stored: a secret in it is masked.
+    """A session's stored id, with any secret masked.
 
     Raises: ConfigError, Refused, PluginError.
     """
@@ -115,10 +115,10 @@ def stored_id(root: str, session_id: str) -> str:
 
 
 def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[Dispatch, str]:
-    """The enabled plugins and the private folder, from the settings in force; ``alone`` leaves the project's file out.
+    """The enabled plugins and the private folder, from the settings in force; ``alone`` ignores the project's file.
 
-    Reads the same keys as :class:`holdfast.config.values.Config` and checks only what it uses; a test holds the two
-    together.
+    Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses; a test keeps the two in
+    step.
     """
     from holdfast.config import inforce, settings
     from holdfast.plugin import discovery
@@ -149,6 +149,4 @@ def _as_config_error(source: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, TypeError, KeyError) as error:
-        raise ConfigError(
-            f"{source} does not have the form it should.", next_step="Run `holdfast config` to see what is wrong."
-        ) from error
+        raise ConfigError(f"{source} is not valid.", next_step="Run `holdfast config` to see the mistake.") from error

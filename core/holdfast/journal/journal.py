@@ -1,17 +1,17 @@
-"""A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line a record, only ever appended.
+"""A session's write-ahead record: ``state/sessions/ID.jsonl``, one checksummed line per record, append-only.
 
-An append is durable on return. A crash can leave a torn last line, which was never acknowledged: readers stop before
-it and the next writer cuts it. Anything else that cannot be read is :class:`~holdfast.errors.Corrupt`. So is a journal
-that is shorter than what was acknowledged, or missing: the file ``ID.hint`` has the acknowledged size. It is written
-after each append and not flushed, so after a power cut it can show less than was acknowledged, never more.
+An append is durable on return. A crash can leave a torn last line, which was never acknowledged; readers stop before it
+and the next writer cuts it. Any other unreadable data is :class:`~holdfast.errors.Corrupt`, and so is a journal that is
+missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
+not flushed, so after a power cut it can show less than was acknowledged, never more.
 
-Only a purge or a scrub rewrites what was said, by :meth:`Journal.rewrite`; the first line differs afterwards, so that
-whoever has the session open notices.
+Only a purge or a scrub rewrites messages, through :meth:`Journal.rewrite`. The first line then changes, so processes
+that have the session open notice.
 
-Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the
-state up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush;
-the running summary is read from these, so that no checkpoint repeats it), ``work`` (it was closed or reopened by
-command, :mod:`holdfast.flush.closings`).
+Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
+up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush; the
+running summary is read from these, so checkpoints do not repeat it), ``work`` (closed or reopened by command,
+:mod:`holdfast.flush.closings`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from holdfast.fs.torn import may_be_torn
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CHUNK = 65536
-_CHECKPOINT = b'{"kind":"checkpoint",'  # how its line begins: the kind is the first key
+_CHECKPOINT = b'{"kind":"checkpoint",'  # the start of its line; the kind is the first key
 _MESSAGE = b'{"kind":"message",'
-_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # what a checkpoint points to
+_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # offsets that a checkpoint points to
 _BEGINNING = b'{"kind":"'  # of every line
-_HINT = b"%016d %016d"  # of one length always, so that it is written in place and never empty
+_HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
 
 class Entry(NamedTuple):
-    """A record with the offsets, in bytes, at which it begins and ends."""
+    """A record with its start and end offsets in bytes."""
 
     start: int
     end: int
@@ -45,19 +45,19 @@ class Entry(NamedTuple):
 
 
 def file_stem(session_id: str) -> str:
-    """A file name for a session id, the same on every system: plain ids as they are, others with a digest."""
+    """A file name for a session id, the same on every system: plain ids unchanged, others with a digest."""
     if 0 < len(session_id) <= 80 and _PLAIN.issuperset(session_id) and session_id not in _RESERVED:
         return session_id
     import hashlib
     import re
 
-    # No plain id has a tilde, so none can be the name of another id's file.
+    # No plain id has a tilde, so a plain id cannot name another id's file.
     slug = re.sub(r"[^a-z0-9_-]+", "-", session_id.lower()).strip("-")[:40]
     return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
 class Hint(NamedTuple):
-    """Offset of the last checkpoint, 0 when that is not known, and how many bytes of the journal were acknowledged."""
+    """Offset of the last checkpoint (0 when unknown), and the acknowledged size of the journal in bytes."""
 
     checkpoint: int = 0
     acknowledged: int = 0
@@ -74,19 +74,19 @@ class Journal:
         self.path = stem + ".jsonl"
         self._lock_path = stem + ".lock"
         self._hint_path = stem + ".hint"
-        self._clean_size = -1  # size of the file after our own last append: its tail needs no second look
-        self._checkpoint = 0  # the last one's offset, as the hint had it then
+        self._clean_size = -1  # file size after this object's last append, whose tail needs no second check
+        self._checkpoint = 0  # the last one's offset, from the hint at that time
 
     @property
     def shown(self) -> str:
-        """The file as a person is told of it."""
+        """The file's name for messages."""
         return f"state/sessions/{os.path.basename(self.path)}"
 
     def exists(self) -> bool:
         return os.path.exists(self.path)
 
     def size(self) -> int:
-        """Bytes in the file, 0 when there is none. Raises: Unavailable."""
+        """The file's size in bytes, 0 when missing. Raises: Unavailable."""
         try:
             return os.stat(self.path).st_size
         except FileNotFoundError:
@@ -95,7 +95,7 @@ class Journal:
             raise durable.unavailable(error, self.path, "read") from error
 
     def first_line(self) -> bytes:
-        """By what the journal is told from one that was rewritten or begun anew; empty when there is none.
+        """A line that distinguishes the journal from a rewritten or recreated one; empty when there is none.
 
         Raises: Unavailable.
         """
@@ -111,14 +111,14 @@ class Journal:
         """Add records durably, all with one flush.
 
         Raises: Unavailable; Corrupt when the journal was damaged or cut short; Conflict when ``first_line`` is given
-        and is not the journal's any more. Then nothing was added.
+        and no longer matches the journal. Then nothing was added.
         """
         lines = [encode(record) for record in records]
         private.make(self._state, "sessions")
         with durable.lock(self._lock_path):
             if first_line and self.first_line() != first_line:
                 raise Conflict(
-                    f"{self.shown} was rewritten by a purge in between.", next_step="Do it again; nothing was dropped."
+                    f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again; nothing was dropped."
                 )
             size = self.size()
             if size != self._clean_size:
@@ -126,7 +126,7 @@ class Journal:
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
             first = b"" if size else _first_line(self.session_id)
-            if not size:  # a process killed in its first addition may have made `sessions` and nothing durable
+            if not size:  # a process killed in its first append may have created `sessions` without making it durable
                 durable.fsync_dir(self._state)
                 self._reserve()
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
@@ -141,7 +141,7 @@ class Journal:
         return entries
 
     def _reserve(self) -> None:
-        """Take room for a note that this session is UNSAFE. Without it only a full disk makes a difference."""
+        """Reserve space for a note that this session is UNSAFE. Without it, only a full disk makes a difference."""
         from holdfast.journal import reserve
 
         try:
@@ -150,13 +150,13 @@ class Journal:
             return
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
-        """Records from offset ``start`` (a record's beginning) on, in order; a torn last line is left out.
+        """Records from offset ``start`` (the start of a record), in order; a torn last line is left out.
 
-        Memory stays flat in the length of the journal. Raises: Corrupt naming file and offset, also after the last
-        record when some that were acknowledged are missing; Unavailable.
+        Memory use does not depend on the journal's length. Raises: Corrupt naming file and offset, also after the last
+        record when acknowledged records are missing; Unavailable.
         """
         if os.path.isdir(self.path):
-            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal is a file.")
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal must be a file.")
         try:
             file = safeopen.reader(self.path)
         except FileNotFoundError:
@@ -175,7 +175,7 @@ class Journal:
                 if record is None:
                     if not may_be_torn(line, _BEGINNING):
                         raise self._corrupt(start)
-                    bad = start  # torn when it is the last line, damage when it is not
+                    bad = start  # torn if it is the last line, otherwise damaged
                 else:
                     yield Entry(start, end, record)
                 start = end
@@ -183,9 +183,9 @@ class Journal:
         self._check_length(whole if bad < 0 else bad)
 
     def last_checkpoint(self) -> Entry | None:
-        """The newest checkpoint. Uses the hint beside the journal, which may be missing or stale, never wrong.
+        """The newest checkpoint. Uses the hint next to the journal, which may be missing or stale but never wrong.
 
-        Only checkpoints are decoded: whoever reads on from there meets what is damaged. Raises: Unavailable.
+        Only checkpoints are decoded; a caller that reads on from there meets any damage. Raises: Unavailable.
         """
         found: Entry | None = None
         start = self._hinted()
@@ -204,7 +204,7 @@ class Journal:
         return found
 
     def is_unflushed(self) -> bool:
-        """Whether a message came after the last flush. Reads from the last checkpoint on. Raises: Unavailable."""
+        """Whether a message was added after the last flush. Reads from the last checkpoint. Raises: Unavailable."""
         last = self.last_checkpoint()
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
@@ -220,7 +220,7 @@ class Journal:
     def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until``, in order.
 
-        Only these are decoded; a damaged line is passed over. Raises: Unavailable.
+        Only these are decoded; damaged lines are skipped. Raises: Unavailable.
         """
         beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
         start = 0
@@ -239,8 +239,8 @@ class Journal:
             raise durable.unavailable(error, self.path, "read") from error
 
     def repair(self) -> int:
-        """Keep the damaged file beside the journal and go on with the lines that are whole; returns how many bytes
-        were left out or are missing. Nothing is deleted, and checkpoints point to the same messages as before."""
+        """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes
+        left out or missing. Nothing is deleted, and checkpoints point to the same messages as before."""
         with durable.lock(self._lock_path):
             data = self._bytes()
             whole, lost = whole_lines(data, self.session_id)
@@ -261,10 +261,10 @@ class Journal:
         *,
         dry_run: bool = False,
     ) -> int:
-        """Put ``change(record)`` in the place of every record and leave out damaged lines that ``keep`` does not want.
+        """Replace every record with ``change(record)`` and drop damaged lines that ``keep`` rejects.
 
-        Returns how many lines that concerns. All at once: a crash leaves the old journal or the new. Checkpoints point
-        to the same messages as before. Nothing is written when nothing changes. Raises: Unavailable.
+        Returns the number of affected lines. Atomic: a crash leaves the old journal or the new. Checkpoints point to
+        the same messages as before. Nothing is written if nothing changes. Raises: Unavailable.
         """
         if dry_run:
             return self._rewritten(change, keep)[1]
@@ -294,7 +294,7 @@ class Journal:
         return (_rebuilt(data, self.session_id, choose), changed) if data else (b"", 0)
 
     def erase(self) -> None:
-        """Remove the journal and everything that lies beside it. Raises: Unavailable."""
+        """Remove the journal and its companion files. Raises: Unavailable."""
         with durable.lock(self._lock_path):
             for path in self.beside():
                 durable.remove(path)
@@ -303,13 +303,13 @@ class Journal:
             durable.retire(self._lock_path)
 
     def beside(self) -> list[str]:
-        """Paths of the hint and of damaged journals that a repair put aside."""
+        """Paths of the hint and of damaged journals put aside by a repair."""
         damaged = os.path.basename(self.path) + ".damaged-"
         names = [n for n in safeopen.names(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
         return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
 
     def hint(self) -> Hint:
-        """What the hint says; nothing when it is missing or cannot be read."""
+        """The hint's contents; empty when it is missing or unreadable."""
         try:
             with safeopen.reader(self._hint_path) as file:
                 checkpoint, acknowledged = map(int, file.read(40).split())
@@ -318,7 +318,7 @@ class Journal:
         return Hint(max(checkpoint, 0), acknowledged)
 
     def _bytes(self) -> bytes:
-        """The whole file, empty when there is none. Raises: Unavailable."""
+        """The whole file, empty when missing. Raises: Unavailable."""
         try:
             with safeopen.reader(self.path) as file:
                 return file.read()
@@ -331,7 +331,7 @@ class Journal:
         """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
         if self.hint().acknowledged <= whole:
             return
-        with durable.lock(self._lock_path):  # else a purge or another writer may just be at work
+        with durable.lock(self._lock_path):  # otherwise a purge or another writer may be active right now
             acknowledged, size = self.hint().acknowledged, self.size()
             if size:
                 with safeopen.reader(self.path) as file:
@@ -343,13 +343,13 @@ class Journal:
         how = f"was cut at byte {whole:,}" if whole else "is missing or empty"
         return Corrupt(
             f"{self.shown} {how}: {acknowledged:,} bytes were acknowledged.",
-            next_step="Restore the file from a copy, or run `holdfast doctor --fix` to go on without the rest.",
+            next_step="Restore the file from a copy, or run `holdfast doctor --fix` to continue without the rest.",
         )
 
     def _corrupt(self, offset: int) -> Corrupt:
         return Corrupt(
             f"{self.shown} is damaged at byte {offset}.",
-            next_step="Run `holdfast doctor --repair`: it keeps the damaged file and every line that is whole.",
+            next_step="Run `holdfast doctor --repair`: it keeps the damaged file and every intact line.",
         )
 
     def _cut_torn_tail(self, size: int, acknowledged: int) -> int:
@@ -378,10 +378,10 @@ class Journal:
             finally:
                 os.close(fd)
         except OSError:
-            return  # without it reading is slower, and a cut is not noticed
+            return  # without it, reading is slower and truncation goes unnoticed
 
     def _hinted(self) -> int:
-        """Offset of a checkpoint, perhaps not the last one, or 0."""
+        """Offset of a checkpoint, not necessarily the last, or 0."""
         offset = self.hint().checkpoint
         try:
             with safeopen.reader(self.path) as file:
@@ -393,12 +393,12 @@ class Journal:
 
 
 def _first_line(session_id: str) -> bytes:
-    """The beginning of a journal. No two are the same, see :meth:`Journal.first_line`."""
+    """The first record of a journal. Each is unique, see :meth:`Journal.first_line`."""
     return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
 
 def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
-    """The lines of a journal that are whole, and how many bytes were left out."""
+    """A journal's intact lines, and the number of bytes left out."""
     lost = 0
 
     def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
@@ -414,8 +414,8 @@ def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
 def _rebuilt(
     data: bytes, session_id: str, choose: Callable[[bytes, dict[str, Any] | None], dict[str, Any] | bytes]
 ) -> bytes:
-    """A journal of the lines or records that ``choose`` gives for each line, behind a first line of its own, with the
-    offsets in its checkpoints moved to where those lines are now."""
+    """A journal of the lines or records that ``choose`` returns for each line, after a new first line, with checkpoint
+    offsets adjusted to the lines' new positions."""
     from bisect import bisect_right
 
     out = bytearray(_first_line(session_id))
@@ -434,7 +434,7 @@ def _rebuilt(
 
 
 def _whole_length(file: BinaryIO, size: int) -> int:
-    """Length of the file up to the end of its last whole line."""
+    """Length of the file up to the end of its last complete line."""
     file.seek(size - 1)
     if file.read(1) == b"\n":
         start = _line_start(file, size - 1)
@@ -446,7 +446,7 @@ def _whole_length(file: BinaryIO, size: int) -> int:
 
 
 def _line_start(file: BinaryIO, end: int) -> int:
-    """Where the line begins that holds the byte before ``end``."""
+    """Start offset of the line with the byte before ``end``."""
     while end > 0:
         begin = max(0, end - _CHUNK)
         file.seek(begin)
@@ -458,7 +458,8 @@ def _line_start(file: BinaryIO, end: int) -> int:
 
 
 def last_record(path: str) -> dict[str, Any] | None:
-    """The last record of a journal whose hint says that it is the last checkpoint and nothing is missing, else None.
+    """The last record of a journal, if its hint shows that this is the last checkpoint and nothing is missing;
+    otherwise None.
 
     Reads only this record.
     """
@@ -475,7 +476,7 @@ def last_record(path: str) -> dict[str, Any] | None:
 
 
 def session_files(state: str, *, missing: bool = False) -> list[str]:
-    """Paths of all journals, sorted; with ``missing`` also of those that are gone while their hint is there.
+    """Paths of all journals, sorted; with ``missing`` also of missing journals whose hint exists.
 
     Raises: Unavailable.
     """
@@ -490,7 +491,7 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
-    """The session of a journal file, None when its first line is not whole. Raises: Unavailable."""
+    """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
     try:
         with safeopen.reader(path, private=private) as file:
             record = decode(file.readline().rstrip(b"\n"))

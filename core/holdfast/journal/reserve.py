@@ -1,8 +1,8 @@
-"""Sessions whose UNSAFE marker could not be written, in a file whose space was taken before it was needed.
+"""Sessions whose UNSAFE marker could not be written, in a file whose space was reserved in advance.
 
-On a full disk, or in a folder that nobody may write to, no marker can be made. ``state/unsafe.reserve`` exists by then
-and is written in place, which needs neither a free block nor a new name. A line has a flag, a time and the stem of the
-session's journal; a blank line is free. A note moves into the marker as soon as a marker can be written.
+On a full disk or in a read-only folder, no marker can be created. ``state/unsafe.reserve`` already exists then and is
+written in place, which needs neither a free block nor a new name. A line has a flag, a time and the session's journal
+stem; a blank line is free. A note moves into the marker as soon as one can be written.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 
 FILE: Final = "unsafe.reserve"
-_LINE: Final = 128  # bytes; the stem of a journal has 80 at most
+_LINE: Final = 128  # bytes; a journal's stem has at most 80
 _LINES: Final = 64
 _BLANK: Final = b" " * (_LINE - 1) + b"\n"
 _WAIT_S: Final = 2.0
 
 
 class Note(NamedTuple):
-    """``at`` is ISO-8601. ``stated`` is true when the flush that failed had a stated payload, which is lost."""
+    """``at`` is ISO-8601. ``stated`` is true when the failed flush had a stated payload, which is lost."""
 
     stem: str
     at: str
@@ -31,7 +31,7 @@ class Note(NamedTuple):
 
 
 def make(state: str) -> None:
-    """Take the space, durably, unless it is taken. Raises: Unavailable."""
+    """Reserve the space, durably, unless already reserved. Raises: Unavailable."""
     path = os.path.join(state, FILE)
     try:
         if os.stat(path).st_size == _LINE * _LINES:
@@ -41,7 +41,7 @@ def make(state: str) -> None:
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
     private.make(state)
-    with private.lock(path):  # its lock file is there from now on, too
+    with private.lock(path):  # its lock file exists from now on, too
         kept = b"".join(_line(note) for note in notes(state))
         durable.replace(path, kept + _BLANK * (_LINES - len(kept) // _LINE))
 
@@ -59,7 +59,7 @@ def notes(state: str) -> list[Note]:
 
 
 def adopt(state: str, data: bytes) -> None:
-    """Take over the notes of another private folder, as the bytes of its file. Raises: Unavailable."""
+    """Adopt the notes of another private folder, given as its file's bytes. Raises: Unavailable."""
     make(state)
     path = os.path.join(state, FILE)
     with _held(path):
@@ -74,12 +74,12 @@ def _parsed(data: bytes) -> list[Note]:
 
 
 def of(state: str, stem: str) -> Note | None:
-    """The note of one session. Raises: Unavailable."""
+    """One session's note. Raises: Unavailable."""
     return next((note for note in notes(state) if note.stem == stem), None)
 
 
 def add(state: str, stem: str, at: str, *, stated: bool) -> None:
-    """Note in place, durably, that the session is UNSAFE. Raises: Unavailable, when there is no room either."""
+    """Note in place, durably, that the session is UNSAFE. Raises: Unavailable, also when there is no space."""
     path = os.path.join(state, FILE)
     with _held(path):
         there = notes(state)
@@ -89,7 +89,7 @@ def add(state: str, stem: str, at: str, *, stated: bool) -> None:
 
 
 def clear(state: str, stem: str) -> None:
-    """Take the session's note out, durably. Raises: Unavailable."""
+    """Remove the session's note, durably. Raises: Unavailable."""
     if of(state, stem) is None:
         return
     path = os.path.join(state, FILE)
@@ -99,7 +99,7 @@ def clear(state: str, stem: str) -> None:
 
 @contextmanager
 def _held(path: str) -> Iterator[None]:
-    """Hold the lock where one can be had: it may be what the disk has no room for."""
+    """Hold the lock if possible. The disk may have no space even for the lock file."""
     with ExitStack() as held:
         with suppress(Unavailable):
             held.enter_context(private.lock(path, timeout_s=_WAIT_S))
@@ -111,7 +111,7 @@ def _write(path: str, notes: list[Note]) -> None:
     data += _BLANK * (_LINES - len(notes))
     try:
         if len(data) != _LINE * _LINES or os.stat(path).st_size != len(data):
-            raise Unavailable("There is no room for a note about a session that is UNSAFE.", next_step="Free some.")
+            raise Unavailable("There is no space for a note about an UNSAFE session.", next_step="Free some.")
         fd = safeopen.open_fd(path, os.O_WRONLY)
         try:
             os.write(fd, data)

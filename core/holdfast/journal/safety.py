@@ -10,14 +10,14 @@
     UNSAFE --failed-->    UNSAFE     the marker says what failed and what to do
     UNSAFE --killed-->    UNSAFE     the marker is what the next process finds
 
-The marker also carries the flush that has begun (its id, instant, complete payload), so that the next try is the
-same flush and completes what is missing instead of writing a second block.
+The marker also carries the started flush (its id, time and complete payload), so that the next try is the same flush
+and completes missing parts instead of writing a second block.
 
-And it carries every payload that was stated and refused, from before anything else is done with it: at first only its
-digest, then, where the gate admits it, the redacted payload. The marker goes only when each of them is settled: stored
-whole, replaced by a payload stated later, or overridden by an operator. They are kept a second time in
-``state/stated/``, so that damage to the marker does not lose them. When no marker can be written, a note in
-:mod:`holdfast.journal.reserve` makes the session UNSAFE for every process.
+It also carries every stated but refused payload, recorded before it is processed: first only its digest, then, if the
+gate admits it, the redacted payload. The marker is removed only when each payload is settled: fully stored, replaced by
+a later one, or overridden by an operator. A second copy is in ``state/stated/``, so that damage to the marker does not
+lose them. When no marker can be written, a note in :mod:`holdfast.journal.reserve` makes the session UNSAFE for every
+process.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class State(StrEnum):
 
 @frozen(kw_only=True)
 class Stated:
-    """A payload that was stated and is not stored. ``digest`` is that of its JSON; ``payload`` holds the redacted
-    fields, or is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true
-    once an operator overrode it."""
+    """A stated payload that is not stored. ``digest`` is its JSON's digest; ``payload`` holds the redacted fields, or
+    is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true once an
+    operator overrode it."""
 
     digest: str
     at: str
@@ -68,17 +68,17 @@ def _all_stated(value: Iterable[Stated]) -> tuple[Stated, ...]:
 
 @frozen(kw_only=True)
 class Marker:
-    """Why a session is UNSAFE. ``key`` identifies what was to be flushed; ``pending`` is that flush, redacted.
+    """Why a session is UNSAFE. ``key`` identifies the content to be flushed; ``pending`` is that flush, redacted.
 
-    ``blocked`` counts the times that strict policy said no; ``attempts`` all tries; ``at`` is ISO-8601.
-    ``stated`` are the payloads that stand between the session and SAFE, oldest first.
+    ``blocked`` counts refusals by strict policy; ``attempts`` counts all tries; ``at`` is ISO-8601. ``stated`` are the
+    payloads that keep the session from being SAFE, oldest first.
     """
 
     session: str
     at: str
     reason: str
     error: str = "The flush was interrupted before it was verified."
-    next_step: str = "Flush again: it completes what is missing."
+    next_step: str = "Flush again; that completes it."
     target: str = ""
     attempts: int = 1
     blocked: int = 0
@@ -88,16 +88,16 @@ class Marker:
 
     @property
     def way_out(self) -> str:
-        """The next step, and how to look again: the reason is that of the last flush, and may be gone by now."""
+        """The next step, and how to check again, because the last flush's reason may no longer apply."""
         if "holdfast flush" in self.next_step:
             return self.next_step
-        again = f"`holdfast flush --session {shlex.quote(self.session)}` tries again, and shows what is wrong by then."
+        again = f"`holdfast flush --session {shlex.quote(self.session)}` tries again and shows any remaining problem."
         return f"{self.next_step} {again}".lstrip()
 
 
-#: The reason of a marker that is made up for one that is damaged or could not be written.
+#: The reason for a marker substituted for a damaged or unwritten one.
 UNKNOWN = "unknown"
-#: The digest of a payload that was stated when no marker could be written.
+#: The digest for a payload stated when no marker could be written.
 _UNWRITTEN = "unwritten"
 _COPIES = "stated"
 
@@ -107,8 +107,8 @@ def path_of(state: str, session_id: str) -> str:
 
 
 def forget(state: str, session_id: str) -> None:
-    """Remove whatever says that the session is UNSAFE, for a purge: marker, damaged markers that were kept, stated
-    payloads and the note. Raises: Unavailable."""
+    """Remove every record that the session is UNSAFE, for a purge: marker, kept damaged markers, stated payloads and
+    the note. Raises: Unavailable."""
     path, stem = path_of(state, session_id), file_stem(session_id)
     folder, name = os.path.split(path)
     with suppress(OSError):
@@ -121,13 +121,13 @@ def forget(state: str, session_id: str) -> None:
 
 
 def read(state: str, session_id: str) -> Marker | None:
-    """The marker of a session, also where only a note or the stated payloads are left of it. One that cannot be read
-    still means UNSAFE. Raises: Unavailable."""
+    """A session's marker, even when only a note or the stated payloads remain. An unreadable marker still means UNSAFE.
+    Raises: Unavailable."""
     return _found(state, file_stem(session_id), session_id, reserve.of(state, file_stem(session_id)))
 
 
 def begin(state: str, marker: Marker) -> Marker:
-    """Write the marker, durably, and return it: with the payloads that others have stated meanwhile.
+    """Write the marker, durably, and return it, with payloads that other processes stated meanwhile.
 
     Raises: Unavailable; then the flush must not start. The session is noted in the reserve, if that can be written.
     """
@@ -143,7 +143,7 @@ def begin(state: str, marker: Marker) -> Marker:
         with suppress(Unavailable):
             reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
         raise
-    with suppress(Unavailable):  # a marker is there, so the note and room for the next one can wait
+    with suppress(Unavailable):  # a marker exists, so the note and space for the next one can wait
         reserve.clear(state, file_stem(marker.session))
         reserve.make(state)
     return marker
@@ -164,7 +164,7 @@ def _write(state: str, marker: Marker) -> None:
 
 
 def _remove(state: str, session_id: str) -> None:
-    """The stated payloads go first: alone they would be taken up once more."""
+    """Remove the stated payloads first, because on their own they would be used again."""
     path, copy = path_of(state, session_id), _copy_of(state, file_stem(session_id))
     _keep_damaged(path)
     if os.path.lexists(copy):
@@ -174,7 +174,7 @@ def _remove(state: str, session_id: str) -> None:
 
 
 def _keep_damaged(path: str) -> None:
-    """Keep a marker that cannot be read under another name before it is written over or removed."""
+    """Keep an unreadable marker under another name before it is overwritten or removed."""
     data = _bytes(path)
     if data is not None and _parsed(data) is None:
         durable.replace(_aside(path, data), data)
@@ -190,9 +190,9 @@ def _copy_of(state: str, stem: str) -> str:
 
 @contextmanager
 def _changing(state: str, session_id: str) -> Iterator[None]:
-    """Hold the lock of the session's journal, which no code holds while it changes a marker: one process that cannot
-    begin to flush must not lose its payload to another that just succeeds. Without the lock the marker is written all
-    the same, since refusing to say UNSAFE helps nobody."""
+    """Hold the session's journal lock, which no code holds while it changes a marker, so that a process that cannot
+    begin to flush does not lose its payload to another that just succeeds. The marker is written even without the lock,
+    because an unmarked UNSAFE session is worse."""
     with ExitStack() as held:
         try:
             private.make(state, "sessions")
@@ -203,7 +203,7 @@ def _changing(state: str, session_id: str) -> Iterator[None]:
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
-    """Say in the marker what went wrong. Raises: Unavailable; the marker of :func:`begin` is then still there."""
+    """Record the error in the marker. Raises: Unavailable; the marker of :func:`begin` then remains."""
     marker = evolve(
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
@@ -211,7 +211,7 @@ def failed(state: str, marker: Marker, *, error: str, next_step: str, target: st
 
 
 def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
-    """Remove the marker, durably, unless it holds a stated payload whose digest is not in ``settled``.
+    """Remove the marker, durably, unless it has a stated payload whose digest is not in ``settled``.
 
     Raises: Unavailable; the session then stays UNSAFE, which is the safe side.
     """
@@ -223,12 +223,12 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
         if marker is None or not left:
             _remove(state, session_id)
         else:
-            error = "A payload that another process stated meanwhile was refused."
+            error = "A payload stated meanwhile by another process was refused."
             _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
 
 
 def waive(state: str, session_id: str) -> None:
-    """Let no stated payload stand in the way any more: an operator overrode them. Raises: Unavailable."""
+    """Stop all stated payloads from blocking, because an operator overrode them. Raises: Unavailable."""
     if read(state, session_id) is None:
         return
     with _changing(state, session_id):
@@ -238,7 +238,7 @@ def waive(state: str, session_id: str) -> None:
 
 
 def all_unsafe(state: str) -> list[Marker]:
-    """Markers of every session that is UNSAFE, by session id. Raises: Unavailable."""
+    """Markers of all UNSAFE sessions, by session id. Raises: Unavailable."""
     noted = {note.stem: note for note in reserve.notes(state)}
     stems = {name.removesuffix(".json") for folder in ("unsafe", _COPIES) for name in _names(state, folder)}
     markers = (_found(state, stem, _id_of(state, stem), noted.get(stem)) for stem in {*stems, *noted})
@@ -256,7 +256,7 @@ def _names(state: str, folder: str) -> list[str]:
 
 
 def _id_of(state: str, stem: str) -> str:
-    """The session of a marker that cannot be read, as its journal has it, else the stem."""
+    """An unreadable marker's session, from its journal, otherwise the stem."""
     if "~" in stem:
         with suppress(Unavailable):
             return session_id_of(os.path.join(state, "sessions", f"{stem}.jsonl")) or stem
@@ -276,7 +276,7 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
         elif note is not None:
             error = "A flush failed, and its UNSAFE marker could not be written."
         elif stated:
-            error = "The UNSAFE marker is missing, and a stated payload of it is left."
+            error = "The UNSAFE marker is missing, but one of its stated payloads remains."
         else:
             return None
         at = note.at if note else _changed(path if data is not None else copy)
@@ -289,7 +289,7 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
 
 
 def _bytes(path: str) -> bytes | None:
-    """None when there is no such file. Raises: Unavailable."""
+    """The marker in a file, None when the file is missing. Raises: Unavailable."""
     try:
         with safeopen.reader(path) as file:
             return file.read()
@@ -309,7 +309,7 @@ def _parsed(data: bytes) -> Marker | None:
 
 
 def _copied(path: str) -> tuple[Stated, ...]:
-    """The stated payloads of the second copy. One that cannot be read stands for a payload that is lost."""
+    """The stated payloads in the second copy. An unreadable copy represents a lost payload."""
     from holdfast.config.serde import structure
 
     data = _bytes(path)
@@ -324,7 +324,7 @@ def _copied(path: str) -> tuple[Stated, ...]:
 
 
 def _changed(path: str) -> str:
-    """When the file was last written, as ISO-8601; the epoch when that is not known."""
+    """The file's last modification time, as ISO-8601; the epoch when unknown."""
     from datetime import UTC, datetime
 
     try:

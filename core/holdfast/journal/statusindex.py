@@ -1,8 +1,8 @@
-"""An index of SAFE sessions, ``state/safe.jsonl``, so that a look at a project does not read every journal again.
+"""An index of SAFE sessions, ``state/safe.jsonl``, so that a status check does not reread every journal.
 
-A row holds what :mod:`holdfast.session.status` found in a journal, with the journal's size and time of change. It
-counts only while both are the same, so any write to the journal, by any process, makes it void. Nothing else depends on
-the file: it is made again from the journals when it is missing or damaged, and it is not flushed to the disk.
+A row holds the result of :mod:`holdfast.session.status` for a journal, with the journal's size and modification time.
+It counts only while both are unchanged, so any write to the journal, by any process, invalidates it. Nothing else
+depends on the file. It is rebuilt from the journals when missing or damaged, and is not flushed to disk.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from holdfast.fs.safeopen import Folder
 from holdfast.journal import journal
 
 FILE: Final = "safe.jsonl"
-#: The index is written once this many journals had to be read that it could have covered.
+#: Number of journal reads that the index could have saved before it is written.
 WORTH_KEEPING: Final = 16
 
 
 class Stamp(NamedTuple):
-    """A journal's size in bytes and time of change in nanoseconds."""
+    """A journal's size in bytes and modification time in nanoseconds."""
 
     size: int
     changed_ns: int
 
 
 class StatusIndex:
-    """The journals of one project, and the rows of those that did not change since their session was found SAFE.
+    """One project's journals, and the rows of those unchanged since their session was found SAFE.
 
     Raises: Unavailable when the journals cannot be listed.
     """
@@ -48,18 +48,18 @@ class StatusIndex:
         return found[1] if found else None
 
     def learn(self, path: str, row: dict[str, Any]) -> None:
-        """Keep ``row``, plain JSON, of a journal that was read after this object was made."""
+        """Keep ``row``, plain JSON, for a journal read after this object was created."""
         self._rows[path] = (self.journals[path], row)
         self._learned += 1
 
     def save(self) -> None:
-        """Write the index when enough is new. A failure, or another process that writes it, is not an error."""
+        """Write the index when enough is new. A failure, or another process writing it, is not an error."""
         if self._learned < WORTH_KEEPING:
             return
         try:
             with private.lock(self._path, timeout_s=0):
-                # A purge holds this lock while it edits the index, and edits the journals afterwards: a row of a
-                # journal that it has changed must not come back.
+                # A purge holds this lock while it edits the index, and edits the journals afterwards. A changed
+                # journal's row must not come back.
                 now = _stamps(self._rows)
                 lines = [_line(path, at, row) for path, (at, row) in sorted(self._rows.items()) if now.get(path) == at]
                 durable.replace(self._path, b"".join(lines), flush=False)
@@ -68,7 +68,7 @@ class StatusIndex:
         self._learned = 0
 
     def _read(self) -> dict[str, tuple[Stamp, dict[str, Any]]]:
-        """What the file holds, by path; a line that is not whole is left out."""
+        """The file's rows, by path; damaged lines are left out."""
         try:
             lines = safeopen.read(self._path).splitlines()
         except OSError:
@@ -89,7 +89,7 @@ def _line(path: str, at: Stamp, row: dict[str, Any]) -> bytes:
 
 
 def _stamps(paths: Iterable[str]) -> dict[str, Stamp]:
-    """The stamps of those files that exist, in the order of ``paths``, which are in one folder."""
+    """The stamps of the existing files, in the order of ``paths``, which are in one folder."""
     found: dict[str, Stamp] = {}
     paths = list(paths)
     if not paths:

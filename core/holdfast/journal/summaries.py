@@ -1,7 +1,7 @@
-"""The running summary of a session, put together from the records of its journal.
+"""A session's running summary, assembled from its journal's records.
 
-Each flush leaves one record with the summary of its messages. A model may be asked later. Its summary is a record of
-the same flush then, and takes the place of one that was only derived.
+Each flush writes one record with its messages' summary. A model may be called later. Its summary is then a record of
+the same flush and replaces the derived one.
 """
 
 from __future__ import annotations
@@ -12,35 +12,37 @@ from attrs import define, field
 
 from holdfast.journal.journal import Entry
 
-#: Who made a summary that nobody told: the lines of what was said, shortened.
+#: Author of a derived summary: shortened lines of the messages.
 DERIVED = "derived"
-#: The extractors that were asked within the flush.
+#: Author of a summary by extractors called within the flush.
 EXTRACTED = "extracted"
 
 
 def record(flush_id: str, by: str, text: str, at: str) -> dict[str, Any]:
-    """The journal's record of a summary of what flush ``flush_id`` covers; ``by`` names its author, ``at`` is the time
-    of the flush, ISO-8601."""
+    """The journal record for a summary of flush ``flush_id``; ``by`` names its author, ``at`` is the flush's time,
+    ISO-8601."""
     return {"kind": "summary", "flush": flush_id, "by": by, "text": text, "at": at}
 
 
 @define
 class Summaries:
-    """The summaries of one journal, in order of their flushes."""
+    """One journal's summaries, in the order of their flushes."""
 
-    _found: dict[str, tuple[int, dict[str, str]]] = field(factory=dict)  # by flush: where the first is, texts by author
+    _found: dict[str, tuple[int, dict[str, str]]] = field(
+        factory=dict
+    )  # by flush: offset of the first, summaries by author
 
     def take(self, entry: Entry) -> None:
         """Read a record of kind ``summary`` or ``checkpoint``, in the order of the journal."""
         said = entry.record
         if said["kind"] == "summary":
             self._found.setdefault(said["flush"], (entry.start, {}))[1][said["by"]] = said["text"]
-        elif "summarised_to" not in said:  # an earlier holdfast repeated in each checkpoint what there was until then
+        elif "summarised_to" not in said:  # earlier versions repeated the summary so far in each checkpoint
             told = [(-1, said["summary"]), *((entry.start, text) for text in said["new_summaries"])]
             self._found = {f"\n{n}": (at, {EXTRACTED: text}) for n, (at, text) in enumerate(told) if text}
 
     def text(self, until: int) -> str:
-        """The texts of the flushes whose first summary begins before offset ``until``."""
+        """The summaries of flushes whose first summary starts before offset ``until``."""
         parts: list[str] = []
         for start, by_author in self._found.values():
             told = [text for author, text in by_author.items() if author != DERIVED and text]

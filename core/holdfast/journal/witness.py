@@ -1,7 +1,7 @@
-"""Who said a sentence that instructs an agent: the user, or a tool, page or client that the agent read it from.
+"""Find who said a sentence that instructs an agent: the user, or a tool, page or client that the agent read.
 
-Only the user's own words may become curated memory. The journals of this machine are the witness, because the agent's
-word would be that of the text that took it over. Journals are read only when such a sentence appears.
+Only the user's own words may become curated memory. This machine's journals are the evidence, because the agent may
+only repeat the text that took it over. Journals are read only when such a sentence appears.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from holdfast.session.services import Services
 
-#: Limits of the journals searched, the newest first.
+#: Limits for the searched journals, newest first.
 _JOURNALS: Final = 30
 _BYTES: Final = 32_000_000
 REASON: Final = "it instructs an agent and is not in the user's own words"
-NEXT_STEP: Final = "If it belongs into the memory, a person writes it there with an editor."
+NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
 
 
 class Witness:
-    """What was said in the sessions of this machine. Reads nothing before it is asked."""
+    """The messages in this machine's sessions, read on demand."""
 
     def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
         self._services = services
@@ -40,7 +40,7 @@ class Witness:
         return hostile.instructs_anywhere(text) and not self.is_own(text)
 
     def is_own(self, text: str) -> bool:
-        """Whether the user said ``text``, which may be a line of a note with its label."""
+        """Whether the user said ``text``, which may be a note's line with its label."""
         bare = text.strip().lstrip("-*> ").strip()
         forms = (bare, bare.partition(": ")[2])
         return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
@@ -56,7 +56,7 @@ class Witness:
 
 
 def _journalled(services: Services) -> list[Turn]:
-    """The messages of the newest journals, one turn for each; an unreadable journal says nothing."""
+    """The messages of the newest journals, one turn per message; unreadable journals are skipped."""
     found: list[Turn] = []
     left = _BYTES
     for _, size, path in sorted(map(_stat, journal.session_files(services.state)), reverse=True)[:_JOURNALS]:
@@ -69,7 +69,7 @@ def _journalled(services: Services) -> list[Turn]:
             entries = journal.Journal(services.state, session).entries() if session else ()
             messages.extend(_message(entry.record) for entry in entries if entry.record.get("kind") == "message")
         except (HoldfastError, KeyError, TypeError, ValueError):
-            pass  # what was read up to here counts
+            pass  # messages read up to here count
         found.insert(0, Turn(messages=messages))
     return found
 
@@ -93,7 +93,7 @@ def _stat(path: str) -> tuple[float, int, str]:
 
 
 def check(services: Services, texts: Iterable[str], name: str) -> None:
-    """Raises: Refused for the first of ``texts`` that must not become part of the curated document ``name``."""
+    """Refuse lines that may not enter the curated document ``name``. Raises: Refused for the first of them."""
     witness = Witness(services)
     for text in texts:
         if witness.is_hostile(text):

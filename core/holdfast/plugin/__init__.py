@@ -1,1 +1,1 @@
-"""Plugins: finding them, calling their hooks within a deadline, and what core shares with them."""
+"""Plugins: discovery, hook calls with deadlines, and the interfaces core shares with them."""

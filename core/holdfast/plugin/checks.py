@@ -1,7 +1,7 @@
-"""One line of ``holdfast doctor``, as a plugin reports it.
+"""One line of ``holdfast doctor``, reported by a plugin.
 
 The entry-point group ``holdfast.checks`` names a function ``checks(memory)`` that returns or yields :class:`Check`
-values. It is asked when its distribution is holdfast, or when a plugin of its name is enabled.
+values. It is called when its distribution is holdfast, or when a plugin with its name is enabled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from attrs import frozen
 
 
 class Outcome(StrEnum):
-    """OK and WARN let work go on; FAIL does not."""
+    """OK and WARN let work continue; FAIL does not."""
 
     OK = "ok"
     WARN = "warn"
@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
 @frozen(kw_only=True)
 class Check:
-    """One thing looked at. ``repaired`` is true when ``--repair`` has just put it right."""
+    """The result of one check. ``repaired`` is true when ``--repair`` has just repaired it."""
 
     name: str
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""Token counters by name: the offline estimate, or tiktoken with an encoding file that is already on this machine."""
+"""Token counters by name: the offline estimate, or tiktoken with an encoding file already on this machine."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _loading = threading.Lock()
 def counter(name: str) -> Counter:
     """``estimate``, or ``tiktoken:ENCODING`` (like ``tiktoken:o200k_base``). Source: reading A17.
 
-    Raises: ConfigError when the name is not known, tiktoken is not installed, or its encoding would have to be
-    downloaded: that never happens here.
+    Raises: ConfigError when the name is unknown, tiktoken is not installed, or its encoding would have to be
+    downloaded. Nothing is downloaded here.
     """
     if name == "estimate":
         return tokens.estimate
     kind, _, encoding = name.partition(":")
     if kind != "tiktoken" or not encoding:
         raise ConfigError(
-            f"prompt.counter {name!r} is not known.", next_step="Use `estimate`, or `tiktoken:` and an encoding's name."
+            f"prompt.counter {name!r} is unknown.",
+            next_step="Use `estimate`, or `tiktoken:` followed by an encoding's name.",
         )
     return _tiktoken(encoding)
 
@@ -41,12 +42,12 @@ def _tiktoken(name: str) -> Counter:
 
     def refuse(path: str) -> bytes:
         raise ConfigError(
-            f"The encoding {name!r} of tiktoken is not on this machine, and nothing is downloaded here.",
-            next_step=f'Fetch it once, knowingly: `python -c "import tiktoken; tiktoken.get_encoding({name!r})"`.',
+            f"tiktoken's encoding {name!r} is not on this machine, and holdfast does not download it.",
+            next_step=f'Download it once yourself: `python -c "import tiktoken; tiktoken.get_encoding({name!r})"`.',
         )
 
     with _loading:
-        # tiktoken reads its cache and, failing that, downloads through this function.
+        # tiktoken reads its cache, and otherwise downloads through this function.
         module: Any = tiktoken.load
         download, module.read_file = module.read_file, refuse
         try:
@@ -54,7 +55,7 @@ def _tiktoken(name: str) -> Counter:
         except ValueError as error:
             if isinstance(error, ConfigError):
                 raise
-            raise ConfigError(f"tiktoken knows no encoding {name!r}.", next_step="Try `o200k_base`.") from error
+            raise ConfigError(f"tiktoken has no encoding {name!r}.", next_step="Try `o200k_base`.") from error
         finally:
             module.read_file = download
     return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -1,14 +1,14 @@
-"""Calls that may take so long and no longer.
+"""Run calls with a time limit.
 
-A call that hangs cannot be stopped, only left behind: it runs in a thread that is lent to it, and when the time is
-over nobody waits for it any more. Threads are used again: starting one for each call costs more than most calls do.
+A hanging call cannot be stopped, only abandoned. It runs in a borrowed thread, and after the time limit the caller
+stops waiting. Threads are reused, because starting one per call costs more than most calls.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from _queue import SimpleQueue  # what queue.SimpleQueue is, without importing the rest
+from _queue import SimpleQueue  # the same as queue.SimpleQueue, without importing the rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class Deadlines:
-    """Lends threads to calls. Safe for several threads at once, for calls within calls and after a fork."""
+    """Lends threads to calls. Safe for concurrent threads, nested calls and after a fork."""
 
     def __init__(self) -> None:
         self._idle: list[SimpleQueue[Callable[[], None] | None]] = []
         self._pid = os.getpid()
 
     def call(self, job: Callable[[], None], limit_s: float) -> bool:
-        """Run ``job``, which must not raise; whether it ended within ``limit_s`` seconds.
+        """Run ``job``, which must not raise. Returns whether it ended within ``limit_s`` seconds.
 
-        What a late job leaves behind is its own: whoever called is told False and looks no more.
+        The results of a late job are ignored: the caller gets False and does not check again.
         """
-        if self._pid != os.getpid():  # a fork takes the list along and not the threads
+        if self._pid != os.getpid():  # a fork copies the list but not the threads
             self._idle, self._pid = [], os.getpid()
         ended = threading.Lock()
         ended.acquire()
@@ -48,11 +48,11 @@ class Deadlines:
         if in_time:
             self._idle.append(jobs)
         else:
-            jobs.put(None)  # should the job end after all, its thread ends with it
+            jobs.put(None)  # if the job ends after all, its thread ends with it
         return in_time
 
 
 def _serve(jobs: SimpleQueue[Callable[[], None] | None]) -> None:
     while (job := jobs.get()) is not None:
         job()
-        del job  # or it would keep its last arguments alive until the next call
+        del job  # otherwise it would keep its last arguments alive until the next call

@@ -1,8 +1,8 @@
-"""Plugins and backends are found through entry points: everything is listed, only what is enabled is imported.
+"""Find plugins and backends through entry points: all are listed, only enabled ones are imported.
 
-The scan reads ``entry_points.txt`` beside each installed distribution itself. ``importlib.metadata`` gives the same
-answer (a test compares them) and costs three times as much as the rest of a hook's start-up, because it imports an
-e-mail parser; this module runs at every agent event. Distributions inside zip files are not seen.
+The scan reads each installed distribution's ``entry_points.txt`` directly. ``importlib.metadata`` gives the same result
+(a test compares them) but costs three times as much as the rest of a hook's start-up, because it imports an e-mail
+parser, and this module runs at every agent event. Distributions inside zip files are not found.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
-#: A module with a command of the command line; see :mod:`holdfast.cli.table`.
+#: A module with a CLI command; see :mod:`holdfast.cli.table`.
 COMMANDS = "holdfast.commands"
-#: A function that ``holdfast doctor`` asks; see :mod:`holdfast.plugin.checks`.
+#: A function that ``holdfast doctor`` calls; see :mod:`holdfast.plugin.checks`.
 CHECKS = "holdfast.checks"
 #: A method of :class:`holdfast.Holdfast`; see :mod:`holdfast.plugin.features`.
 METHODS = "holdfast.methods"
-#: Plugins that are on without a table in the settings. Only the entries of :data:`OWN` count, because installed is not
+#: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
 DEFAULTS = "holdfast.defaults"
 _KINDS: Mapping[str, str] = {
@@ -37,10 +37,10 @@ _KINDS: Mapping[str, str] = {
     METHODS: "method",
     DEFAULTS: "default",
 }
-#: The distribution that this module is part of.
+#: This module's distribution.
 OWN = "holdfast"
 
-#: Optional distributions behind first-party plugins: what to install when an import inside one fails.
+#: Optional dependencies of first-party plugins, to install when an import inside a plugin fails.
 EXTRAS: Mapping[str, str] = {}
 
 
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 
 class Status(NamedTuple):
-    """What became of a plugin. ``status`` is loaded, off, missing or failed; ``reason`` says why."""
+    """A plugin's status: loaded, off, missing or failed, and the ``reason``."""
 
     name: str
     group: str
@@ -67,7 +67,8 @@ class Status(NamedTuple):
 
 
 class PluginContext(NamedTuple):
-    """What a plugin class is given: its name, its ``[plugins.NAME]`` settings, the project and the private folder."""
+    """The arguments for a plugin class: its name, its ``[plugins.NAME]`` settings, the project and the private
+    folder."""
 
     name: str
     settings: Mapping[str, object]
@@ -78,7 +79,7 @@ class PluginContext(NamedTuple):
 def scan(path: Iterable[str] | None = None) -> list[Found]:
     """Every installed entry point in holdfast's groups, by group, name and distribution. Imports none of them.
 
-    Within a process a folder is read again only after something was installed into it or removed from it.
+    Within a process, a folder is reread only after something was installed into it or removed from it.
     """
     folders = tuple(dict.fromkeys(sys.path if path is None else path))
     return list(_scanned(folders, tuple(map(_changed, folders))))
@@ -92,7 +93,7 @@ def _changed(folder: str) -> int:
 
 
 @lru_cache(maxsize=2)
-def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found, ...]:  # ``changed`` is but a key
+def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found, ...]:  # ``changed`` is only a key
     found: list[Found] = []
     seen: set[str] = set()
     for folder in folders:
@@ -102,7 +103,7 @@ def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found,
             continue
         for entry in entries:
             distribution, _, version = entry.rpartition(".")[0].partition("-")
-            if distribution in seen:  # the first on the path wins, as it does for imports
+            if distribution in seen:  # the first on the path wins, as for imports
                 continue
             seen.add(distribution)
             try:
@@ -127,14 +128,14 @@ def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
 
 
 def defaults() -> tuple[str, ...]:
-    """Names of the plugins that are on without a table in the settings, sorted."""
+    """Names of the plugins that are on without a settings table, sorted."""
     return tuple(f.name for f in scan() if f.group == DEFAULTS and f.distribution == OWN)
 
 
 def method(name: str) -> Callable[..., Any]:
-    """The function behind a method that a package adds to :class:`holdfast.Holdfast`.
+    """The function for a method that a package adds to :class:`holdfast.Holdfast`.
 
-    A method of holdfast's own distribution cannot be replaced by another one. Raises: PluginNotFound, PluginLoadFailed.
+    A method from holdfast's own distribution cannot be replaced. Raises: PluginNotFound, PluginLoadFailed.
     """
     found = scan()
     own = [f for f in found if f.distribution == OWN]
@@ -149,7 +150,7 @@ def method(name: str) -> Callable[..., Any]:
 
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:
-    """The one entry point of that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
+    """The only entry point with that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
     kind = _KINDS[group]
     installed = [f for f in found if f.group == group]
     matches = [f for f in installed if f.name == name]
@@ -161,7 +162,10 @@ def choose(found: Iterable[Found], group: str, name: str) -> Found:
         )
     if len(matches) > 1:
         owners = " and ".join(f.distribution for f in matches)
-        raise PluginLoadFailed(f"The {kind} name {name!r} is offered by {owners}.", next_step="Uninstall one of them.")
+        raise PluginLoadFailed(
+            f"The {kind} name {name!r} is provided by several distributions: {owners}.",
+            next_step="Uninstall one of them.",
+        )
     return matches[0]
 
 
@@ -172,8 +176,8 @@ def statuses(
     *,
     error: NotTrusted | PluginError | StorageError | None = None,
 ) -> list[Status]:
-    """What became of each plugin and backend, sorted. ``loaded`` are the plugins that are enabled, ``backend`` the one
-    that is configured, ``error`` why it cannot be used."""
+    """The status of every plugin and backend, sorted. ``loaded`` are the enabled plugins, ``backend`` the configured
+    backend, ``error`` the reason why it cannot be used."""
     rows = list(loaded)
     enabled = {s.name for s in rows}
     for one in found:
@@ -192,8 +196,8 @@ def statuses(
 
 
 def import_object(found: Found) -> object:
-    """Import what an entry point names. Raises: PluginLoadFailed, telling a missing plugin module from a missing
-    dependency of it."""
+    """Import an entry point's target. Raises: PluginLoadFailed, which distinguishes a missing plugin module from a
+    missing dependency."""
     import importlib
 
     module_name, _, attribute = found.value.partition(":")

@@ -1,11 +1,11 @@
-"""The methods of :class:`holdfast.Holdfast` that packages add: the door for features.
+"""Methods that packages add to :class:`holdfast.Holdfast`.
 
-A distribution adds a method by an entry point in the group ``holdfast.methods``: the method's name, and a function
-whose first argument is the opened project. It is imported at the first call. Nothing has to be enabled, because a
+A distribution adds a method with an entry point in the group ``holdfast.methods``: the method's name, and a function
+whose first argument is the opened project. It is imported at the first call. It does not need to be enabled, because a
 method does nothing until it is called (docs/hooks.md).
 
-Methods declared here have their types, for callers and their type checkers; the code is in the packages. Other methods
-are found by their name at run time.
+Methods declared here have types, for callers and type checkers; their code is in the packages. Other methods are found
+by name at run time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Features:
     """The base class of :class:`holdfast.Holdfast`. Every method raises PluginNotFound when no installed distribution
     provides it."""
 
-    if not TYPE_CHECKING:  # a type checker is to see a misspelt name
+    if not TYPE_CHECKING:  # so that type checkers report a misspelt name
 
         def __getattr__(self, name: str) -> Any:
             from functools import partial
@@ -56,7 +56,7 @@ class Features:
     def _call(self, name: str, *args: object, **options: object) -> Any:
         return discovery.method(name)(self, *args, **options)
 
-    # forgetting
+    # purge, scrub and retention
 
     def purge(
         self,
@@ -67,7 +67,7 @@ class Features:
         everything: bool = False,
         dry_run: bool = False,
     ) -> PurgeReport:
-        """Forget exactly one of: all that contains the string ``subject``; a session; everything older than the day
+        """Forget exactly one of: everything containing the string ``subject``; a session; everything older than the day
         ``before``; everything. The result is checked afterwards. The same call completes an interrupted one.
 
         ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
@@ -79,7 +79,7 @@ class Features:
         return made
 
     def scrub(self, *, dry_run: bool = False) -> ScrubReport:
-        """Check everything stored with the validators, and mask in place what they want masked. The result is checked
+        """Check everything stored with the validators, and mask their findings in place. The result is checked
         afterwards; ``dry_run`` writes nothing.
 
         Raises: PluginError when a validator is broken; Unavailable.
@@ -105,11 +105,11 @@ class Features:
         until: datetime | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> list[SearchHit]:
-        """What may answer ``question`` among turns, notes, memory and facts, best first; see docs/search.md.
+        """Search turns, notes, memory and facts for answers to ``question``, best first; see docs/search.md.
 
         ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
-        times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
-        Raises: BadValue; Unavailable.
+        times; undated results are then left out. ``progress`` gets the number of sources read and the total. Raises:
+        BadValue; Unavailable.
         """
         hits: list[SearchHit] = self._call(
             "search", question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
@@ -128,12 +128,11 @@ class Features:
     ) -> DreamResult:
         """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
 
-        The default is ``[dream] lookback_days``. Skipped when the notes hold nothing new; ``force`` dreams anyway, and
-        lets the dream drop more than the loss guard does. ``if_due`` skips before ``[dream] every_hours`` are over.
-        ``dry_run`` writes only the record of the run. A failure is in the result (``status``, ``reason``), and
-        MEMORY.md is then unchanged.
-        Raises: ValueError unless ``lookback_days`` is a whole number from 0 up; Unavailable when even the record of the
-        run cannot be written.
+        The default is ``[dream] lookback_days``. Skipped when the notes contain nothing new; ``force`` dreams anyway,
+        and lets the dream drop more than the loss guard permits. ``if_due`` skips until ``[dream] every_hours`` have
+        passed. ``dry_run`` writes only the record of the run. A failure is reported in the result (``status``,
+        ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
+        integer; Unavailable when even the run's record cannot be written.
         """
         made: DreamResult = self._call("deep_dream", lookback_days, dry_run=dry_run, force=force, if_due=if_due)
         return made
@@ -149,7 +148,7 @@ class Features:
         return due
 
     def dreams(self) -> list[DreamResult]:
-        """Every run, oldest first, with skipped, failed and interrupted ones. Raises: Unavailable."""
+        """Every run, oldest first, including skipped, failed and interrupted runs. Raises: Unavailable."""
         runs: list[DreamResult] = self._call("dreams")
         return runs
 
@@ -162,7 +161,7 @@ class Features:
         return made
 
     def update(self, given: MemoryUpdate) -> Updated:
-        """Update the three-file memory outside of any workflow, and write the captured patterns that are due (FR-5).
+        """Update the three-file memory outside any workflow, and write due captured patterns (FR-5).
 
         Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
         """
@@ -170,7 +169,7 @@ class Features:
         return made
 
     def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
-        """Count an ``issue`` or ``pattern`` noticed during work; see :func:`holdfast_workflow.observations.capture`.
+        """Count an ``issue`` or ``pattern`` observed during work; see :func:`holdfast_workflow.observations.capture`.
 
         ``workflow`` defaults to the open one, if only one is open.
         """
@@ -179,21 +178,21 @@ class Features:
 
     def end_observed(self, session: str, *, final: bool) -> list[str]:
         """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
-        agent stops, with ``final`` when its session ends: then checks that fail go to the deferred items.
+        agent stops, with ``final`` when its session ends. Failed checks then go to the deferred items.
 
-        Returns a sentence for each, for a person. Raises: HoldfastError; the workflow then stays open.
+        Returns a sentence for each, for display. Raises: HoldfastError; the workflow then stays open.
         """
         told: list[str] = self._call("end_observed", session, final=final)
         return told
 
     def create_three_files(self) -> tuple[list[str], list[str]]:
-        """Create the missing files and add the missing anchors. Returns the names of the documents made or changed, and
-        of those that were complete. Raises: Corrupt when a file cannot be read or added to; Refused; Unavailable."""
+        """Create missing files and add missing anchors. Returns the names of created or changed documents, and of
+        complete ones. Raises: Corrupt when a file cannot be read or extended; Refused; Unavailable."""
         made: tuple[list[str], list[str]] = self._call("create_three_files")
         return made
 
     def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
-        """The safe repairs of the three files ``names``, by default of all; nothing is written."""
+        """Safe repairs for the files ``names``, by default for all three; nothing is written."""
         made: list[Repair] = self._call("repairs", names)
         return made
 
@@ -214,7 +213,7 @@ class Features:
         return made
 
     def store_report(self) -> Written | None:
-        """Store the report on yesterday, once. None when it exists already, or when there is nothing to report.
+        """Store yesterday's report, once. None when it already exists, or when there is nothing to report.
 
         Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
         """
@@ -224,10 +223,10 @@ class Features:
     # transcripts
 
     def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
-        """The conversation that an agent's client recorded in the file at ``path``, from byte ``offset`` on.
+        """Read the conversation that an agent's client recorded in the file at ``path``, from byte ``offset``.
 
-        ``agent`` reads the sub-agent of that id instead. Raises: ConfigError for an unusable path; Corrupt for a file
-        that is empty or of no known format.
+        ``agent`` reads the sub-agent with that id instead. Raises: ConfigError for an unusable path; Corrupt for an
+        empty file or an unknown format.
         """
         made: Transcript = self._call("read_transcript", path, offset=offset, agent=agent)
         return made

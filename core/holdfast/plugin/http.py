@@ -1,4 +1,4 @@
-"""What HTTP servers say in headers, for every client of one."""
+"""Parse HTTP response headers for all HTTP clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 
 def seconds(retry_after: str | None) -> float | None:
-    """The value of a Retry-After header (seconds, or a date) in seconds; None when there is none or it is garbled."""
+    """The value of a Retry-After header (seconds, or a date) in seconds; None when it is missing or invalid."""
     if not retry_after:
         return None
     try:

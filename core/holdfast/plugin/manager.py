@@ -1,7 +1,8 @@
-"""The typed face of the hooks: one method a hook, and the only place that calls one.
+"""The typed interface to the hooks: one method per hook. The only module that calls hooks.
 
-Every implementation is wrapped when it is registered. The wrapper bounds its time and turns an exception into a
-value, so that one plugin can neither stop another nor go unnamed; what a failure means is decided here, by hook.
+Every implementation is wrapped at registration. The wrapper limits its time and turns an exception into a value, so
+that one plugin cannot stop another and every failure is attributed. This module decides, per hook, how a failure is
+handled.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Seconds that one implementation may take, unless ``[plugins.NAME] deadline_s`` says otherwise.
+#: Time limit for one implementation, in seconds, unless ``[plugins.NAME] deadline_s`` sets another.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
-#: Seconds for one question to a plugin that judges.
+#: Time limit for one question to a judging plugin, in seconds.
 JUDGE_S = 60.0
-#: Seconds for ``on_extract`` of a plugin that says EXTRACTS_AT_ONCE: a flush waits for it with its lock held.
+#: Time limit in seconds for ``on_extract`` of a plugin with EXTRACTS_AT_ONCE, because a flush waits for it with its
+#: lock held.
 AT_ONCE_S = 5.0
 
 
@@ -46,13 +48,13 @@ class _Failure(NamedTuple):
     plugin: str
     distribution: str
     hook: str
-    reason: str  # of core's own words
-    detail: str  # of the plugin's: it may quote a text that nobody has redacted
+    reason: str  # in core's own words
+    detail: str  # in the plugin's words, which may quote unredacted text
     cause: BaseException | None
 
 
 class PluginSettings(NamedTuple):
-    """The ``[plugins.NAME]`` table as the loader needs it."""
+    """The ``[plugins.NAME]`` table in the loader's form."""
 
     name: str
     deadline_s: float | None = None
@@ -60,7 +62,7 @@ class PluginSettings(NamedTuple):
 
 
 class Dispatch:
-    """Holds one plugin manager. ``statuses`` tells what became of each enabled plugin."""
+    """Holds one plugin manager. ``statuses`` has the status of each enabled plugin."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hooks.PROJECT)
@@ -71,8 +73,8 @@ class Dispatch:
     # loading
 
     def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], *, root: str, state: str) -> None:
-        """Load the enabled plugins in order of name. A plugin that cannot be loaded is recorded, not raised: what
-        needs it (every gate) fails closed, the rest works."""
+        """Load the enabled plugins in order of name. A plugin that cannot be loaded is recorded without raising. Code
+        that needs it (every gate) fails closed, and the rest works."""
         for plugin in sorted(enabled):
             entry: Found | None = None
             try:
@@ -108,8 +110,8 @@ class Dispatch:
     ) -> tuple[str, ...]:
         """Register an object with hook implementations; returns the hooks it implements, sorted.
 
-        Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt one must not load silently), an
-        argument that the hook does not have, a wrapper, or an object without any hook.
+        Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load silently), an
+        unknown hook argument, a wrapper, or an object without any hook.
         """
         manager = self._manager
         problem = ""
@@ -143,12 +145,12 @@ class Dispatch:
         return tuple(sorted(caller.name for caller in callers))
 
     def validators(self) -> tuple[str, ...]:
-        """Names of the plugins that judge texts, sorted."""
+        """Names of the validator plugins, sorted."""
         return tuple(sorted(impl.plugin_name for impl in self._manager.hook.on_validate.get_hookimpls()))
 
     def require_all(self, *, installed: bool = False) -> None:
-        """Raise what kept an enabled plugin from loading. Gates call this: a plugin that is not there cannot say no.
-        With ``installed`` a plugin that is not installed at all is left out."""
+        """Raise the error that kept an enabled plugin from loading. Gates call this, because a missing plugin cannot
+        refuse. With ``installed``, plugins that are not installed at all are left out."""
         for status in self.statuses:
             if status.status != "loaded" and not (installed and status.status == "missing"):
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
@@ -162,7 +164,7 @@ class Dispatch:
 
     @staticmethod
     def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: Path) -> StorageBackend:
-        """The backend from the one plugin that the configuration names. Raises: PluginLoadFailed, or its own error."""
+        """The backend from the configured plugin. Raises: PluginLoadFailed, or the plugin's own error."""
         from holdfast.storage import StorageBackend as Backend
 
         own = Dispatch()
@@ -172,22 +174,23 @@ class Dispatch:
             raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
         if answer is None or not isinstance(answer.value, Backend):
             raise PluginLoadFailed(
-                f"The backend {entry.name!r} ({entry.distribution}) gave no StorageBackend.",
+                f"The backend {entry.name!r} ({entry.distribution}) did not return a StorageBackend.",
                 next_step="Choose another with `[storage] backend` in holdfast.toml.",
             )
         return answer.value
 
     def on_validate(self, subject: Subject, *, outgoing: bool = False) -> list[Finding]:
-        """All findings of all validators. Raises: PluginError when one is broken or fails: that is a refusal.
+        """All findings of all validators. Raises: PluginError when a validator is broken or fails, which counts as a
+        refusal.
 
-        ``outgoing``: what is stored is about to be shown. A plugin that was never installed does not hold that up, so
-        that memory can be read on another machine; a plugin that is installed and broken does.
+        ``outgoing``: stored data is about to be shown. A plugin that was never installed does not block this, so memory
+        can be read on another machine; an installed but broken plugin does.
         """
         self.require_all(installed=outgoing)
         findings: list[Finding] = []
         for answer in self._manager.hook.on_validate(subject=subject):
             got = self._value(answer)
-            if got:  # only now is the value class worth importing
+            if got:  # the value class is only imported here because it is costly
                 from holdfast.models import Finding as Kind
 
                 _expect(answer, isinstance(got, list | tuple) and all(isinstance(f, Kind) for f in got), "on_validate")
@@ -199,9 +202,9 @@ class Dispatch:
     def on_extract(
         self, turns: Sequence[Turn], *, only: Collection[str] = (), known: Sequence[Fact] = ()
     ) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
-        """What each extractor found, by plugin name in order of name, and the failures beside it.
+        """Each extractor's results, by plugin name in order of name, and the failures.
 
-        ``only`` asks the plugins of these names, by default all. ``known`` are stored facts on the same subjects.
+        ``only`` calls the plugins with these names, by default all. ``known`` are stored facts on the same subjects.
         """
         from holdfast.models import Extraction as Kind
 
@@ -219,12 +222,12 @@ class Dispatch:
         return sorted(results, key=lambda r: r[0]), failures
 
     def extractors(self) -> dict[str, bool]:
-        """The plugins that implement ``on_extract``, by name, sorted; true for those that are asked within a flush."""
+        """The plugins that implement ``on_extract``, by name, sorted; true for those called within a flush."""
         found = {impl.plugin_name: _at_once(impl.plugin) for impl in self._manager.hook.on_extract.get_hookimpls()}
         return dict(sorted(found.items()))
 
     def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
-        """What was published. Raises: HookFailed, which fails the flush."""
+        """The published references. Raises: HookFailed, which fails the flush."""
         from attrs import evolve
 
         from holdfast.models import Evidence as Kind
@@ -238,14 +241,14 @@ class Dispatch:
         return evidence
 
     def offering(self, interface: type[T]) -> dict[str, T]:
-        """The plugins that are instances of ``interface``, by name, sorted: how a plugin offers more than its hooks,
-        to the feature that declares the interface."""
+        """The plugins that are instances of ``interface``, by name, sorted. This lets a plugin offer more than its
+        hooks to the feature that declares the interface."""
         named = sorted(self._manager.list_name_plugin(), key=lambda pair: pair[0])
         return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
 
     def dreamers(self) -> tuple[str, ...]:
-        """Names of the plugins that implement ``on_dream``, the one to ask first: those that the user enabled before
-        those that are on by default, so that a configured model wins over the offline one; then by name."""
+        """Names of the plugins that implement ``on_dream``, in calling order: plugins enabled by the user before those
+        on by default, so that a configured model wins over the offline one; then by name."""
         implementing = (
             name
             for name, plugin in self._manager.list_name_plugin()
@@ -255,11 +258,12 @@ class Dispatch:
         return tuple(sorted(implementing, key=lambda name: (name in by_default, name)))
 
     def dreams_of_everything(self, name: str) -> bool:
-        """Whether a plugin's dream costs so little that ``[dream] max_chars`` does not concern it."""
+        """Whether a plugin's dream is so cheap that ``[dream] max_chars`` does not apply."""
         return getattr(self._manager.get_plugin(name), "dreams_of_everything", False) is True
 
     def on_dream(self, sources: DreamSources, *, only: str = "") -> DreamDraft | None:
-        """The first draft, or None when no plugin dreams. ``only`` asks the plugin of that name. Raises: HookFailed."""
+        """The first draft, or None when no plugin dreams. ``only`` calls the plugin with that name. Raises:
+        HookFailed."""
         from holdfast.models import DreamDraft as Kind
 
         others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name != only]
@@ -271,13 +275,13 @@ class Dispatch:
         return got  # type: ignore[no-any-return]
 
     def judges(self) -> tuple[str, ...]:
-        """Names of the plugins that have a method ``judge``, sorted."""
+        """Names of the plugins with a method ``judge``, sorted."""
         named = self._manager.list_name_plugin()
         return tuple(sorted(name for name, plugin in named if callable(getattr(plugin, "judge", None))))
 
     def judge(self, name: str, system: str, question: str) -> str:
-        """The plugin's answer to a question on lines and their sources. Not a hook: the user chooses one plugin.
-        Raises: HookFailed."""
+        """The plugin's answer to a question about lines and their sources. This is not a hook, because the user chooses
+        one plugin. Raises: HookFailed."""
         plugin: Any = self._manager.get_plugin(name)
         status = next((one for one in self.statuses if one.name == name), None)
         distribution = status.distribution if status else "this process"
@@ -294,8 +298,8 @@ class Dispatch:
         return answer.value
 
     def _told(self, detail: str) -> str:
-        """What a plugin said of its failure, as it may be shown and written down: masked like any text, and left out
-        when a validator cannot judge it."""
+        """A plugin's own failure message in a form safe to show and store: masked, and left out when a validator cannot
+        check it."""
         from holdfast.gate import clean, mask
 
         detail = clean(detail)
@@ -343,7 +347,7 @@ def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:
 
 def _expect(answer: _Answer, ok: bool, hook: str) -> None:
     if not ok:
-        reason = f"it returned {type(answer.value).__name__}, which is not what the hook asks for"
+        reason = f"it returned {type(answer.value).__name__}, which is the wrong type for this hook"
         raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)
 
 
@@ -366,7 +370,7 @@ def _guarded(
             got = in_steps(got)
             if isinstance(got, _Failure):
                 return got
-        # None passes on for the hooks where it means "nothing from me"; elsewhere it is a wrong type.
+        # None is valid for hooks where it means "no result"; elsewhere it is a wrong type.
         return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
 
     def call(job: Callable[[], Any], limit: float | None) -> Any:
@@ -397,17 +401,17 @@ def _guarded(
 
 
 def _tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
-    """What ``job`` returns, or a named failure: the guard, whatever a plugin throws."""
+    """The result of ``job``, or a named failure for any exception from the plugin."""
     try:
         return job()
-    except HoldfastError as error:  # it speaks for itself
+    except HoldfastError as error:  # it already has its own message
         return _Failure(plugin, distribution, hook, "", error.message, error)
     except BaseException as error:  # noqa: BLE001 - as above
         return _Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
 
 
 def _portions(args: tuple[Any, ...]) -> int:
-    """By how much the deadline of a call is longer: a validator that cannot answer in steps has the time of as many
-    portions as there are in the text."""
+    """Multiplier for a call's deadline. A validator that cannot work in steps gets the time of all the portions in the
+    text."""
     subject = args[0] if args else None
     return 1 + (len(subject.text) - 1) // PORTION_CHARS if isinstance(subject, Subject) and subject.text else 1

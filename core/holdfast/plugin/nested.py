@@ -1,4 +1,4 @@
-"""The mark of a coding agent that holdfast itself runs as a model: holdfast started inside it does nothing.
+"""The mark of a coding agent that holdfast runs as a model. holdfast does nothing when started inside it.
 
 Agents' hooks read it at every event, so it imports nothing but ``os``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-#: Set in the environment of such an agent, and so of everything that it starts.
+#: Set in such an agent's environment, and so in that of every process it starts.
 MARK = "HOLDFAST_MODEL_RUN"
 
 

@@ -1,7 +1,7 @@
-"""Names of settings that backends and plugins declare, so that a misspelt key is an error and not silence.
+"""Setting names declared by backends and plugins, so that a misspelt key is an error instead of being ignored.
 
-A backend's module has ``known_options``, the keys that it reads from ``[storage]``; a plugin (a module, class or
-object) has ``known_settings``, the keys of its ``[plugins.NAME]`` table. Without the attribute any key is handed on.
+A backend's module has ``known_options``, the keys that it reads from ``[storage]``. A plugin (a module, class or
+object) has ``known_settings``, the keys of its ``[plugins.NAME]`` table. Without the attribute, all keys are passed on.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ PLUGIN = ("enabled", "deadline_s")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that ``word`` was probably meant to be, or ``""``."""
+    """The known word most similar to ``word``, or ``""``."""
     import difflib
 
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
 
 
 def check_storage(backend: object, given: Collection[str], found: Iterable[discovery.Found]) -> None:
-    """Check the keys of ``[storage]`` against those of ``backend``, a module. Keys of another backend of this
-    distribution are left alone, because they stay in the file when the backend is changed. Raises: ConfigError."""
+    """Check the keys of ``[storage]`` against those of ``backend``, a module. Keys of this distribution's other
+    backends are ignored, because they stay in the file when the backend is changed. Raises: ConfigError."""
     declared = getattr(backend, "known_options", None)
     if declared is None or all(key in declared for key in given):
         return
@@ -42,7 +42,7 @@ def check_storage(backend: object, given: Collection[str], found: Iterable[disco
 
 
 def check_named(backend: str, given: Collection[str]) -> None:
-    """:func:`check_storage` for a backend that the user has not chosen: only one of this distribution is imported.
+    """:func:`check_storage` for a backend not chosen by the user. Only this distribution's backends are imported.
 
     Raises: ConfigError.
     """
@@ -65,5 +65,5 @@ def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
 def _unknown(path: str, key: str, known: Iterable[str]) -> ConfigError:
     shown = "".join(c if c.isprintable() else "?" for c in path)
     near = nearest(key, known)
-    step = f"Did you mean `{near}`?" if near else f"Known here are: {', '.join(known)}."
-    return ConfigError(f"{shown} is not known.", next_step=step)
+    step = f"Did you mean `{near}`?" if near else f"Known keys: {', '.join(known)}."
+    return ConfigError(f"{shown} is unknown.", next_step=step)

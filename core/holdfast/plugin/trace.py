@@ -1,6 +1,6 @@
 """``HOLDFAST_TRACE=hooks``: one line on stderr for each call of a hook, with its plugin, outcome and time.
 
-The line never holds text of the memory, nor the message of an exception, which may quote it.
+The line never contains memory text, or an exception's message, which may quote it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def traced(guard: Callable[..., Any], plugin: str, distribution: str, hook: str)
 
 
 def _outcome(got: Any) -> str:
-    """The result of a guarded call in a few words."""
+    """A guarded call's result in a few words."""
     if got is None:
         return "nothing"
     if hasattr(got, "reason"):

@@ -1,1 +1,1 @@
-"""The session: what a conversation starts from, how it stays in step with its agent, and how it ends."""
+"""Sessions: how a conversation starts, stays in step with its agent, and ends."""

@@ -1,8 +1,8 @@
-"""Starting again from files alone: no provider, no transcript, no pasted context.
+"""Resume from files alone, without a provider, a transcript or pasted context.
 
-Read are the curated files, the three files of the workflow protocol where a project has them, the handoff and the
-newest daily notes (today and yesterday, else the latest). Summaries and automation output are not: they are derived,
-and must not become the source of what they were derived from.
+A load reads the curated files, the three workflow protocol files if the project has them, the handoff and the newest
+daily notes (today and yesterday, otherwise the latest). It does not read summaries or automation output, because
+derived text must not become a source for its own sources.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from holdfast.text.plain import BOM
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: Lines of a note that a brief can do without.
+#: Note lines that a brief can omit.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
     r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
-#: Lines of a block that the resume point repeats.
+#: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
     r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 _ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
-_MERGE = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
+_MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
 class Brief:
     """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
-    text), oldest first, and ``files`` (name, text) of those of the three files that exist, in the order of a LOAD.
-    ``lost`` is stored data that a quick look found missing.
+    text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
+    data that a quick check found missing.
 
-    ``str()`` is the text for an agent, no longer than the budget that was asked for.
+    ``str()`` is the text for an agent, within the requested budget.
     """
 
     work: tuple[handoff.Work, ...]
@@ -61,7 +61,7 @@ class Brief:
     pointers: tuple[str, ...]
     text: str
     files: tuple[tuple[str, str], ...] = ()
-    #: One sentence about documents that came with a clone and are not in the brief; empty when there are none.
+    #: One sentence about documents left out because they came with a clone; empty when there are none.
     withheld: str = ""
     lost: tuple[Loss, ...] = ()
 
@@ -136,7 +136,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
 
 
 def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
-    """The entries, open and closed; and the text itself when a git merge left both sides in it. Raises: Corrupt."""
+    """The entries, open and closed, and the handoff text if a git merge left both sides in it. Raises: Corrupt."""
     versions = conflicts.sides(text)
     entries: dict[str, handoff.Work] = {}
     for version in dict.fromkeys(versions):
@@ -146,8 +146,8 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 
 class _Reading:
-    """Reads each document once, as it may leave the store; ``withheld`` names those that may not. ``stored`` holds
-    what was read, as stored."""
+    """Reads each document once, masked. ``withheld`` names the documents that must not leave the store; ``stored``
+    holds the stored text of those read."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -155,7 +155,7 @@ class _Reading:
         self.stored: dict[str, str | None] = {}
 
     def text(self, name: str) -> str:
-        """Empty when the document is missing or withheld. An editor's byte-order mark is no part of the text."""
+        """The document's text, without an editor's byte-order mark; empty when the document is missing or withheld."""
         document = self._services.store.read(name)
         self.stored[name] = document.text if document else None
         if document is None:
@@ -167,12 +167,12 @@ class _Reading:
 
 
 def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
-    """Names and texts of the notes of today and yesterday; of the latest day before, when there is neither. Oldest
-    first; withheld notes are left out."""
+    """Names and contents of today's and yesterday's notes, oldest first; if both are missing, of the latest earlier
+    day. Withheld notes are left out."""
     layout = services.layout
     today = services.now().date()
     near = []
-    for day in (today - timedelta(days=1), today):  # by name: what is no file is not passed over
+    for day in (today - timedelta(days=1), today):  # by name, so that a directory here is an error, not skipped
         name = layout.name(Surface.DAILY, day)
         near.append((name, reading.text(name)))
     if any(text or name in reading.withheld for name, text in near):
@@ -189,8 +189,8 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
 
 
 def _brief_note(text: str, shown: Collection[str]) -> str:
-    """A note without the lines that say that there is nothing, the stamps of its blocks, and headings left empty. Of a
-    block whose flush is in ``shown``, the lines that the resume point has are left out, too."""
+    """A note without "none" lines, block stamps and empty headings. If a block's flush is in ``shown``, the lines that
+    the resume point repeats are left out too."""
     kept: list[str] = []
     repeated = heading = ""
     listed: list[str] = []

@@ -1,7 +1,7 @@
-"""The form of a dream: what is asked, how an answer is taken apart, and what a curated memory looks like.
+"""The dream's text formats: its prompt, its answer, and curated memory.
 
-Models wrap what they were asked for in thoughts, fences, bold type and explanations. All of that is understood here;
-what is left must be exactly one ``[MEMORY]`` section made of items, or the answer is not used.
+Models wrap their answers in thoughts, fences, bold type and explanations. This module removes all of that. Unless
+exactly one ``[MEMORY]`` section made of items remains, the answer is not used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from holdfast.text.answers import AnswerUnusable, text_of, without_thoughts
 
 #: Longer answers are not read.
 MAX_CHARS: Final = 400_000
-#: The title of a memory that has none.
+#: The title for a memory without one.
 TITLE: Final = "# Memory"
 
 SYSTEM: Final = """\
@@ -60,7 +60,7 @@ _NOTHING = re.compile(
 
 @frozen(kw_only=True)
 class Item:
-    """One item of a memory. ``line`` is where it begins in the text that it was read from, 1-based."""
+    """One item of a memory. ``line`` is its first line in the source, 1-based."""
 
     text: str
     heading: str = ""
@@ -73,15 +73,15 @@ def _items(value: Iterable[Item]) -> tuple[Item, ...]:
 
 @frozen(kw_only=True)
 class Memory:
-    """A memory as its items in order. ``prose`` are the lines that are neither items nor headings."""
+    """A memory as its items, in order. ``prose`` holds the lines that are neither items nor headings."""
 
     title: str = ""
     items: tuple[Item, ...] = field(default=(), converter=_items)
     prose: tuple[str, ...] = ()
 
     def render(self, title: str = "") -> str:
-        """As Markdown: a title, the items without a heading, then the others under theirs. Headings without an item are
-        left out."""
+        """Markdown: a title, the items without a heading, then the others under their headings. Headings without items
+        are left out."""
         lines = [title or self.title or TITLE]
         heading: str | None = None
         for item in sorted(self.items, key=lambda i: bool(i.heading)):
@@ -92,11 +92,11 @@ class Memory:
         return "\n".join(lines) + "\n"
 
 
-# --- what is asked ---------------------------------------------------------------------------------------------
+# --- the prompt ------------------------------------------------------------------------------------------------
 
 
 def question(sources: DreamSources) -> str:
-    """The sources, each exactly as it is, between marks that no source can hold: they are made of a digest of all."""
+    """The unchanged sources, each between marks made from a digest of all sources, which no source can contain."""
     texts = [("MEMORY.md", sources.memory), *sources.notes]
     mark = sha256("\0".join(text for _, text in texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     parts = [
@@ -109,19 +109,19 @@ def question(sources: DreamSources) -> str:
     return "\n\n".join(parts)
 
 
-# --- what is answered ------------------------------------------------------------------------------------------
+# --- the answer ------------------------------------------------------------------------------------------------
 
 
 def parse(answer: object) -> DreamDraft:
-    """The sections of an answer. A tag counts when it stands alone on a line, whatever its case, order and dress;
-    fences around it are passed over, what a thinking model thought is left out.
+    """The sections of an answer. A tag counts when it is alone on a line, in any case, order and formatting. Fences
+    around it are skipped, and a thinking model's thoughts are left out.
 
-    ``diary`` is empty when there is no ``[DREAM]``. Raises: AnswerUnusable without a ``[MEMORY]`` that holds anything,
-    or with two that differ.
+    ``diary`` is empty when there is no ``[DREAM]``. Raises: AnswerUnusable if ``[MEMORY]`` is missing or empty, or if
+    two of them differ.
     """
     text = without_thoughts(text_of(answer))
     if not text.strip():
-        raise AnswerUnusable("The model answered nothing.")
+        raise AnswerUnusable("The model's answer is empty.")
     if len(text) > MAX_CHARS:
         raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
     found: dict[str, list[str]] = {"memory": [], "dream": []}
@@ -147,20 +147,20 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
             lines.append(line)
 
 
-# --- what a memory is ------------------------------------------------------------------------------------------
+# --- the memory ------------------------------------------------------------------------------------------------
 
 
 def read(text: str, *, prose_is_item: bool = False) -> Memory:
-    """A memory from Markdown, whatever marks its items: ``*``, ``+``, ``1.`` and boxes become plain items, every
-    heading one of the second level, wrapped lines are joined. The first heading of level one is the title.
+    """Parse a memory from Markdown. Items marked with ``*``, ``+``, ``1.`` or boxes become plain items, headings become
+    second-level headings, and wrapped lines are joined. The first level-one heading is the title.
 
-    Items that say nothing ("none") are left out. What is neither goes to ``prose``; with ``prose_is_item`` it is taken
-    as items, so that nothing that a person wrote is lost.
+    Empty items ("none") are left out. All other lines go to ``prose``; with ``prose_is_item`` they become items, so
+    nothing that a person wrote is lost.
     """
     items: list[Item] = []
     prose: list[str] = []
     title = heading = ""
-    joins = False  # whether a line without a mark goes on with the last item
+    joins = False  # whether a line without a mark continues the last item
     comment = False
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         line, comment = _without_comments(line, inside=comment)

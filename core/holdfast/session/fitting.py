@@ -1,7 +1,7 @@
-"""A brief in limited room: the resume point first, then the notes of today and yesterday, then memory.
+"""Fit a brief into limited space: the resume point first, then today's and yesterday's notes, then memory.
 
-Each part has a share of the room, and leaves to the others what it does not need. A part that does not fit is cut at a
-line, and the lines cut are counted.
+Each part has a share of the space and leaves any surplus to the others. A part that does not fit is cut at a line, and
+the cut lines are counted.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from holdfast.text import hostile, recall
 
 Section = tuple[str, str]  # name and text
 
-#: Shares of the room: the resume point of all, the notes of what it leaves, memory of what the notes leave.
+#: Shares of the space: the resume point's share of the total, then the notes' and memory's shares of the remainder.
 RESUME_SHARE: Final = 0.6
 NOTES_SHARE: Final = 0.5
 MEMORY_SHARE: Final = 0.7
-#: Fewer characters of a document say nothing.
+#: Minimum useful excerpt of a document, in characters.
 _LEAST: Final = 80
-#: Characters for the heading of a part and for the sentence on what was cut.
+#: Characters reserved for a part's heading and for the sentence about the cut.
 _HEAD: Final = 80
 
 
@@ -36,10 +36,10 @@ def fitted(
     is_own: Callable[[str], bool],
 ) -> str:
     """The text of a brief, fenced as data, of at most ``max_chars`` characters. Lines that instruct an agent are marked
-    with the document they are in, except for the user's own words (``is_own``).
+    with their document's name, except for the user's own words (``is_own``).
 
-    ``torn`` is a handoff with both sides of a merge; ``standing`` is curated memory, of which the document ``memory``
-    is shortened by its items; ``notes`` are newest first. They are printed in this order.
+    ``torn`` is a handoff with both sides of a merge. ``standing`` is curated memory, in which the document ``memory``
+    is shortened item by item. ``notes`` are newest first. They are printed in this order.
     """
     raw = {name: text for name, text in standing if name == memory}
     sections = [(name, _body(name, text, is_own)) for name, text in (("", resume), torn, *standing, *notes)]
@@ -80,7 +80,7 @@ def _framed(parts: Sequence[str]) -> str:
 def _parts(
     sections: Sequence[Section], max_chars: int, caps: dict[str, int], ends: set[str], reserved: int
 ) -> tuple[list[str], list[tuple[str, int]]]:
-    """The parts as they fit, and the names and numbers of lines of the documents that have no room at all."""
+    """The parts that fit, and the names and line counts of the documents with no space at all."""
     left = max_chars - len(_framed([])) - reserved
     parts: list[str] = []
     out: list[tuple[str, int]] = []
@@ -110,7 +110,8 @@ def _lines(count: int) -> str:
 
 
 def _cut(body: str, name: str, room: int, *, end: bool) -> str:
-    """``body`` in ``room`` characters, with the number of lines cut; empty when that would say nothing."""
+    """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
+    useful."""
     total = body.count("\n") + 1
     where = f"`holdfast show {name}`" if name else "`holdfast work`, `holdfast status`"
     room -= len(f"… {_lines(total)} not shown: {where}") + 1
@@ -130,8 +131,8 @@ def _oldest(body: str, room: int) -> str:
 
 
 def _newest(note: str, room: int) -> str:
-    """The end of a note, from where a block begins; of one block that is longer the beginning, where the quotations of
-    its session start. At most ``room`` characters."""
+    """The end of a note, starting at a block. A single longer block keeps its beginning, where its session's quotations
+    start. At most ``room`` characters."""
     tail = note[-room:]
     at = tail.find("\n## ")
     if 0 <= at < len(tail) - _LEAST:

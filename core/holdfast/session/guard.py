@@ -1,7 +1,7 @@
-"""A compaction function that cannot run unflushed: nothing but a passed gate leads to the call.
+"""A compaction function that runs only after the flush gate passed.
 
-:meth:`holdfast.Holdfast.guard` makes one of any function that drops context, sync or async. Whatever goes wrong before
-the call goes out as it is, and nothing was dropped.
+:meth:`holdfast.Holdfast.guard` makes one of any function that drops context, sync or async. An error before the call is
+raised unchanged, and then nothing was dropped.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
-#: How often is flushed again because something was said meanwhile, before the compaction is refused.
+#: Flushes repeated because messages arrived meanwhile, before the compaction is refused.
 _ROUNDS = 5
 _NAMES = ("role", "type")
 
 
 @frozen(kw_only=True)
 class Guard:
-    """What is asked around each call of the guarded function.
+    """Callbacks around each call of the guarded function.
 
     ``session`` is an id, or gets the call's arguments and returns one. ``messages`` gets them and returns the rows in
-    context; without it they are the call's first argument that is a list of rows, or ``{"messages": rows}``. A list
-    that may hold messages and cannot be read as rows refuses the call. ``kept`` gets the result and returns
-    the rows still in context.
+    context; without it they are the call's first argument that is a list of rows, or ``{"messages": rows}``. If a list
+    that may hold messages cannot be read as rows, the call is refused. ``kept`` gets the result and returns the rows
+    still in context.
     """
 
     memory: Holdfast
@@ -51,8 +51,8 @@ class Guard:
     kept: Callable[[Any], Iterable[object]] | None
 
     def wrap(self, compact: Callable[P, R]) -> Callable[P, R]:
-        """``compact`` behind the gate. Raises: TypeError for a generator function: calling it runs nothing, and when it
-        runs nobody asks any more."""
+        """Wrap ``compact`` in the gate. Raises: TypeError for a generator function, because calling it runs nothing,
+        and it would later run unchecked."""
         kinds = [compact, getattr(compact, "__call__", None)]  # noqa: B004 - an object may have an async __call__
         if any(inspect.isgeneratorfunction(k) or inspect.isasyncgenfunction(k) for k in kinds):
             raise TypeError("a generator cannot be guarded: guard the function that drops the messages")
@@ -70,7 +70,7 @@ class Guard:
                 raise _restless()
             result = compact(*args, **kwargs)
             if inspect.iscoroutine(result):
-                result.close()  # nothing of it has run
+                result.close()  # it has not started
                 raise TypeError("the guarded function returned a coroutine: declare it `async def`")
             self._follow(session, self._left(result, args, kwargs))
             return result
@@ -78,7 +78,8 @@ class Guard:
         return guarded
 
     def _wrap_async(self, compact: Callable[P, Any]) -> Callable[P, Any]:
-        """The same. The messages are read where the loop changes them; the disk is waited for in a thread."""
+        """The async version. It reads the messages on the event loop that changes them, and waits for the disk in a
+        thread."""
 
         @functools.wraps(compact)
         async def guarded(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -101,7 +102,7 @@ class Guard:
             return self.memory.session(session_id)
 
     def _said(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
-        """The messages in context; None when only the session knows them."""
+        """The messages in context; None when only the session has them."""
         rows = self._rows(args, kwargs)
         return None if rows is None else parse(rows)
 
@@ -110,24 +111,24 @@ class Guard:
             return self.messages(*args, **kwargs)
         given = [_messages_of(one) for one in (*args, *kwargs.values())]
         lists = [one for one in given if isinstance(one, list | tuple) and any(map(_may_be_row, one))]
-        lists.sort(key=_likeness)  # in their order where they are alike
+        lists.sort(key=_likeness)  # ties keep their order
         return lists[0] if lists else None
 
     def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
-        """Journal what the session does not hold and pass the gate. False when more was said meanwhile."""
+        """Journal messages missing from the session, then pass the gate. False when messages arrived meanwhile."""
         if said is None and not session.messages and session.last_receipt is None:
             raise FlushRefused(
-                f"Session {session.id!r} holds nothing, so nothing of what would be dropped was saved.",
+                f"Session {session.id!r} is empty, so the context that would be dropped is not saved.",
                 next_step="Pass the function the list of messages, give the guard `messages=`, or call `session.add`.",
                 target="journal",
             )
-        with _refusing("What is in context cannot be journalled"):
+        with _refusing("The context cannot be journalled"):
             session.mirror.add(said or [])
         receipt = session.pass_gate(reason="compaction")
         return not session.unflushed or (receipt is not None and bool(receipt.overridden))
 
     def _left(self, result: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Message] | None:
-        """What is in context after the compaction; None when nobody can tell."""
+        """The messages in context after the compaction; None when unknown."""
         try:
             if self.messages is None and self._rows(args, kwargs) is None:
                 return None
@@ -136,22 +137,22 @@ class Guard:
             if isinstance(left := _messages_of(result), list | tuple):
                 return parse(left)
             return self._said(args, kwargs)
-        except Exception as error:  # noqa: BLE001 - the compaction is done and was safe: its result must reach the caller
-            logger.warning("what the compaction kept cannot be told: %s", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the compaction was safe and is done, so its result must reach the caller
+            logger.warning("cannot determine which messages the compaction kept: %s", type(error).__name__)
             return None
 
     def _follow(self, session: Session, left: list[Message] | None) -> None:
-        """Let the session drop what was dropped. When it cannot, it only holds more than the context does."""
+        """Drop the same messages from the session. If that fails, the session only holds more than the context."""
         if left is None:
             return
         try:
             session.mirror.follow(left)
         except HoldfastError as error:
-            logger.warning("session %s still holds what was dropped: %s", session.id, error.message)
+            logger.warning("session %s still holds the dropped messages: %s", session.id, error.message)
 
 
 def _messages_of(given: object) -> object:
-    """The rows in a loop's state, ``{"messages": rows}``; ``given`` itself when it is anything else."""
+    """The rows in a loop's state, ``{"messages": rows}``; otherwise ``given`` itself."""
     return given["messages"] if isinstance(given, Mapping) and "messages" in given else given
 
 
@@ -165,21 +166,21 @@ def _has(row: object, name: str) -> bool:
 
 
 def _likeness(rows: Sequence[object]) -> int:
-    """How much a list looks like the messages, the least for the most: a list of tools has types and no roles."""
+    """Sort key for how much a list looks like messages, best first. A list of tools has types but no roles."""
     if any(_has(row, "role") for row in rows):
         return 0
     return 1 if all(map(_is_row, rows)) else 2
 
 
 def _may_be_row(row: object) -> bool:
-    """Whether an element must not be dropped without being understood. Words without a role are among them, so a list
-    that holds them is parsed, and parsing refuses it."""
+    """Whether an element must be parsed before it may be dropped. This includes text without a role, so a list with
+    such text is parsed, and parsing refuses it."""
     return isinstance(row, Mapping) or says(row) or _is_row(row)
 
 
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
-    """Whatever keeps the session from being saved is one error for whoever wants to compact."""
+    """Turn any error that prevents saving the session into one error for the caller of the compaction."""
     try:
         yield
     except HoldfastError as error:
@@ -190,7 +191,7 @@ def _refusing(what: str) -> Iterator[None]:
 
 def _restless() -> FlushRefused:
     return FlushRefused(
-        f"More was said during each of {_ROUNDS} flushes, so the context was never wholly saved. Nothing was dropped.",
-        next_step="Compact between two turns, when nobody adds to the messages.",
+        f"Messages arrived during each of {_ROUNDS} flushes, so the context is not fully saved. Nothing was dropped.",
+        next_step="Compact between two turns, when no messages are being added.",
         target="journal",
     )

@@ -1,4 +1,4 @@
-"""Ending the sessions that were left without a word, through the same gate as any other end."""
+"""End abandoned sessions through the same gate as any other end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> list[str]:
-    """End every session but ``but`` whose last turn is older than ``[session] idle_minutes``; returns their ids.
+    """End every session except ``but`` whose last turn is older than ``[session] idle_minutes``; returns their ids.
 
     See :meth:`holdfast.engine.Holdfast.end_idle`.
     """

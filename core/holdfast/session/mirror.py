@@ -1,7 +1,7 @@
-"""A session in step with the list of messages that a loop keeps itself: ``session.mirror``.
+"""Keep a session in step with a loop's own message list: ``session.mirror``.
 
-The session gets what it does not hold yet, and after a compaction lets go what the list let go. Messages are known
-again by what they say, as it was stored: lists have no ids, and positions move when the list gets shorter.
+The session gets messages it lacks, and after a compaction drops the messages that the list dropped. Messages are
+matched by their stored content, because lists have no ids and positions change when the list shrinks.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ if TYPE_CHECKING:
 
 def parse(rows: Iterable[object]) -> list[Message]:
     """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, or an SDK's own
-    objects. Every string in a row is in one of its messages; what is over a stated size is an excerpt with its digest.
+    objects. Every string in a row is in one of its messages; a string over the documented size becomes an excerpt with
+    its digest.
 
-    Instructions of the loop (roles ``system`` and ``developer`` before anything else) are left out.
-    Raises: FlushRefused for a row that cannot be kept.
+    The loop's instructions (roles ``system`` and ``developer`` before anything else) are left out. Raises: FlushRefused
+    for a row that cannot be kept.
     """
     reading = Reading()
     for number, row in enumerate(rows):
         try:
             table = _table(row)
             if not says(table.get("id")):
-                table.pop("id", None)  # equal ids would make one message of two
+                table.pop("id", None)  # equal ids would merge two messages
             if not plain.take(table, number, reading):
-                raise _refused(number, "is of no known form")
+                raise _refused(number, "has an unknown form")
         except RecursionError as error:
             raise _refused(number, "is nested too deeply, or holds itself") from error
         except TypeError as error:
-            raise _refused(number, f"holds a value that is not JSON ({error})") from error
+            raise _refused(number, f"holds a value that JSON cannot represent ({error})") from error
     return reading.kept
 
 
@@ -59,22 +60,24 @@ def _refused(number: int, why: str) -> FlushRefused:
 
 
 class Mirror:
-    """One session and the list behind it. Threads may share it."""
+    """One session and its message list. Threads may share it."""
 
     def __init__(self, services: Services, session: Session) -> None:
         self._services = services
         self._session = session
-        self._carried: Counter[Key] = Counter()  # in the list and not in the session: what a compaction made or pinned
-        self._stored: dict[Key, Key] = {}  # as it was said -> as it is stored, of what is in the list
+        self._carried: Counter[Key] = (
+            Counter()
+        )  # in the list but not in the session: messages that a compaction made or pinned
+        self._stored: dict[Key, Key] = {}  # original form -> stored form, for the messages in the list
         self._lock = threading.Lock()
 
     def keep(self, rows: Iterable[object]) -> list[Message]:
-        """Journal what of ``rows``, the whole list, the session does not hold; returns it as stored. Cheap to call
-        after each turn. Raises: FlushRefused for a row of no known form; Refused, PluginError; Unavailable."""
+        """Journal the messages of ``rows``, the whole list, that the session lacks; returns them as stored. Cheap to
+        call after each turn. Raises: FlushRefused for a row of no known form; Refused, PluginError; Unavailable."""
         return self.add(parse(rows))
 
     def add(self, said: Sequence[Message]) -> list[Message]:
-        """:meth:`keep` for rows that are parsed."""
+        """:meth:`keep` for parsed rows."""
         with self._lock:
             held = Counter(_key(m) for m in self._session.messages) + self._carried
             new = []
@@ -82,13 +85,13 @@ class Mirror:
                 if held[key] > 0:
                     held[key] -= 1
                     continue
-                at = m.at if m.at.timestamp() else None  # the epoch stands for a row without a time
+                at = m.at if m.at.timestamp() else None  # a row without a time uses the epoch
                 new.append(self._session.add(m.role, m.text, at=at, tool=m.tool, failed=m.failed))
             return new
 
     def follow(self, left: Sequence[Message]) -> None:
-        """Let go what stands before the stretch that ``left`` ends with; through the gate once more, which costs little
-        when nothing was said since. Raises: FlushRefused; then all of it stays in the session."""
+        """Drop the messages before the span that ``left`` ends with. This passes the gate again, which is cheap when no
+        messages arrived since. Raises: FlushRefused; then all messages stay in the session."""
         with self._lock:
             held = [_key(m) for m in self._session.messages]
             keys = self._keys(left)
@@ -96,7 +99,7 @@ class Mirror:
             self._carried = Counter(keys) - Counter(_key(m) for m in kept)
 
     def _keys(self, said: Sequence[Message]) -> list[Key]:
-        """By which each message is known once it is stored: redacted, without this machine's paths."""
+        """The key that matches each message to its stored form: redacted, without this machine's paths."""
         known, self._stored = self._stored, {}
         for m in said:
             raw = _key(m)
@@ -115,8 +118,8 @@ def _key(message: Message) -> Key:
 
 
 def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
-    """Where in ``held`` the stretch begins that ``keys`` ends with; what one of the two never had is passed over. A key
-    pinned further up in ``keys`` does not count: all of ``held`` would stay for it."""
+    """The start in ``held`` of the span that ``keys`` ends with. Messages that only one of the two has are skipped. A
+    key pinned earlier in ``keys`` does not count, because all of ``held`` would stay for it."""
     known = set(held)
     start = len(held)
     for key in reversed([key for key in keys if key in known]):
@@ -130,13 +133,14 @@ def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
 
 
 def _table(row: object) -> dict[str, object]:
-    """A message as a plain dict; empty when it is none."""
+    """A message as a plain dict; empty for anything else."""
     value = _plain(row)
     return value if isinstance(value, dict) else {}
 
 
 def _plain(value: object) -> object:
-    """``value`` as JSON has it, with the SDKs' models in it as dicts. Raises: TypeError for what JSON cannot hold."""
+    """``value`` as JSON data, with the SDKs' models as dicts. Raises: TypeError for values that JSON cannot
+    represent."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):

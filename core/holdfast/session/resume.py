@@ -1,5 +1,5 @@
-"""The first part of a brief: what needs care, and the open work. The reader's own work comes first, whole and marked;
-other sessions' work by name, and what does not fit by number.
+"""The first part of a brief: warnings and open work. The reader's own work comes first, in full and marked. Other
+sessions' work is listed by name, and entries that do not fit are counted.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 TITLE: Final = "# Where to go on"
-#: Share of a brief that the open work of other sessions may use.
+#: Maximum share of a brief for other sessions' open work.
 OTHERS_SHARE: Final = 0.3
-#: Other sessions that a brief without a limit shows whole.
+#: Number of other sessions that a brief without a limit shows in full.
 _WHOLE: Final = handoff.MAX_ENTRIES
-#: The newest this many journals are searched for turns that no flush has written.
+#: Number of newest journals to search for unflushed turns.
 _JOURNALS: Final = 20
-#: Limit of losses that the brief names.
+#: Maximum number of losses listed in the brief.
 _LOSSES: Final = 5
-#: Limit of artifacts of one piece of work.
+#: Maximum number of artifacts listed per work entry.
 _ARTIFACTS: Final = 12
 _TITLE_CHARS: Final = 120
 _NEXT_CHARS: Final = 160
@@ -36,7 +36,7 @@ _LEAST: Final = 60
 
 
 def own_first(work: Sequence[handoff.Work], session: str) -> tuple[handoff.Work, ...]:
-    """The entries with the one of ``session`` first."""
+    """The entries, with the entry of ``session`` first."""
     return tuple(sorted(work, key=lambda w: w.session != session))
 
 
@@ -51,8 +51,8 @@ def resume(
     session: str = "",
     max_chars: int | None = None,
 ) -> tuple[str, frozenset[str]]:
-    """The resume point, and the flushes whose entries it holds whole. ``work`` holds the open entries, the reader's own
-    first; ``session`` is the reader, and ``max_chars`` the length of the whole brief."""
+    """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
+    own first; ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
     lines = [TITLE]
     for notice in services.notices:
         lines += ["", notice]
@@ -82,7 +82,7 @@ def resume(
 
 
 def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
-    """One entry whole."""
+    """One entry in full."""
     lines = ["", f"## {_line(work.active_task or work.objective)}", "", "- Work is open."]
     if own:
         lines.append("- This is this session's own work.")
@@ -111,7 +111,7 @@ def _entry(work: handoff.Work, *, own: bool, named: bool) -> list[str]:
 
 
 def _fitting(others: Sequence[handoff.Work], room: int | None) -> int:
-    """The number of entries that are shown whole in ``room`` characters."""
+    """The number of entries that fit in full into ``room`` characters."""
     for at, work in enumerate(others[:_WHOLE]):
         if room is not None:
             room -= sum(len(line) + 1 for line in _entry(work, own=False, named=True))
@@ -121,7 +121,7 @@ def _fitting(others: Sequence[handoff.Work], room: int | None) -> int:
 
 
 def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
-    """A line for each of the entries while they fit, and the number of the rest."""
+    """One line per entry while they fit, then the number of remaining entries."""
     if not others:
         return []
     lines = ["", f"## {len(others)} more open, of other sessions", ""]
@@ -136,7 +136,7 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
 
 
 def _finished(work: handoff.Work) -> list[str]:
-    """The lines of the work that ended last."""
+    """The lines for the most recently ended work."""
     how = "" if work.status == handoff.FINISHED else f" ({work.status})"
     lines = ["", f"## {_line(work.active_task or work.objective)}", "", f"- Work is closed{how}."]
     if work.objective and work.objective != work.active_task:
@@ -149,13 +149,13 @@ def _finished(work: handoff.Work) -> list[str]:
 
 
 def artifacts(found: Sequence[str]) -> str:
-    """The first artifacts on one line; the others are counted."""
+    """The first artifacts on one line, and the number of the others."""
     rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
     return "- Artifacts: " + "; ".join(_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
 
 
 def _nothing_open(services: Services) -> str:
-    """Says whether journals hold more than the handoff does; only the newest ones are read."""
+    """Report turns that are in the journals but not in the handoff. Only the newest journals are read."""
     paths = sorted(journal.session_files(services.state), key=_time, reverse=True)[:_JOURNALS]
     ids = [journal.session_id_of(path) for path in paths]
     waiting = sum(journal.Journal(services.state, i).is_unflushed() for i in ids if i)
@@ -163,7 +163,7 @@ def _nothing_open(services: Services) -> str:
         return "No work is open."
     many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
     return (
-        f"The handoff names no open work, but {many} turns that are journalled and not flushed yet. "
+        f"The handoff names no open work, but {many} journalled turns that are not flushed yet. "
         "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
     )
 

@@ -1,4 +1,4 @@
-"""What the pipelines share: settings, gate, hooks, store, clock and the private folder of one project."""
+"""One project's shared services: settings, gate, hooks, store, clock and private folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.text import tokens
 @define(kw_only=True)
 class Services:
     """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
-    sentences on settings of the project that are not in force."""
+    sentences about project settings that are not in force."""
 
     root: str
     state: str
@@ -30,26 +30,26 @@ class Services:
     gate: Gate
     store: Store
     clock: Callable[[], datetime]
-    #: A client waits for an answer, as it does for a hook's: then no model is asked, and what is to be extracted waits.
+    #: Whether a client is waiting for an answer, as during a hook. Then no model is called, and extraction is deferred.
     hurried: bool = False
     count_tokens: Callable[[str], int] = tokens.estimate
     notices: tuple[str, ...] = ()
 
     def recalled(self, name: str) -> Document | None:
-        """The document as it may leave the store, for an agent, a terminal or another file: masked. None when it does
-        not exist, and when it is withheld (:meth:`Store.is_withheld`). Raises: Corrupt; Unavailable; PluginError."""
+        """The document, masked for an agent, a terminal or another file. None when it does not exist or is withheld
+        (:meth:`Store.is_withheld`). Raises: Corrupt; Unavailable; PluginError."""
         document = self.store.read(name)
         if document is None or self.store.is_withheld(name):
             return None
         return self.shown(document)
 
     def shown(self, document: Document) -> Document:
-        """A stored document masked, as every text that leaves the store is. Raises: PluginError."""
+        """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
         surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
         return evolve(document, text=self.gate.outgoing(document.text, surface=surface, name=document.name))
 
     def now(self) -> datetime:
-        """The time, in the configured zone."""
+        """The current time in the configured zone."""
         return self.clock().astimezone(self.config.tz)
 
     def private(self, *parts: str) -> str:

@@ -1,4 +1,4 @@
-"""The context tier: what was said in one conversation, journalled turn by turn, dropped only through the flush gate."""
+"""The context tier: one conversation's messages, journalled turn by turn and dropped only through the flush gate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Given: TypeAlias = "Payload | Mapping[str, Any] | None"
 
 
 class Session:
-    """One conversation. ``messages`` is what is still in context, oldest first.
+    """One conversation. ``messages`` are those still in context, oldest first.
 
     ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
     :class:`~holdfast.errors.FlushRefused` when that fails; then nothing was dropped and the session is UNSAFE.
@@ -42,19 +42,19 @@ class Session:
 
     def __init__(self, services: Services, session_id: str) -> None:
         self._services = services
-        #: As it is stored: a secret in it is masked.
+        #: The stored id, with any secret masked.
         self.id = services.gate.identifier(session_id)
         self.journal = Journal(services.state, self.id)
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
-        self.unwritten: list[Stated] = []  # the payloads that were stated then
+        self.unwritten: list[Stated] = []  # the payloads of that flush
         self._mirror: Mirror | None = None
-        self._lock = threading.RLock()  # over what follows; never held while a hook runs
+        self._lock = threading.RLock()  # guards the fields below; never held while a hook runs
         self._begin()
         self._load()
 
     def _begin(self) -> None:
-        """As a session is before anything was read."""
+        """Reset to the state before anything was read."""
         self.provider = ""
         self.branch = ""
         self.ended = False
@@ -62,18 +62,18 @@ class Session:
         #: The flush that gave the last receipt (:class:`holdfast.flush.proof.Flushed`), to write it again.
         self.last_flush: dict[str, Any] | None = None
         self.override_reason = ""
-        self._first_line = b""  # of the journal that was read
-        self._log: list[tuple[int, Message]] = []  # what is in context or not yet flushed, with its offset
+        self._first_line = b""  # of the journal as read
+        self._log: list[tuple[int, Message]] = []  # messages in context or not yet flushed, with their offsets
         self._ids: set[str] = set()
         self._flushed_to = 0
         self._kept_from = 0
         self._read_to = 0
         self._last_message = -1
-        self._summarised_to = 0  # summaries that begin before this offset are of messages that were dropped
-        self._summaries: Summaries | None = None  # read when somebody asks
-        self._unrecorded: list[str] = []  # overrides that no daily note tells of yet
+        self._summarised_to = 0  # summaries that begin before this offset cover dropped messages
+        self._summaries: Summaries | None = None  # read on demand
+        self._unrecorded: list[str] = []  # overrides not yet in a daily note
 
-    # what is in it
+    # contents
 
     @property
     def messages(self) -> list[Message]:
@@ -87,7 +87,7 @@ class Session:
 
     @property
     def summary(self) -> str:
-        """The running summary: what was summarised and dropped so far, oldest first. Raises: Unavailable."""
+        """The running summary: summaries of dropped messages, oldest first. Raises: Unavailable."""
         with self._lock:
             if self._summaries is None:
                 self._summaries = Summaries()
@@ -113,7 +113,7 @@ class Session:
 
     @property
     def unrecorded_overrides(self) -> tuple[str, ...]:
-        """Operator overrides that no daily note tells of yet."""
+        """Operator overrides not yet in a daily note."""
         return (*self._unrecorded, *([self.override_reason] if self.override_reason else []))
 
     def add(
@@ -129,7 +129,7 @@ class Session:
     ) -> Message:
         """Journal a message, durably, and put it into context. Returns it as stored, redacted.
 
-        A message whose ``message_id`` is already there is not added again. ``at`` is an aware time, now by default.
+        A message whose ``message_id`` already exists is not added again. ``at`` is an aware time, now by default.
         Raises: ValueError for an unknown role; Refused or PluginError from the gate; Unavailable when the journal
         cannot be written. Then the message is not in the session.
         """
@@ -151,15 +151,15 @@ class Session:
             return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
 
     def extend(self, messages: Iterable[Message]) -> int:
-        """Journal messages that were recorded elsewhere, with one durable write; returns how many were added.
+        """Journal messages recorded elsewhere with one durable write; returns the number added.
 
-        Those whose id is already there are left out. Otherwise like :meth:`add`: when it raises, none was added.
+        Messages whose id already exists are left out. Otherwise like :meth:`add`: when it raises, none was added.
         """
         services = self._services
         with self._lock:
             new = {m.id: m for m in messages if m.id not in self._ids}
             records = capture.message_records(services.gate, services.root, list(new.values()))
-            records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # ids as they are stored
+            records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # stored ids
             if records:
                 self.journal.append(*records)
                 self.catch_up()
@@ -168,7 +168,7 @@ class Session:
 
     @property
     def mirror(self) -> Mirror:
-        """Keeps this session in step with the list of messages that a loop holds itself."""
+        """Keeps this session in step with a loop's own message list."""
         from holdfast.session.mirror import Mirror
 
         with self._lock:
@@ -180,10 +180,10 @@ class Session:
     def flush(self, payload: Given = None, *, reason: str = "manual", on_summary: OnSummary | None = None) -> Receipt:
         """Make the session durable, verify it by reading back, and return the receipt.
 
-        Without ``payload`` the fields are derived from what was said, or a refused one is taken up. ``on_summary`` is
-        called once, with the daily block's text and what a model added, after everything is on disk. A flush that
-        changes nothing returns the earlier receipt if what it proves is still stored.
-        Raises: BadValue before anything begins; NothingToFlush for an empty session; FlushRefused: it is UNSAFE then.
+        Without ``payload``, a refused payload is reused, or the fields are derived from the messages. ``on_summary`` is
+        called once, with the daily block's text and a model's additions, after everything is on disk. A flush that
+        changes nothing returns the earlier receipt if everything it proves is still stored. Raises: BadValue before
+        anything begins; NothingToFlush for an empty session; FlushRefused: it is UNSAFE then.
         """
         from holdfast.flush.pipeline import flush
 
@@ -192,11 +192,11 @@ class Session:
     def pass_gate(
         self, payload: Given = None, reason: str = "compaction", on_summary: OnSummary | None = None
     ) -> Receipt | None:
-        """Return when whoever holds the context may drop it: everything in it is durable and verified.
+        """Return once the caller may drop the context, because everything in it is durable and verified.
 
-        None when there is nothing to flush at all. A failed flush lets nothing pass but an operator's override, which
-        is used up by it; the receipt then has no flush id and tells it in ``overridden``. Drops nothing itself:
-        ``compact``, ``trim`` and ``end`` do. Raises: FlushRefused; BadValue.
+        None when there is nothing to flush at all. After a failed flush only an operator's override passes, and is used
+        up; the receipt then has no flush id and holds the reason in ``overridden``. Drops nothing itself; ``compact``,
+        ``trim`` and ``end`` do. Raises: FlushRefused; BadValue.
         """
         if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
             return None
@@ -227,9 +227,8 @@ class Session:
     ) -> list[Message]:
         """Drop all but the last ``keep_last`` messages, once everything dropped is durable and verified.
 
-        Returns the messages kept. A kept tool result keeps the call before it. When all messages stay, nothing is
-        flushed unless the session is UNSAFE or ``payload`` is given.
-        Raises: FlushRefused; ValueError for a negative number.
+        Returns the messages kept. A kept tool result keeps the call before it. When all messages stay, it flushes only
+        if the session is UNSAFE or ``payload`` is given. Raises: FlushRefused; ValueError for a negative number.
         """
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
         if keep < 0:
@@ -247,8 +246,8 @@ class Session:
         return self._drop(start(self.messages), receipt)
 
     def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
-        """Drop the oldest messages until those kept cost ``max_tokens`` tokens at most. Otherwise like ``compact``,
-        but a tool result whose call has to go goes with it."""
+        """Drop the oldest messages until the kept ones cost at most ``max_tokens`` tokens. Otherwise like ``compact``,
+        but a tool result is dropped together with its call."""
         if max_tokens < 0:
             raise ValueError("max_tokens must not be negative")
 
@@ -269,15 +268,15 @@ class Session:
         return self._drop(start(self.messages), receipt)
 
     def _drops_nothing(self, start: Callable[[list[Message]], int]) -> bool:
-        """Whether the gate need not be asked: the session is not UNSAFE, and all messages stay."""
+        """Whether the gate can be skipped, because the session is not UNSAFE and all messages stay."""
         try:
             self.catch_up()
         except HoldfastError:
-            return False  # the gate says why
+            return False  # the gate reports the reason
         return not self.unsafe and start(self.messages) == 0
 
     def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
-        """Flush, drop everything and close the session; None when it holds nothing that could be flushed.
+        """Flush, drop everything and close the session; None when there is nothing to flush.
 
         A later ``add`` opens it again. Raises: FlushRefused; the session then stays open.
         """
@@ -292,7 +291,7 @@ class Session:
     def switch_provider(
         self, provider: str, payload: Given = None, *, on_summary: OnSummary | None = None
     ) -> Receipt | None:
-        """Flush before another model or provider goes on with the context. Raises: FlushRefused."""
+        """Flush before another model or provider continues with the context. Raises: FlushRefused."""
         provider = self._services.gate.identifier(provider)
         receipt = self.pass_gate(payload, "switch", on_summary)
         self._append({"kind": "provider", "name": provider})
@@ -306,7 +305,7 @@ class Session:
         return flush(self._services, self, payload, reason="handoff", on_summary=on_summary, agent=to)
 
     def override(self, reason: str) -> None:
-        """An operator lets context be dropped once although the flush fails; the reason goes into the daily note.
+        """Permit dropping context once although the flush fails, for an operator. The reason goes into the daily note.
 
         Raises: ValueError for a blank reason; Unavailable when not even the journal can be written.
         """
@@ -319,7 +318,7 @@ class Session:
         """The messages in context with ``summary`` (default: the running summary) put before the first user text.
 
         It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
-        Nothing is changed by itself: the caller decides what goes to the model. The summary is fenced as data.
+        The session is not changed; the caller decides what goes to the model. The summary is fenced as data.
         """
         text = self.summary if summary is None else summary
         messages = self.messages
@@ -343,7 +342,7 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End the session through the gate. When the block raised and the flush fails too, the block's error goes on
+        """End the session through the gate. If the block raised and the flush fails too, the block's error propagates
         with a note, and the UNSAFE marker stays on disk."""
         if error is None:
             self.end()
@@ -353,14 +352,15 @@ class Session:
         except FlushRefused as refused:
             error.add_note(f"holdfast: the session is UNSAFE: {refused}")
 
-    # state, as the journal tells it
+    # state from the journal
 
     def catch_up(self) -> None:
-        """Read what others added to the journal, or all of it when they rewrote it. Raises: Corrupt; Unavailable."""
+        """Read other processes' additions to the journal, or all of it after a rewrite. Raises: Corrupt;
+        Unavailable."""
         with self._lock:
             first = self.journal.first_line()
             if self._first_line not in (b"", first):
-                self._begin()  # what was purged must not come back from memory
+                self._begin()  # purged messages must not come back from memory
                 self._load()
                 return
             self._first_line = first
@@ -368,12 +368,12 @@ class Session:
                 self._apply(entry)
 
     def stretch(self) -> tuple[list[Message], int, int]:
-        """What a flush has to cover now, up to which offset of the journal that reaches, and the newest message's."""
+        """The messages that a flush must cover now, the journal offset of their end, and the newest message's."""
         with self._lock:
             return self.unflushed, self._read_to, self._last_message
 
     def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: dict[str, Any]) -> None:
-        """Mark everything said before offset ``upto`` as flushed: what was added since then is not in the note.
+        """Mark everything before offset ``upto`` as flushed. Later messages are not in the note.
 
         ``flushed`` is the next :attr:`last_flush`; ``summary`` a record of the running summary, or empty. Called last.
         """
@@ -425,7 +425,7 @@ class Session:
             self.provider = record["provider"]
             self.branch = record["branch"]
             self._last_message = max(self._last_message, record["last_message"])
-            # Before 1.1 each checkpoint repeated the summary itself: what it called new counts as told after it.
+            # Before 1.1 each checkpoint repeated the summary itself: its new part counts as already in a note.
             self._summarised_to = record.get("summarised_to", entry.start)
             self.last_flush = record.get("flush")
             self._unrecorded = list(record["unrecorded"])
@@ -433,7 +433,7 @@ class Session:
             self.last_receipt = receipt_from(record["receipt"]) if record["receipt"] else None
             first = min(self._kept_from, self._flushed_to)
             self._log = [item for item in self._log if item[0] >= first]
-            # Another process may have added a message just before this line was written.
+            # Another process may have added a message just before this line.
             self.ended = record["ended"] and self._last_message == record["last_message"]
         if self._summaries is not None and kind in ("summary", "checkpoint"):
             self._summaries.take(entry)
@@ -452,7 +452,7 @@ class Session:
         )
 
     def use_override(self) -> str:
-        """Take the operator's override, once and durably: whoever asks lets context go. Empty when there is none."""
+        """Take the operator's override, once and durably, because the caller drops context. Empty if none."""
         reason, self.override_reason = self.override_reason, ""
         if reason:
             self._unrecorded.append(reason)
@@ -460,13 +460,13 @@ class Session:
             self.unwritten = [attrs.evolve(one, waived=True) for one in self.unwritten]
             try:
                 safety.waive(self._services.state, self.id)
-            except Unavailable as error:  # it only stands in the way for longer
-                logger.warning("an override could not be put into the marker: %s", error.message)
+            except Unavailable as error:  # the marker only blocks for longer
+                logger.warning("cannot write an override to the marker: %s", error.message)
         return reason
 
     def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
-        """Let the first ``count`` messages in context go, durably recorded: never one that the flush does not cover,
-        because others may have added it, unless an operator overrode that."""
+        """Drop the first ``count`` messages in context and record it durably. A message that the flush does not cover
+        stays, because another process may have added it, unless an operator overrode that."""
         with self._lock:
             offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
             if receipt is None or not receipt.overridden:
@@ -485,7 +485,7 @@ class Session:
                 "kept_from": self._kept_from,
                 "flushed_to": self._flushed_to,
                 "last_message": self._last_message,
-                "summary": "",  # an earlier holdfast wants these two keys
+                "summary": "",  # earlier versions of holdfast require these two keys
                 "new_summaries": [],
                 "summarised_to": self._summarised_to,
                 "provider": self.provider,
@@ -496,5 +496,5 @@ class Session:
                 "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
                 "flush": self.last_flush,
             },
-            first_line=self._first_line,  # else it would bring back what a purge took out, and point to nowhere
+            first_line=self._first_line,  # otherwise it would bring back purged messages and point nowhere
         )

@@ -1,4 +1,4 @@
-"""MEMORY.md in less room than it needs: the newest and most confirmed items, in their order; the others counted."""
+"""Shorten MEMORY.md to its newest and most confirmed items, in their order, and count the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `
 
 
 def shortened(text: str, name: str, chars: int, state: str) -> str:
-    """``text`` in at most ``chars`` characters, or as it is when it fits; whole when not one item fits."""
+    """``text`` in at most ``chars`` characters; unchanged when it fits, or when not even one item fits."""
     if len(text) <= chars:
         return text
     memory = dreamtext.read(text, prose_is_item=True)

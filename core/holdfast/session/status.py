@@ -1,7 +1,7 @@
-"""The state of a project's sessions, read from journals and markers.
+"""The state of a project's sessions, from journals and markers.
 
-A session with nothing unflushed is read once: afterwards its row in :mod:`holdfast.journal.statusindex` counts, as long
-as the journal does not change. Markers are read every time. Nothing else is written.
+A session with nothing unflushed is read once. After that, its row in :mod:`holdfast.journal.statusindex` is used until
+the journal changes. Markers are read every time. Nothing else is written.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @frozen(kw_only=True)
 class SessionStatus:
-    """One session. ``state`` is safe, dirty or unsafe; what cannot be read is unsafe, with the reason in ``error``.
+    """One session. ``state`` is safe, dirty or unsafe. An unreadable session is unsafe, with the reason in ``error``.
 
-    ``unflushed_*`` count what was said since the last flush, ``context_*`` what is in context. ``last_turn_at`` and
+    ``unflushed_*`` count messages since the last flush, ``context_*`` those in context. ``last_turn_at`` and
     ``last_flush_at`` are None when there was none; ``last_flush_id`` is then empty.
     """
 
@@ -52,9 +52,9 @@ class SessionStatus:
 
 @frozen(kw_only=True)
 class Status:
-    """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting`` is
-    what is still to be published, oldest first. ``notices`` are sentences on settings of the project that are not in
-    force. ``lost`` is what a quick look found missing."""
+    """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting``
+    lists unpublished items, oldest first. ``notices`` are sentences about project settings that are not in force.
+    ``lost`` is stored data that a quick check found missing."""
 
     root: str
     at: datetime
@@ -79,7 +79,7 @@ _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
 def status(services: Services) -> Status:
-    """Every session of the project, and what waits or is lost. Raises: Unavailable when the private folder cannot be
+    """Every session of the project, with waiting and lost items. Raises: Unavailable when the private folder cannot be
     listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
     index = StatusIndex(services.state)
@@ -104,8 +104,8 @@ def status(services: Services) -> Status:
 
 
 def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatus]:
-    """``found`` with ids as they may be shown: a journal of an earlier holdfast can have a secret in its id. While no
-    validator works the ids are shown as stored, because they passed the gate then."""
+    """``found`` with masked ids, because a journal from an earlier version can have a secret in its id. If no validator
+    works, ids are shown as stored, since they passed the gate when written."""
     from attrs import evolve
 
     try:
@@ -116,7 +116,7 @@ def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatu
 
 
 def _lost(services: Services) -> list[Loss]:
-    """A store that cannot be read is a matter of the call that needs it; here it is named."""
+    """Name an unreadable store here. The call that needs it raises the error."""
     try:
         return losses.newest(services)
     except HoldfastError as error:
@@ -174,7 +174,7 @@ def all_flushed(path: str, index: StatusIndex) -> SessionStatus | None:
 
 
 def remember(session: Session, path: str, index: StatusIndex) -> None:
-    """Give the index a session that was read in full, if everything in it is flushed."""
+    """Add a fully read session to the index if everything in it is flushed."""
     if not session.unflushed:
         index.learn(path, _row(of_session(session)))
 
@@ -194,7 +194,7 @@ def _row(one: SessionStatus) -> dict[str, Any]:
 
 
 def _from_row(row: dict[str, Any], path: str) -> SessionStatus | None:
-    """None for a row that is not one of ours, or of another session than the journal's."""
+    """None for a foreign row, or for a row of another session than the journal's."""
     try:
         if journal.file_stem(row["session"]) + ".jsonl" != os.path.basename(path):
             return None
@@ -214,7 +214,7 @@ def _from_row(row: dict[str, Any], path: str) -> SessionStatus | None:
 
 
 def ended_session(path: str) -> SessionStatus | None:
-    """The session, when its journal's last record says that it has ended with everything flushed. None: read it all.
+    """The session, if its journal's last record shows that it ended with everything flushed; None if all must be read.
 
     Projects have many such sessions, and nothing else of their journals is read.
     """
@@ -240,25 +240,25 @@ def ended_session(path: str) -> SessionStatus | None:
 
 
 def owner(path: str) -> str:
-    """The session whose journal lies at ``path``. Raises: Corrupt when that cannot be told, or when that session would
-    be looked for in another file: what is in this one would then be lost from sight."""
+    """The session whose journal is at ``path``. Raises: Corrupt when that is unknown, or when the session's journal
+    belongs in another file, because this file's contents would then go unnoticed."""
     stem = os.path.basename(path).removesuffix(".jsonl")
     shown = f"state/sessions/{stem}.jsonl"
     if os.path.isdir(path):
-        raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal is a file.")
+        raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal must be a file.")
     session_id = journal.session_id_of(path)
     if session_id is None:
         if journal.file_stem(stem) == stem:
             return stem
         raise Corrupt(
-            f"{shown} does not say which session it belongs to: its first line is damaged.",
+            f"{shown} has a damaged first line, so its session is unknown.",
             next_step="Restore the file from a copy, or move it away.",
         )
     wanted = journal.file_stem(session_id) + ".jsonl"
     if wanted != f"{stem}.jsonl":
         raise Corrupt(
-            f"{shown} is the journal of session {session_id!r}, which is not read from it.",
-            next_step=f"Rename it to {wanted}; if there is such a file, flush that session first.",
+            f"{shown} is the journal of session {session_id!r}, but has the wrong name.",
+            next_step=f"Rename it to {wanted}; if that file exists, flush that session first.",
         )
     return session_id
 

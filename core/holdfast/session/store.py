@@ -1,4 +1,4 @@
-"""The backend as core uses it: names are checked before it sees them, and no write counts until it was read back."""
+"""Core's access to the backend: it checks names first, and a write counts only after it is read back."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Many sessions may flush at once and all of them write the handoff. Those of this machine stand in line at a lock; how
-#: long, in seconds, before one goes on without it.
+#: Maximum wait for the lock on a document, in seconds; then the write continues without it. Many sessions may flush at
+#: once, and all of them write the handoff, so this machine's processes take turns.
 _LINE_S = 60.0
-#: How long, in seconds, a compare-and-swap is tried again against writers elsewhere. Each try waits a little longer,
-#: for a random time, so that they get out of step.
+#: Time limit, in seconds, for retrying a compare-and-swap against writers elsewhere. Each retry waits slightly longer,
+#: for a random time, to get out of step with them.
 _PATIENCE_S = 30.0
 _LONGEST_PAUSE_S = 0.5
-#: At least so many tries, even when each of them takes long.
+#: Minimum number of tries, even when each is slow.
 _TRIES = 10
 
 
 class Store:
     """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
 
-    Documents that it creates are registered in ``provenance``; without one everything counts as written here."""
+    Documents it creates are registered in ``provenance``; without one, everything counts as written here."""
 
     def __init__(
         self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance | None = None
@@ -57,26 +57,27 @@ class Store:
         return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
 
     def is_withheld(self, name: str) -> bool:
-        """Whether agents may not be given the document (or the facts, ``provenance.FACTS``), because it came with a
+        """Whether the document (or the facts, ``provenance.FACTS``) is withheld from agents, because it came with a
         clone that the user does not trust. It may not exist. Raises: Unavailable."""
         return self.provenance is not None and self.provenance.is_withheld(name)
 
     def withheld(self) -> tuple[list[str], bool]:
-        """All documents that agents may not be given, and whether that holds for stored facts too. Lists the store.
-        Raises: Corrupt, Unavailable."""
+        """All documents withheld from agents, and whether stored facts are withheld too. Lists the store. Raises:
+        Corrupt, Unavailable."""
         if self.provenance is None or not self.provenance.withholds():
             return [], False
         names = [name for name in self.names() if not self.provenance.is_ours(name)]
         return names, not self.provenance.is_ours(FACTS) and self.backend.count_facts() > 0
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: as that does."""
+        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: the same
+        errors."""
         if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
             self.provenance.register([FACTS])
         return self.backend.add_fact(fact, limit)
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
-        """Append a block and read it back. Raises: Unavailable when what was read does not hold the whole block."""
+        """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
         self._begin(check_name(name))
@@ -90,11 +91,11 @@ class Store:
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
         """Read, change and write a document by compare-and-swap, then read it back.
 
-        ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again
-        when somebody else wrote in between. The same text is written too: that it can be read does not prove that an
-        earlier, killed try had made it durable (storage contract, C1).
-        Processes of this machine take turns. Raises: Conflict after half a minute of writers elsewhere; Unavailable
-        when the text read back is not the one written, and nobody else wrote.
+        ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again if
+        another process wrote in between. Unchanged text is written too, because being readable does not prove that an
+        earlier, killed try made it durable (storage contract, C1). Processes of this machine take turns. Raises:
+        Conflict after half a minute of conflicts with writers elsewhere; Unavailable when the text read back differs
+        from the text written, and no other process wrote.
         """
         check_name(name)
         with self._turn(name):
@@ -102,7 +103,7 @@ class Store:
             while attempt < _TRIES or time.monotonic() < until:
                 if attempt:
                     longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
-                    time.sleep(random.random() * longest)  # noqa: S311 - no secret
+                    time.sleep(random.random() * longest)  # noqa: S311 - not a secret
                 attempt += 1
                 before = self.backend.read(name)
                 text = change(before.text if before else None)
@@ -117,19 +118,20 @@ class Store:
 
     @contextmanager
     def _turn(self, name: str) -> Iterator[None]:
-        """Stand in line for a document. The compare-and-swap is what keeps a change from being lost, so one that cannot
-        have the lock goes on without it."""
+        """Wait for a document's lock. Continue without it on failure, because the compare-and-swap already prevents
+        lost changes."""
         with ExitStack() as held:
             try:
                 folder = private.make(self._state, "locks")
                 held.enter_context(durable.lock(os.path.join(folder, f"{file_stem(name)}.lock"), timeout_s=_LINE_S))
             except Unavailable as error:
-                logger.info("a document is changed without standing in line: %s", error.message)
+                logger.info("a document is changed without its lock: %s", error.message)
             yield
 
     def replace(self, surface: str, name: str, text: str, expected: str) -> Written:
         """Write a document if ``expected`` is still its revision (:data:`~holdfast.storage.ABSENT`: none), and read it
-        back. Raises: Conflict when somebody else wrote; Unavailable when what is stored is not what was written."""
+        back. Raises: Conflict when another process wrote; Unavailable when the stored text differs from the text
+        written."""
         check_name(name)
         if expected == ABSENT:
             self._begin(name)
@@ -141,11 +143,11 @@ class Store:
         if after is None or after.revision in (revision, expected):
             raise _silent(name)
         raise Conflict(
-            f"{name} was changed by somebody else right after it was written.", next_step="Look at it, then try again."
+            f"{name} was changed by another process right after it was written.", next_step="Check it, then try again."
         )
 
     def delete(self, name: str) -> None:
-        """Delete a document on purpose, so that it does not count as missing. Raises: NotFound; Unavailable."""
+        """Delete a document deliberately, so it does not count as missing. Raises: NotFound; Unavailable."""
         if self.provenance is not None:
             self.provenance.delete(check_name(name))
         self.backend.delete(check_name(name))
@@ -155,15 +157,15 @@ class Store:
             self.provenance.confirm(name)
 
     def _begin(self, name: str) -> None:
-        """Register a document that does not exist yet, since it is about to be created."""
+        """Register a document that is about to be created, if it does not exist yet."""
         if self.provenance is not None and not self.provenance.is_ours(name) and self.backend.read(name) is None:
             self.provenance.register([name])
 
 
 def _silent(name: str) -> Unavailable:
     return Unavailable(
-        f"{name} was written without an error, but what is stored is not what was written.",
-        next_step="The store lies: check the disk or the backend. Nothing was dropped.",
+        f"{name} was written without an error, but the stored text differs.",
+        next_step="Check the disk or the backend. Nothing was dropped.",
     )
 
 

@@ -1,8 +1,8 @@
-"""Extraction turn by turn, ``[extract] when = "turn"``: ended turns go from the journals to the queue and from there to
-the extractors.
+"""Turn-by-turn extraction, ``[extract] when = "turn"``: ended turns go from the journals to the queue, then to the
+extractors.
 
-A process of its own does this (:mod:`holdfast.journal.background`), never an agent's hook. One works at a time. A
-process that comes while another one works leaves a wish, which makes the other one look again before it ends.
+A separate process does this (:mod:`holdfast.journal.background`), never an agent's hook. Only one works at a time. A
+second process leaves a request, which makes the first check again before it ends.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _WORK: Final = "extract-work"
 
 
 def run(services: Services) -> extract.ExtractResult:
-    """Extract every turn that ended and was not extracted, and what else is due in the queue.
+    """Extract every ended turn not yet extracted, and everything else due in the queue.
 
-    A failure ends the run, because the next piece would most likely fail too: what is left waits. Returns an empty
-    result when another process works; that one looks again. Raises: Unavailable.
+    A failure ends the run, because the next piece would most likely fail too; the rest waits. Returns an empty result
+    while another process works; that process then checks again. Raises: Unavailable.
     """
     private.make(services.state)
     wish = services.private(_WISH)
@@ -47,7 +47,7 @@ def run(services: Services) -> extract.ExtractResult:
             try:
                 working.enter_context(private.lock(services.private(_WORK), timeout_s=0.0))
             except Unavailable:
-                return result  # the other process looks for the wish once it has let the lock go
+                return result  # the other process checks for the request after releasing the lock
             durable.remove(wish)
             result += _once(services)
         if result.failures:
@@ -56,7 +56,7 @@ def run(services: Services) -> extract.ExtractResult:
 
 
 def everything(services: Services) -> extract.ExtractResult:
-    """Try everything that waits, due or not, once. Raises: Unavailable."""
+    """Try every waiting item once, due or not. Raises: Unavailable."""
     if services.config.extract.when == background.TURN:
         collect(services)
     return backlog.work_off(services, limit=MAX_ITEMS, even_if_not_due=True)
@@ -73,7 +73,7 @@ def _once(services: Services) -> extract.ExtractResult:
 
 
 def collect(services: Services) -> None:
-    """Put the ended turns of every session into the queue, as far as they were neither extracted nor wait there."""
+    """Queue every session's ended turns that are neither extracted nor queued."""
     plugins = list(services.dispatch.extractors())
     for path in journal.session_files(services.state) if plugins else ():
         try:
@@ -83,11 +83,11 @@ def collect(services: Services) -> None:
             session = Session(services, session_id)
             backlog.enqueue(services, session_id, ended(session.unflushed), plugins)
         except HoldfastError as error:
-            logger.warning("the turns of a session could not be queued: %s", error.message)
+            logger.warning("cannot queue the turns of a session: %s", error.message)
 
 
 def ended(messages: Sequence[Message]) -> Sequence[Message]:
-    """``messages`` without the turn at their end that has no answer yet."""
+    """``messages`` without a final turn that has no answer yet."""
     answer = next((n + 1 for n in reversed(range(len(messages))) if _answers(messages[n])), 0)
     begun = next((n for n in reversed(range(len(messages))) if messages[n].role == "user"), 0)
     return messages[: max(answer, begun)]

@@ -1,8 +1,8 @@
-"""The work of all sessions: listed, closed and reopened by command.
+"""List, close and reopen the work of all sessions.
 
-Open work is what the handoff holds. Work that ended is found in the journals of this machine, too. Closing and
-reopening are written to the session's journal, the handoff and the daily note, in this order. They say nothing about
-whether a session is durable: an UNSAFE marker stays as it is.
+The handoff holds open work. Ended work is also found in this machine's journals. Closing and reopening are written to
+the session's journal, the handoff and the daily note, in this order. They do not change a session's durability: an
+UNSAFE marker stays.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.flush.closings import Decision
     from holdfast.session.services import Services
 
-#: Fewer characters of an id are no prefix.
+#: Minimum length of an id prefix, in characters.
 _LEAST_PREFIX: Final = 4
 _NAMED: Final = 8
 
@@ -37,8 +37,8 @@ _NAMED: Final = 8
 class WorkList:
     """The work of an opened project. Made by :attr:`holdfast.Holdfast.work`.
 
-    An id is the id of the session that left the work, or the beginning of one, at least four characters that no other
-    has. Entries come masked, as everything that leaves the store.
+    An id is the id of the work's session, or a unique prefix of at least four characters. Entries are masked, like
+    everything that leaves the store.
     """
 
     def __init__(self, services: Services) -> None:
@@ -46,7 +46,7 @@ class WorkList:
         self._name = services.layout.name(Surface.HANDOFF)
 
     def list(self, *, everything: bool = False) -> tuple[Work, ...]:
-        """The open entries, newest first; with ``everything`` then those that ended, newest first. Empty when the
+        """The open entries, newest first; with ``everything``, followed by ended entries, newest first. Empty when the
         handoff is withheld. Raises: Corrupt; Unavailable; PluginError."""
         document = self._services.recalled(self._name)
         entries = handoff.parse(document.text, self._name) if document else ()
@@ -58,7 +58,7 @@ class WorkList:
         return (*there, *sorted(self._masked(ended.values()), key=lambda w: w.at, reverse=True))
 
     def get(self, work_id: str) -> Work:
-        """The entry of one session. Raises: NotFound, naming the nearest id; Corrupt; Unavailable; PluginError."""
+        """One session's entry. Raises: NotFound, naming the nearest id; Corrupt; Unavailable; PluginError."""
         there = self.list()
         try:
             return _pick(work_id, there)
@@ -66,11 +66,11 @@ class WorkList:
             return _pick(work_id, self.list(everything=True), self._withheld())
 
     def text(self, work_id: str) -> str:
-        """The entry of one session as the handoff holds it, for programs and people. Raises: as :meth:`get`."""
+        """One session's entry in handoff format, for programs and people. Raises: as :meth:`get`."""
         return handoff.render([self.get(work_id)])
 
     def close(self, work_id: str, because: str = "") -> Work:
-        """Close open work; returns the entry as it is now. Closing it again changes nothing.
+        """Close open work; returns the updated entry. Closing it again changes nothing.
 
         Raises: NotFound; Conflict when its session wrote another entry meanwhile; Refused, PluginError; Corrupt,
         Unavailable.
@@ -78,7 +78,7 @@ class WorkList:
         return self._decide(work_id, because, opens=False)
 
     def reopen(self, work_id: str, because: str = "") -> Work:
-        """Open work again that ended or was closed; returns the entry as it is now. Raises: as :meth:`close`."""
+        """Reopen ended or closed work; returns the updated entry. Raises: as :meth:`close`."""
         return self._decide(work_id, because, opens=True)
 
     # closing and reopening
@@ -89,7 +89,7 @@ class WorkList:
         last = closings.latest(self._services.state, work.session)
         if work.is_open is opens:
             if last is not None and last.flush == work.flush and last.open is opens:
-                self._note(work, last)  # a process that died may not have come so far
+                self._note(work, last)  # a killed process may have stopped before this step
             return work
         if opens and last is not None and last.flush == work.flush and last.work is not None:
             work = self._masked([evolve(last.work, note=work.note or last.work.note)])[0]
@@ -113,7 +113,7 @@ class WorkList:
         return self._services.gate.admit(text, surface=Surface.DAILY)[: handoff.MAX_CHARS] if text else ""
 
     def _note(self, work: Work, decision: Decision) -> None:
-        """Say it in the daily note of the day of the decision, once."""
+        """Record the decision once in the daily note of its day."""
         at = decision.at.astimezone(self._services.config.tz)
         name = self._services.layout.name(Surface.DAILY, at.date())
         block_id = "work_" + sha256(f"{decision.session}\n{decision.flush}\n{decision.open}\n{stamp(at)}")[:16]
@@ -123,10 +123,10 @@ class WorkList:
         block = self._services.gate.admit(block, surface=Surface.DAILY, name=name)
         self._services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
 
-    # what ended
+    # ended work
 
     def _ended(self, but: Iterable[str]) -> tuple[Work, ...]:
-        """The work of sessions whose journals say that it ended."""
+        """Work that ended, according to the sessions' journals."""
         known = set(but)
         found = []
         for path in session_files(self._services.state):
@@ -156,10 +156,10 @@ class WorkList:
         decided = closings.of_flush(self._services.state, session_id, receipt.flush_id)
         if decided is not None and not decided.open:
             return handoff.closed(work, handoff.CLOSED, decided.because)
-        return work if not work.is_open else None  # open, and not in the handoff: it is lost, as `doctor` reports
+        return work if not work.is_open else None  # open but missing from the handoff: lost, as `doctor` reports
 
     def _masked(self, entries: Iterable[Work]) -> tuple[Work, ...]:
-        """The entries as they may leave the store."""
+        """The masked entries."""
         listed = tuple(entries)
         if not listed:
             return ()
@@ -172,7 +172,7 @@ class WorkList:
 
 
 def when(work: Work) -> datetime | None:
-    """The time of the flush that left the entry; None for one of an earlier holdfast."""
+    """The time of the flush that wrote the entry; None for an entry from an earlier version."""
     from holdfast.config.serde import moment
 
     try:
@@ -182,15 +182,13 @@ def when(work: Work) -> datetime | None:
 
 
 def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:
-    """``new`` in place of its session's entry, else first. Raises: Conflict when that is of another flush."""
+    """Put ``new`` in place of its session's entry, or first. Raises: Conflict when that entry is from another flush."""
     entries = tuple(there)
     mine = next((w for w in entries if w.session == new.session), None)
     if mine is None:
         return handoff.put(entries, new)
     if mine.flush != new.flush:
-        raise Conflict(
-            f"Session {new.session!r} has written new work meanwhile.", next_step="Look at it: `holdfast work`."
-        )
+        raise Conflict(f"Session {new.session!r} wrote new work meanwhile.", next_step="Run `holdfast work` to see it.")
     return tuple(new if w.session == new.session else w for w in entries)
 
 
@@ -202,7 +200,7 @@ def _pick(work_id: str, entries: tuple[Work, ...], step: str = "") -> Work:
         return (exact or near)[0]
     if near:
         names = ", ".join(w.session for w in near[:_NAMED])
-        raise BadValue("the id", f"begins {len(near)} sessions: {names}", next_step="Give more of it.")
+        raise BadValue("the id", f"begins {len(near)} sessions: {names}", next_step="Give more characters.")
     raise _unknown(work_id, [w.session for w in entries], step)
 
 
@@ -214,5 +212,5 @@ def _unknown(work_id: str, known: list[str], step: str) -> NotFound:
         step = f"Did you mean `{near[0]}`?"
     elif not step:
         listed = ", ".join(known[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
-        step = f"Sessions with work: {listed}." if known else "No session has left work here."
-    return NotFound(f"No work of a session {work_id!r} is known.", next_step=step)
+        step = f"Sessions with work: {listed}." if known else "No session has work here."
+    return NotFound(f"No work is known for session {work_id!r}.", next_step=step)

@@ -1,1 +1,1 @@
-"""Text: what people and agents said, reading it out of any shape, and printing it where it can do no harm."""
+"""Text handling: read the words of people and agents in any format, and print them safely."""

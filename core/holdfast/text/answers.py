@@ -1,4 +1,4 @@
-"""Finding the JSON in what a model answers: fenced, wrapped in prose, behind its thoughts, or cut off."""
+"""Find the JSON in a model's answer: fenced, wrapped in prose, after its thoughts, or cut off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from holdfast.errors import HoldfastError
 from holdfast.models import Extraction, FactCandidate, Profile
 
-#: Longer answers than this are not read: nobody asked for so many facts.
+#: Maximum length of an answer; longer ones are not read.
 MAX_CHARS: Final = 400_000
 _MAX_FAILURES: Final = 1_000
 
@@ -27,13 +27,13 @@ _PROFILE = {
 
 
 class AnswerUnusable(HoldfastError):
-    """A model's answer holds no facts that can be read, not even an empty list; nothing was changed."""
+    """A model's answer has no readable facts, not even an empty list; nothing was changed."""
 
 
 def text_of(content: object) -> str:
-    """The text of an answer: itself, or that of a list of blocks (those of type ``text``, and plain strings).
+    """The text of an answer: the string itself, or the text of a list of blocks (type ``text``, and plain strings).
 
-    Strings that follow each other are chunks of one text, which may part in the middle of a word. Blocks begin lines.
+    Consecutive strings are chunks of one string and may split a word. Each block starts on a new line.
     """
     if isinstance(content, str):
         return content
@@ -56,18 +56,18 @@ def text_of(content: object) -> str:
 
 
 def extraction(content: object) -> Extraction:
-    """The facts, the profile and the summary of an answer of the form that :mod:`holdfast_models.base` asks for.
+    """The facts, profile and summary of an answer in the format that :mod:`holdfast_models.base` requests.
 
-    Of several objects with ``facts`` the last counts: examples and drafts come first. Values are taken over as they
-    are, wrong ones too; judging them is core's (:meth:`holdfast.facts.lifecycle.Facts.offer`).
-    Raises: AnswerUnusable when there is none, or when one more was begun and cut off.
+    The last of several objects with ``facts`` counts, because examples and drafts come first. Values are not checked
+    here; core does that (:meth:`holdfast.facts.lifecycle.Facts.offer`). Raises: AnswerUnusable when there is no such
+    object, or when another one was started and cut off.
     """
     text = text_of(content)
     if len(text) > MAX_CHARS:
         raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
     kept, endless = _without_thoughts(text)
     if not text.strip() or not (kept.strip() or endless):
-        raise AnswerUnusable("The model answered nothing.")
+        raise AnswerUnusable("The model's answer is empty.")
     found = _at_end(text) if endless else None
     found = _found(kept) if found is None else found
     if found is None:
@@ -82,9 +82,9 @@ def extraction(content: object) -> Extraction:
 
 
 def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
-    """The last JSON object of an answer that has a list ``key``; prose, fences and thoughts around it are skipped.
+    """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped.
 
-    Raises: AnswerUnusable when there is none, when one more was cut off, or the answer is too long.
+    Raises: AnswerUnusable when there is no such object, another one was cut off, or the answer is too long.
     """
     text = text_of(content)
     if len(text) > max_chars:
@@ -101,7 +101,7 @@ def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Map
 
 
 def _found(text: str) -> Mapping[str, Any] | None:
-    """The last answer in ``text``. Raises: AnswerUnusable when one more was begun and cut off."""
+    """The last answer in ``text``. Raises: AnswerUnusable when another one was started and cut off."""
     found: Mapping[str, Any] | None = None
     for value, _ in _values(text):
         answer = _answer(value)
@@ -112,7 +112,8 @@ def _found(text: str) -> Mapping[str, Any] | None:
 
 
 def _at_end(text: str) -> Mapping[str, Any] | None:
-    """The answer that ``text`` ends with, fences aside: one with more after it is a draft, and none is None."""
+    """The answer at the end of ``text``, ignoring fences. None when there is none, or when more text follows, because
+    then it is a draft."""
     found: Mapping[str, Any] | None = None
     end = len(text.rstrip("` \t\r\n"))
     for value, position in _values(text):
@@ -124,10 +125,10 @@ _CUT_OFF: Final = object()
 
 
 def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
-    """Every outermost JSON object and list in ``text`` with its end; :data:`_CUT_OFF` where one with ``key`` begins and
-    never ends.
+    """Every outermost JSON object and list in ``text`` with its end offset; :data:`_CUT_OFF` in place of an unclosed
+    object with ``key``.
 
-    Takes time in proportion: what opens without end, or too often to no purpose, is not looked through.
+    Takes time linear in the length: unclosed brackets, and too many useless ones, are not searched.
     """
     decoder = json.JSONDecoder()
     last_facts, last_brace = text.rfind(f'"{key}"'), text.rfind("}")
@@ -142,7 +143,7 @@ def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
                 yield _CUT_OFF, position
             failures += 1
             if failures > _MAX_FAILURES:
-                raise AnswerUnusable("The model's answer is full of brackets that hold nothing.") from error
+                raise AnswerUnusable("The model's answer is full of empty brackets.") from error
         except RecursionError as error:
             raise AnswerUnusable("The model's answer is nested too deeply.") from error
         else:
@@ -150,7 +151,8 @@ def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
 
 
 def _answer(value: object) -> Mapping[str, Any] | None:
-    """``value`` as an object with a list ``facts``, when it is one, or a list of facts, or of blocks with one."""
+    """``value`` as an object with a list ``facts``, if it is such an object, a list of facts, or a list of blocks with
+    one."""
     if isinstance(value, Mapping):
         if isinstance(value.get("facts"), list):
             return value
@@ -173,7 +175,7 @@ def _last_answer(text: str) -> Mapping[str, Any] | None:
 def _candidate(row: Any) -> FactCandidate:
     values: Mapping[str, Any] = row if isinstance(row, Mapping) else {"content": row}
     return FactCandidate(
-        content=values.get("content"),  # type: ignore[arg-type] # judged later, whatever it is
+        content=values.get("content"),  # type: ignore[arg-type] # any value; checked later
         category=values.get("category"),  # type: ignore[arg-type]
         confidence=values.get("confidence"),  # type: ignore[arg-type]
     )
@@ -187,23 +189,23 @@ def _profile(value: object) -> Profile:
 
 
 def _ids(value: object) -> list[str]:
-    """Ids as texts, or as objects with one; anything else is left out."""
+    """Ids given as strings, or as objects with an id; other values are left out."""
     rows = value if isinstance(value, list) else []
     found = [row.get("id") if isinstance(row, Mapping) else row for row in rows]
     return [one for one in found if isinstance(one, str)]
 
 
 def without_thoughts(text: str) -> str:
-    """``text`` without what a model thought aloud before it answered.
+    """``text`` without the model's thoughts before its answer.
 
-    Some models open their thoughts in the prompt and only close them in the answer: all up to there is thought. Some
-    never close them.
+    Some models open their thoughts in the prompt and only close them in the answer, so everything up to there is
+    thought. Some never close them.
     """
     return _without_thoughts(text)[0]
 
 
 def _without_thoughts(text: str) -> tuple[str, bool]:
-    """The same, and whether a thought never ends: then the answer may be at its end, or the tag is part of a fact."""
+    """The same, and whether a thought is unclosed. Then the answer may be at its end, or the tag is part of a fact."""
     kept: list[str] = []
     position, thinking = 0, False
     for tag in _THOUGHT_TAG.finditer(text):

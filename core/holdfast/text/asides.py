@@ -1,4 +1,4 @@
-"""Questions in between: asked and answered while work is open, without a tool. They and thanks change nothing."""
+"""Side questions: asked and answered while work is open, without a tool. Like thanks, they change nothing."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from holdfast.models import Message
 
 _QUESTION: Final = re.compile(r"[?？]\W*$")
-#: A longer request is a task, even when it ends with a question mark.
+#: Maximum length of a side question. A longer request is a task, even with a question mark at the end.
 _MAX_CHARS: Final = 300
 
 
 def without(messages: Sequence[Message], *, was_open: bool = False) -> Sequence[Message]:
-    """``messages`` without the questions in between at their end, if work was open before those; else as they are.
+    """``messages`` without trailing side questions if work was open before them; otherwise unchanged.
 
-    ``was_open`` says whether work was open before the first message. Then the result can be empty: nothing was said
-    that changes the work.
+    ``was_open`` is true if work was open before the first message. Then the result can be empty, because no message
+    changes the work.
     """
     end = len(messages)
     while (start := _last_turn(messages, end)) >= 0 and _is_aside(messages[start:end]):
@@ -33,12 +33,12 @@ def without(messages: Sequence[Message], *, was_open: bool = False) -> Sequence[
 
 
 def _last_turn(messages: Sequence[Message], end: int) -> int:
-    """Where the last turn before ``end`` begins; -1 when there is none."""
+    """Start index of the last turn before ``end``; -1 when there is none."""
     return next((at for at in range(end - 1, -1, -1) if messages[at].role == "user"), -1)
 
 
 def _is_aside(turn: Sequence[Message]) -> bool:
-    """Whether a turn is thanks or an answered question, and nothing else happened in it."""
+    """Whether a turn is only thanks or an answered question."""
     own = asked.own_words(turn[0].text)
     kind = asked.kind_of_words(own)
     if kind in (asked.Kind.COURTESY, asked.Kind.NOTHING):

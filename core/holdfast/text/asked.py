@@ -1,7 +1,7 @@
-"""The user's own words: a message with the role user, without the text that a client, an editor or a harness put around
-it. Greetings, thanks and "go on" are not requests.
+"""The user's own words: a message with the role user, without text added by a client, an editor or a harness.
+Greetings, thanks and "go on" are not requests.
 
-Applied when something is derived, never when it is journalled, so the journal keeps what was sent.
+Applied when fields are derived, not when messages are journalled, so the journal keeps the original message.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from holdfast.text.lazy import Lazy
 if TYPE_CHECKING:
     from holdfast.models import Message
 
-#: Longest part of one message that is searched, in characters. The rest is a pasted file.
+#: Maximum searched length of one message, in characters. The rest is a pasted file.
 MAX_CHARS: Final = 200_000
 
-#: Blocks that hold nothing the user typed.
+#: Blocks with no text typed by the user.
 _BLOCKS: Final = (
     "ide_selection", "ide_opened_file", "ide_diagnostics", "system_reminder", "task-notification",
     "bash-stdout", "bash-stderr", "bash-input", "local-command-stdout", "local-command-stderr",
@@ -35,7 +35,7 @@ _BLOCK: Final = Lazy(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _INJECTED: Final = Lazy(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
-#: Tags around what the user typed, in pairs or alone.
+#: Tags around the user's typed text, in pairs or alone.
 _TAG: Final = Lazy(
     r"</?(?:user_query|user_message|task|feedback|issue_description|pr_description|issue|problem_statement|image|images"
     r"|instructions|question|request|command-name|command-args|answer|followup_question)\b[^<>]{0,200}>",
@@ -48,7 +48,8 @@ _REQUEST_FOLLOWS: Final = Lazy(
     r"|^ISSUE:[ \t]*$|^Task Description:|^ARGUMENTS:|^(?:# )?Task Instruction:|here'?s the issue text:",
     re.MULTILINE | re.IGNORECASE,
 )
-#: Everything from one of these on, too. Each was seen in recordings of a client or of a benchmark harness.
+#: Everything from one of these on was written by them, too. Each was seen in recordings of a client or a benchmark
+#: harness.
 _REQUEST_ENDS: Final = Lazy(
     r"</(?:issue_description|pr_description|problem_statement|user_query)>|^INSTRUCTIONS:[ \t]*$|^\(Open file: "
     r"|^\(Current directory: |^bash-\$[ \t]*\Z|^# Instructions\s*\n+# ?#? ?Task Instructions"
@@ -56,12 +57,12 @@ _REQUEST_ENDS: Final = Lazy(
     r"|^Current terminal state:|^The current terminal (?:state|screen)",
     re.MULTILINE,
 )
-#: One of these, in lower case, is in every text that one of the two expressions above matches, or a tag is.
+#: Every string that one of the two expressions above matches contains one of these, in lower case, or a tag.
 _REQUEST_WORDS: Final = (
     "my request for codex", "issue:", "task description:", "arguments:", "instruction", "issue text:", "(open file: ",
     "(current directory: ", "bash-$", "can you help me implement", "current terminal",
 )  # fmt: skip
-#: Messages that no user wrote.
+#: Messages not written by the user.
 _NOT_SAID: Final = (
     "# AGENTS.md instructions", "Caveat: The messages below were generated", "Stop hook feedback:",
     "This session is being continued from a previous conversation", "Base directory for this skill:",
@@ -82,7 +83,7 @@ _HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
 _ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
-#: A line of a log, a listing, code or a stack trace rather than prose.
+#: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(
     r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
     r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
@@ -91,9 +92,9 @@ _PASTED: Final = Lazy(
 )
 
 
-#: A shorter request says little alone.
+#: Minimum length of a request that is clear on its own.
 _SHORT_CHARS: Final = 30
-#: Longest request that may do nothing but pick an item of a list.
+#: Maximum length of a request that only picks a list item.
 _PICK_CHARS: Final = 80
 _PICK: Final = Lazy(
     r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*"
@@ -101,22 +102,22 @@ _PICK: Final = Lazy(
     r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
     re.IGNORECASE,
 )
-#: A row of a table or an entry of a list, whose number takes the place of ``{0}``.
+#: A table row or list entry; its number replaces ``{0}``.
 _ITEM: Final = r"^[ \t]*(?:[-*] )?(?:\|[ \t]*#?{0}[ \t]*\||\**(?:Option )?{0}[.):]\**[ \t])(.+)$"
 
 
 class Kind(Enum):
-    """What a message of the user does."""
+    """The kind of a user's message."""
 
     REQUEST = "request"
     ASSENT = "assent"
-    """Lets the agent go on with what it proposed, without saying anything new."""
+    """Approves the agent's proposal without adding anything."""
     COURTESY = "courtesy"
     """A greeting or thanks."""
     STATEMENT = "statement"
-    """Says something to be kept under a label, like "remember: ...", and asks for nothing."""
+    """Labelled information to keep, like "remember: ...", without a request."""
     NOTHING = "nothing"
-    """Nobody said it."""
+    """Not said by the user."""
 
 
 _PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
@@ -126,7 +127,7 @@ _LABELLED: Final = Lazy(
     r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
     re.IGNORECASE,
 )
-#: Questions after the state of things.
+#: Questions about the current status.
 _STATUS: Final = Lazy(
     r"\W*(?:so,? )?(?:where (?:do|are) we(?: stand)?(?: now)?"
     r"|what(?:['’]s| is) (?:the )?(?:status|state|next|left)(?: now)?|how(?:['’]s| is) it going|status"
@@ -142,7 +143,7 @@ _LEADING: Final = Lazy(
 
 
 def own_words(text: str) -> str:
-    """``text`` without the blocks, tags and notices around what the user typed; empty when nothing is left."""
+    """``text`` without the blocks, tags and notices around the user's typed text; empty when nothing remains."""
     text = text[:MAX_CHARS]
     if "\x1b" in text:
         text = _ANSI.sub("", text)
@@ -158,7 +159,7 @@ def own_words(text: str) -> str:
         text = _BLOCK.sub("\n", "\n".join(outside(text)))
     start = 0
     lower = text.lower()
-    if tagged or any(word in lower for word in _REQUEST_WORDS):  # most messages have none of them
+    if tagged or any(word in lower for word in _REQUEST_WORDS):  # most messages contain none of them
         mark = _REQUEST_FOLLOWS.search(text)
         while (mark and not text[start : mark.start()].strip()) or (mark and not start):
             start = mark.end()
@@ -176,8 +177,8 @@ def own_words(text: str) -> str:
 
 
 def outside(text: str) -> Iterator[str]:
-    """The parts of ``text`` outside of recalled memory and of a client's reminders. Nested blocks count, so that a
-    block cannot be ended from within. One that never ends reaches to the end."""
+    """The parts of ``text`` outside recalled memory and client reminders. Blocks may nest, so text inside a block
+    cannot close it. An unclosed block extends to the end."""
     depth = start = 0
     for tag in _INJECTED.finditer(text):
         if not tag[1]:
@@ -192,12 +193,12 @@ def outside(text: str) -> Iterator[str]:
 
 
 def kind(text: str) -> Kind:
-    """What the message ``text``, as it was sent, does."""
+    """The kind of the message ``text``, as sent."""
     return kind_of_words(own_words(text))
 
 
 def kind_of_words(own: str) -> Kind:
-    """The same of a text that :func:`own_words` returned."""
+    """The same for a string returned by :func:`own_words`."""
     if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
     if len(own) > 600:
@@ -230,7 +231,7 @@ def _part_kind(part: str) -> Kind:
 
 
 def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    """The messages that ask for something, oldest first, each with the user's own words."""
+    """The requests, oldest first, each with the user's own words."""
     for message in messages:
         if message.role == "user":
             own = own_words(message.text)
@@ -239,7 +240,7 @@ def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
 
 
 def newest_requests(messages: Sequence[Message], count: int) -> list[tuple[Message, str]]:
-    """The newest ``count`` messages that ask for something, oldest first. Reads no more than it needs."""
+    """The newest ``count`` requests, oldest first. Reads only the messages it needs."""
     found = list(islice(requests(reversed(messages)), count))
     return found[::-1]
 
@@ -247,8 +248,8 @@ def newest_requests(messages: Sequence[Message], count: int) -> list[tuple[Messa
 def headline(own: str, limit: int) -> str:
     """The request in at most ``limit`` characters on one line: its prose, without pasted code and logs.
 
-    Of a long request the beginning is kept and, when it fits, the last paragraph, because people put the question
-    after what they paste.
+    A long request keeps its beginning and, if it fits, its last paragraph, because people put the question after pasted
+    text.
     """
     prose = paragraphs(own)
     if not prose:
@@ -263,26 +264,26 @@ def headline(own: str, limit: int) -> str:
 
 
 def paragraphs(own: str) -> list[str]:
-    """The prose of a text, one line a paragraph. Fenced blocks and pasted lines are left out."""
+    """The prose, one line per paragraph. Fenced blocks and pasted lines are left out."""
     found: list[str] = []
     for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
         lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
         kept = [line for line in lines if not is_pasted(line)]
         if kept and len(kept) * 2 >= len(lines):
             found.append(" ".join(" ".join(kept).split()))
-        elif kept and len(kept[0].split()) >= 3:  # a sentence, and below it what was pasted
+        elif kept and len(kept[0].split()) >= 3:  # a sentence, followed by pasted text
             found.append(" ".join(kept[0].split()))
     return found
 
 
 def is_pasted(line: str) -> bool:
-    """Whether a line looks like one of a log, a listing or code."""
+    """Whether a line looks like part of a log, a listing or code."""
     return bool(_PASTED.match(line[:300]))
 
 
 def objective(messages: Sequence[Message], limit: int) -> str:
-    """The last request in at most ``limit`` characters. One of a few words ("push") needs the request before it, which
-    follows in brackets. Empty when nothing was asked."""
+    """The last request in at most ``limit`` characters. A request of a few words ("push") is followed by the previous
+    request in brackets. Empty when there is no request."""
     last = newest_requests(messages, 2)
     if not last:
         return ""
@@ -301,8 +302,8 @@ def objective(messages: Sequence[Message], limit: int) -> str:
 
 
 def _steering(messages: Iterable[Message]) -> set[str]:
-    """The ids of messages that the user sent in the middle of a turn: a request among them adds to the one before it
-    or replaces it."""
+    """The ids of messages that the user sent during a turn. A request among them adds to the previous request or
+    replaces it."""
     found: set[str] = set()
     working = False
     for message in messages:
@@ -315,7 +316,7 @@ def _steering(messages: Iterable[Message]) -> set[str]:
 
 
 def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
-    """The item of the last answer's list that a request such as "2" or "let's do 5" names; empty without one."""
+    """The item of the last answer's list that a request like "2" or "let's do 5" picks; empty when there is none."""
     number = _PICK.match(own)
     if not number:
         return ""
@@ -330,7 +331,7 @@ def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """``text`` on one line, at most ``limit`` characters, cut at a word with an ellipsis in place of the rest."""
+    """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
@@ -339,13 +340,13 @@ def cut(text: str, limit: int) -> str:
 
 
 def source(message: Message) -> str:
-    """The start of a message's id, enough to find it in the journal."""
+    """The start of a message's id, long enough to find it in the journal."""
     return message.id.removeprefix("hook-").removeprefix("row-")[:8]
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
-    """The messages that somebody said or that tools answered: no system rows, none of the model's thoughts, and no
-    fields of a row beside its text, which a newer client may add."""
+    """The messages from people, agents and tools, without system rows and model thoughts, and without other fields of a
+    row, which a newer client may add."""
     return [
         m
         for m in messages

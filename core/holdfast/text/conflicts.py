@@ -1,7 +1,7 @@
 """Git conflict markers in stored text: where they are, and the two sides.
 
-A merge that stopped half way leaves both versions in the file. Nothing of either may be lost, so what a program can
-merge safely (notes only grow, a handoff has one entry a session) is merged, and the rest is named.
+An interrupted merge leaves both versions in the file, and neither may be lost. Documents that a program can merge
+safely are merged (notes only grow, a handoff has one entry per session); the others are reported.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _OURS, _BASE, _MIDDLE, _THEIRS = "<<<<<<< ", "||||||| ", "=======", ">>>>>>> "
 
 
 class Conflict(NamedTuple):
-    """The lines ``first`` to ``last``, 1-based, hold ``ours`` and ``theirs``, each with its line ends."""
+    """A conflict: lines ``first`` to ``last``, 1-based, hold ``ours`` and ``theirs``, with line ends."""
 
     first: int
     last: int
@@ -22,7 +22,7 @@ class Conflict(NamedTuple):
 
 
 def find(text: str) -> list[Conflict]:
-    """The conflicts of a text, in order. Markers that do not form a whole conflict are none: they may be quoted."""
+    """The conflicts, in order. Markers that do not form a complete conflict are ignored, because they may be quoted."""
     found = []
     sides: list[list[str]] = []
     first = 0
@@ -43,19 +43,19 @@ def find(text: str) -> list[Conflict]:
 
 
 def sides(text: str) -> tuple[str, str]:
-    """The text as it is on our side and on theirs."""
+    """Our side's text and their side's text."""
     conflicts = find(text)
     return _resolved(text, [c.ours for c in conflicts]), _resolved(text, [c.theirs for c in conflicts])
 
 
 def both(text: str) -> str:
-    """The text with both sides of each conflict; a part of theirs that ours has, too, comes once. Parts begin with a
-    heading of the second level, as the blocks of notes do."""
+    """The text with both sides of each conflict; parts on both sides appear once. A part starts at a second-level
+    heading, like a note's blocks."""
     return _resolved(text, [c.ours + "".join(p for p in _parts(c.theirs) if p not in c.ours) for c in find(text)])
 
 
 def described(name: str, text: str) -> str:
-    """Which lines of the document, for a person; empty when there are none."""
+    """A sentence with the document's conflicting lines; empty when there are none."""
     where = ", ".join(f"{c.first}-{c.last}" for c in find(text))
     return f"{name} has git conflict markers in lines {where}." if where else ""
 

@@ -1,4 +1,4 @@
-"""Words with which a person asks for nothing: assent, thanks and greetings, in several languages."""
+"""Words that request nothing: assent, thanks and greetings, in several languages."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ POLITE: Final = frozenset(
         "adios",
     ]
 )
-#: Words that go with them.
+#: Words that accompany them.
 COURTESY: Final = POLITE | frozenset(
     [
         "you",

@@ -1,8 +1,8 @@
-"""How a stretch of a conversation ends: whether work is open, and the next step, in the words of those who spoke.
+"""How a span of messages ends: whether work is open, and the next step, in the speakers' words.
 
 Work is open when a request, a tool call or a result is last, when the last answer announces an action or asks for
-something that it needs, and while the client's task list has entries that are not done. An offer of more ("shall I
-also ...?") leaves it finished.
+something it needs, and while the client's task list has unfinished entries. An offer of more ("shall I also ...?")
+leaves it finished.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _ANNOUNCES: Final = Lazy(
     re.IGNORECASE,
 )
 _NOW: Final = Lazy(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
-#: A next step under its label, with at most two lines after it. An answer that names one has not finished.
+#: A labelled next step, with at most two following lines. An answer with a next step is not finished.
 _LABELLED: Final = Lazy(
     r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
     r"(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){0,2}\Z",
     re.IGNORECASE,
 )
 _NO_STEP: Final = Lazy(r"(?:none|nothing|n/?a|no\b|-+\W*$)", re.IGNORECASE)
-#: Announcements that depend on the user, or on nothing to do.
+#: Announcements that depend on the user, or that mean nothing is left to do.
 _CONDITIONAL: Final = Lazy(
     r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
     r"|once you|when you(?:['’]re| are)? (?:ready|want)|whenever you|send (?:me )?(?:the )?(?:next|another)"
@@ -79,15 +79,15 @@ _NEEDS: Final = Lazy(
     r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
     re.IGNORECASE,
 )
-#: A choice that is left to the user without a question mark, near the end.
+#: A choice left to the user without a question mark, near the end.
 _OPTIONS: Final = Lazy(
     r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
     r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+\n*){2,6})(?:[^\n]+\n*){0,5}\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-#: A command that is handed over in a block of its own.
+#: A command handed over in its own block.
 _CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
-#: A short sentence with one of these needs the sentence before it.
+#: A short sentence with one of these needs the previous sentence.
 _POINTS_BACK: Final = Lazy(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
 _SHORT_CHARS: Final = 70
 _DONE: Final = Lazy(
@@ -109,8 +109,8 @@ _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", r
 
 @frozen(kw_only=True)
 class Ending:
-    """``open`` is None when nothing was said. ``next_step`` is ``none`` when nothing is left to do, ``why`` the rule
-    that decided, ``source`` the message quoted (:func:`holdfast.text.asked.source`), empty without one."""
+    """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
+    decided. ``source`` is the quoted message (:func:`holdfast.text.asked.source`), or empty."""
 
     open: bool | None = None
     next_step: str = ""
@@ -155,7 +155,7 @@ def _unanswered(said: Sequence[Message], last: Message) -> Ending:
 
 
 def evolve_open(request: tuple[Message, str], why: str) -> Ending:
-    """Open work that goes on with ``request``."""
+    """Open work that continues with ``request``."""
     message, own = request
     return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=asked.source(message))
 
@@ -165,7 +165,8 @@ def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
 
 
 def _interrupted(said: Sequence[Message]) -> Ending:
-    """A call or a result is last: what was announced before it, else the task in progress, else the request."""
+    """The next step when a call or a result is last: the action announced before it, otherwise the task in progress,
+    otherwise the request."""
     for message in reversed(said):
         if message.role == "user":
             break
@@ -194,8 +195,8 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
 
 
 def announced(text: str, *, working: bool = False) -> str:
-    """The action that the end of an answer announces, in its words; empty when it announces none. ``working``: a call
-    follows, so that a last sentence such as "Now the second review:" announces it."""
+    """The action that the end of an answer announces, in its words; empty when there is none. With ``working`` a call
+    follows, so a last sentence like "Now the second review:" announces it."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
         return asked.cut(labelled["step"].strip(" *_"), MAX_NEXT)
@@ -216,7 +217,7 @@ def announced(text: str, *, working: bool = False) -> str:
 
 
 def needed(text: str) -> str:
-    """What the end of an answer asks the user for; empty when it asks nothing, or only offers more."""
+    """The request to the user at the end of an answer; empty when there is none, or only an offer of more."""
     if choice := _OPTIONS.search(text[-_TAIL:]):
         items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
         return asked.cut(f"Options: {items}", MAX_NEXT)
@@ -242,7 +243,7 @@ def needed(text: str) -> str:
 
 
 def _with_code(sentence: str, text: str) -> str:
-    """``sentence``, with the first line of the block of code that follows it in ``text``."""
+    """``sentence`` with the first line of the code block after it in ``text``."""
     if not sentence.endswith(":"):
         return sentence
     below = _CODE_BELOW.match(text, text.rfind(sentence) + len(sentence))
@@ -250,7 +251,7 @@ def _with_code(sentence: str, text: str) -> str:
 
 
 def _proposal(text: str) -> str:
-    """What an answer proposes, so that "yes, go on" means it."""
+    """The answer's proposal, to which "yes, go on" refers."""
     return announced(text) or next(
         (
             asked.cut(s, MAX_NEXT)
@@ -262,7 +263,7 @@ def _proposal(text: str) -> str:
 
 
 def _last_sentences(text: str) -> list[str]:
-    """The sentences at the end of a text, without code and markup."""
+    """The last sentences, without code and markup."""
     prose = re.sub(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE)[-_TAIL:]
     lines = (re.sub(r"^\s*(?:[-*+•>#]+|\d{1,3}[.)])\s+|[*_]{2,}", "", line) for line in prose.splitlines())
     found = (sentence.strip() for line in lines for sentence in _SENTENCE.split(line))

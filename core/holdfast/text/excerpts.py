@@ -1,5 +1,5 @@
-"""What is kept of prompts, tool calls and tool results, told alike by whoever hears of them first: a client's hook or
-its transcript. Functions of text only; part of the hot path, so no attrs.
+"""Excerpts of prompts, tool calls and tool results, identical from a client's hook and its transcript. Pure functions
+of strings. Part of the hot path, so it does not import attrs.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
     from typing import Final
 
 MAX_RESULT_CHARS: Final = 4_000
-"""Longest string kept whole, in characters, in tool calls, results and blocks of unknown form. Of a longer one the head
-and the tail are kept, since the verdict of a test run is at the end, with its length and digest."""
+"""Maximum length, in characters, of a string kept whole in tool calls, results and unknown blocks. A longer string
+keeps its head, its tail (a test run's verdict is at the end), its length and its digest."""
 
 MAX_SAID_CHARS: Final = 10_000_000
-"""Longest prompt or answer kept whole, in characters. A hook has 8 s to redact and write it."""
+"""Maximum length of a prompt or answer kept whole, in characters. A hook has 8 s to redact and write it."""
 
 MAX_CALL_CHARS: Final = 400
-"""Longest first line of a tool call, in characters. Arguments it does not show whole are on lines of their own."""
+"""Maximum length of a tool call's first line, in characters. Arguments that it cuts follow on their own lines."""
 
 NO_OUTPUT: Final = "(no output)"
 BACKGROUND: Final = "background"
-"""The tool's name for what :func:`background_result` gives."""
+"""The tool name for results of :func:`background_result`."""
 
 _TELLING_ARGUMENTS: Final = (
     "command",
@@ -38,7 +38,7 @@ _TELLING_ARGUMENTS: Final = (
 
 
 def clean(value: object) -> str:
-    """``value`` if it is text, without what UTF-8 files cannot hold: lone surrogates become U+FFFD, NUL goes."""
+    """``value`` if it is a string, made safe for UTF-8 files: lone surrogates become U+FFFD, and NUL is removed."""
     if not isinstance(value, str):
         return ""
     if value.isascii():
@@ -51,8 +51,8 @@ def clean(value: object) -> str:
 
 
 def clip(text: str, limit: int = MAX_RESULT_CHARS) -> str:
-    """``text``, or its head and tail, ``limit`` characters at most, around a marker with the number of characters left
-    out, the length and the digest of the whole."""
+    """``text``, or its head and tail around a marker, at most ``limit`` characters. The marker gives the number of
+    characters left out, the full length and the digest."""
     if len(text) <= limit:
         return text
     half = limit // 2 - 80  # leaves room for the marker
@@ -61,7 +61,7 @@ def clip(text: str, limit: int = MAX_RESULT_CHARS) -> str:
 
 
 def digest_of(text: str) -> str:
-    """``sha256 HEX`` of the text in UTF-8."""
+    """``sha256 HEX`` of the UTF-8 text."""
     from hashlib import sha256
 
     return f"sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
@@ -74,7 +74,7 @@ def without_injected(text: str) -> str:
     while "<system-reminder>" in rest:
         before, _, after = rest.partition("<system-reminder>")
         _, closed, tail = after.partition("</system-reminder>")
-        if not closed:  # an unclosed tag is somebody's text
+        if not closed:  # an unclosed tag is ordinary text
             break
         kept.append(before)
         rest = tail
@@ -82,8 +82,9 @@ def without_injected(text: str) -> str:
 
 
 def background_result(text: str) -> str | None:
-    """What a sub-agent or a command in the background gave back, from the message by which Claude Code tells its model
-    that it has ended: nobody said that. Empty when it gave nothing back, None when ``text`` is something else."""
+    """The result of a sub-agent or background command, from the message with which Claude Code reports its end to the
+    model. The user did not write that message. Empty when there is no result, None when ``text`` is another kind of
+    message."""
     if not text.lstrip().startswith("<task-notification>"):
         return None
     found = text.partition("<result>")[2].rpartition("</result>")[0] or text.partition("<summary>")[2]
@@ -98,12 +99,12 @@ def call_line(tool: str, arguments: object, cwd: str = "") -> str:
 
 
 def shortened(text: str, cwd: str) -> str:
-    """``text`` with the paths in it relative to ``cwd``."""
+    """``text`` with its paths relative to ``cwd``."""
     return text.replace(cwd.rstrip("/\\") + "/", "") if len(cwd) > 1 else text
 
 
 def telling(arguments: object) -> tuple[str, ...]:
-    """The names of the arguments that :func:`call_line` shows; the empty name when that is the value itself."""
+    """The names of the arguments that :func:`call_line` shows; the empty name if it shows the value itself."""
     if not isinstance(arguments, dict):
         return ("",) if isinstance(arguments, str) else ()
     for name in _TELLING_ARGUMENTS:
@@ -116,7 +117,7 @@ def telling(arguments: object) -> tuple[str, ...]:
 
 
 def _told(arguments: object) -> str:
-    """The one argument that says most, otherwise all of them."""
+    """The most informative argument, otherwise all of them."""
     if isinstance(arguments, str):
         return arguments
     if not isinstance(arguments, dict):

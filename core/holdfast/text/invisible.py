@@ -1,10 +1,10 @@
-"""Characters that show nothing or reorder the text around them, on their way into a store.
+"""Remove characters that are invisible or reorder the text around them before it is stored.
 
-A reader must see the text that a model gets. So what hides is taken out, and what reorders (bidirectional embeddings,
-overrides and isolates) becomes a visible escape. What a script needs stays: joiners after a letter of a script that
-spells with them and within emoji, direction marks next to right-to-left letters, zero-width spaces between letters of
-scripts without blanks, one variation selector after a character, the tags of flag emoji, a byte-order mark at the
-start.
+A reader must see the same text as the model. So invisible characters are removed, and reordering ones (bidirectional
+embeddings, overrides and isolates) become visible escapes. Characters that a script needs stay: joiners after a letter
+of a script that spells with them and within emoji, direction marks next to right-to-left letters, zero-width spaces
+between letters of scripts without blanks, one variation selector after a character, the tags of flag emoji, a
+byte-order mark at the start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FORMS = (
     ("line", r"[\u0085\u2028\u2029]"),
     ("control", r"[\u0080-\u009f]"),
     ("shown", r"[\u202a-\u202e\u2066-\u2069]"),
-    # A joiner is kept after a character of a script beyond Latin, Greek and Cyrillic, or of an emoji.
+    # A joiner is kept after an emoji character or a script other than Latin, Greek and Cyrillic.
     ("gone", r"(?<![\u0590-\u1fff\u2190-\u2bff\u2e80-\uffee\U00010000-\U000dffff])[\u200c\u200d]"),
     ("gone", r"(?<=[\u200c\u200d])[\u200c\u200d]"),
     ("gone", rf"(?<![{_RTL}])[\u061c\u200e\u200f]+(?!\s?[{_RTL}])"),
@@ -32,8 +32,8 @@ _ANY = re.compile("|".join(f"(?P<{kind}{number}>{form})" for number, (kind, form
 
 
 def without(text: str) -> str:
-    """``text`` as a reader sees it. The same for its own result."""
-    while (clean := _ANY.sub(_instead, text)) != text:  # taking one out may bring two others together
+    """``text`` as a reader sees it. Idempotent."""
+    while (clean := _ANY.sub(_instead, text)) != text:  # removing one may bring two others together
         text = clean
     return text
 

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions compiled on first use.
 
 A process that starts at an agent event uses few of the expressions that its modules define. Compiling all of them takes
 about 50 ms, three times as long as starting Python.
@@ -17,7 +17,7 @@ _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub
 
 
 class Lazy:
-    """Stands for ``re.compile(source, flags)``; after the first use its methods are those of the compiled one."""
+    """A lazy ``re.compile(source, flags)``; after the first use, its methods are those of the compiled pattern."""
 
     if TYPE_CHECKING:
         match: Callable[..., re.Match[str] | None]

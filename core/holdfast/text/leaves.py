@@ -1,7 +1,7 @@
-"""Every string in a JSON value, as readable text: nothing that a row says is dropped because its shape is unknown.
+"""Every string in a JSON value, as readable text, so content in unknown formats is not lost.
 
-A string is kept verbatim. One longer than :data:`~holdfast.text.excerpts.MAX_RESULT_CHARS`, and any base64 data, is
-kept as an excerpt with its length and SHA-256 digest. Part of the hot path: no attrs, no regular expression.
+A string is kept verbatim. A string longer than :data:`~holdfast.text.excerpts.MAX_RESULT_CHARS`, and any base64 data,
+becomes an excerpt with its length and SHA-256 digest. Part of the hot path: no attrs, no regular expression.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     Change = Callable[[str], str]
 
-#: Members that link or steer blocks, left out while they hold no words (:func:`says`). The other members of a known
-#: block are content. Signatures and encrypted reasoning are among them: only the provider can read those.
+#: Members that link or control blocks, left out unless they contain words (:func:`says`). This includes signatures and
+#: encrypted reasoning, which only the provider can read. A known block's other members are content.
 STRUCTURE: Final = frozenset(
     {
         "cache_control",
@@ -36,7 +36,7 @@ STRUCTURE: Final = frozenset(
         "type",
     }
 )
-#: ``logprobs`` repeats the text in pieces. The other members, and those of tools, may hold words of their own.
+#: ``logprobs`` repeats the text in pieces. Other members, and those of tools, may add words.
 _LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}
 _LABELS: Final = {
     "image": "image",
@@ -46,16 +46,16 @@ _LABELS: Final = {
     "file": "file",
     "input_file": "file",
 }
-#: The members of a tool's structured response that are the output itself.
+#: Output members of a tool's structured response.
 _OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
 _EMPTY: Final[tuple[object, ...]] = (None, [], {})
 _BASE64_MARK: Final = ";base64,"
 
 
 def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """The strings, numbers and booleans in ``value``, in order, each with its dotted path. Null is left out, and the
-    elements of a list share the list's path. A key of several words without a value is a leaf itself. Base64 data comes
-    out as the mark that is kept of it."""
+    """The strings, numbers and booleans in ``value``, in order, each with its dotted path. Null is left out, and a
+    list's elements share its path. A key of several words without a value is itself a leaf. Base64 data is replaced by
+    its excerpt."""
     waiting = [(name, value)]
     while waiting:
         path, one = waiting.pop()
@@ -73,8 +73,8 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def readable(value: object, change: Change = str, *, but: Collection[str] = (), flags: bool = True) -> str:
-    """``value`` as text: a string as it is, an object as ``path: value`` lines. ``change`` is applied to each string.
-    Members named in ``but`` are left out at the top, except links that hold words, and booleans that are false without
+    """``value`` as text: a string unchanged, an object as ``path: value`` lines. ``change`` is applied to each string.
+    Top-level members named in ``but`` are left out, except links with words; so are false booleans without
     ``flags``."""
     if isinstance(value, str):
         return leaf_text(change(value))
@@ -88,7 +88,7 @@ def readable(value: object, change: Change = str, *, but: Collection[str] = (), 
 
 
 def leaf_text(leaf: object, change: Change = str) -> str:
-    """A string, number or boolean as it is kept."""
+    """The stored form of a string, number or boolean."""
     if isinstance(leaf, str):
         text = clean(change(leaf))
         if text.startswith("data:") and _BASE64_MARK in text[:200]:
@@ -98,7 +98,7 @@ def leaf_text(leaf: object, change: Change = str) -> str:
 
 
 def content_text(content: object, change: Change = str) -> str:
-    """The text of a content value: a string, a block or a list of both, without the structure of known blocks."""
+    """A content value's text (a string, a block or a list of both), without the structure of known blocks."""
     if isinstance(content, list | tuple):
         return "\n".join(filter(None, (content_text(item, change) for item in content)))
     if isinstance(content, dict):
@@ -108,8 +108,8 @@ def content_text(content: object, change: Change = str) -> str:
 
 
 def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str]:
-    """A block's text, and the rest of it (citations, say), each possibly empty. The text is not clipped. For a block
-    without text it is the type in brackets and every member."""
+    """A block's text and its remaining content (such as citations), each possibly empty. The text is not clipped. A
+    block without text gives its type in brackets and every member."""
     kind, text = clean(block.get("type")), block.get("text")
     if label := _LABELS.get(kind):
         rest = readable(block, change, but=STRUCTURE)
@@ -121,8 +121,8 @@ def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str
 
 
 def call_text(tool: str, arguments: object, cwd: str = "") -> str:
-    """A tool call: one line like ``Bash: pytest -q``, and below it each argument that the line does not show whole.
-    Paths are relative to the working directory ``cwd``."""
+    """A tool call: one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths are
+    relative to the working directory ``cwd``."""
     line = call_line(tool, arguments, cwd)
     shown = telling(arguments)
     more = []
@@ -134,9 +134,10 @@ def call_text(tool: str, arguments: object, cwd: str = "") -> str:
 
 
 def result_text(output: object, change: Change = str) -> str:
-    """A tool's result as it is kept, and never blank. The first line's indent means something and stays.
+    """The stored form of a tool's result, never blank. The first line's indent is significant and stays.
 
-    A string, or content blocks, or a structured response: of that the output comes last, where a verdict is looked for.
+    The result is a string, content blocks or a structured response, whose output comes last, where readers expect a
+    verdict.
     """
     if isinstance(output, dict) and not isinstance(output.get("type"), str):
         main = {name: output[name] for name in _OUTPUTS if name in output}
@@ -148,13 +149,13 @@ def result_text(output: object, change: Change = str) -> str:
 
 
 def has_words(value: object) -> bool:
-    """Whether there is a string in ``value`` that is not blank."""
+    """Whether ``value`` contains a non-blank string."""
     return any(isinstance(leaf, str) and leaf.strip() for _, leaf in leaves(value))
 
 
 def says(value: object) -> bool:
-    """Whether ``value`` holds words and not only ids, times and numbers: a string or a key of several words, or in
-    another script than ASCII."""
+    """Whether ``value`` has words, not only ids, times and numbers: a string or key of several words, or not in
+    ASCII."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

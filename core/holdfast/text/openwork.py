@@ -1,4 +1,4 @@
-"""Whether a payload leaves work open. Whoever reads a note or the handoff asks it, so it imports nothing."""
+"""Whether a payload leaves work open. Every reader of a note or the handoff uses this, so it imports nothing."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def is_none(text: str | None) -> bool:
-    """Whether a text says that there is nothing: blank or the word none."""
+    """Whether a string means "nothing": blank or the word none."""
     return text is None or text.strip().strip(".").casefold() in ("", "none", "n/a", "nothing")
 
 
 def is_open(payload: Payload) -> bool:
-    """Whether work is open: fail closed, so any sign of it counts unless the caller declares it closed (A41)."""
+    """Whether work is open. Fails closed: any sign of open work counts unless the caller declares it closed (A41)."""
     if payload.work_open is not None:
         return payload.work_open
     handoff = payload.handoff

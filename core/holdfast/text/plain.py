@@ -1,4 +1,4 @@
-"""Text of others where it could do harm: on a line of ours, and on a terminal."""
+"""Make third-party text safe for holdfast's own lines and for terminals."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-#: The byte-order mark that some editors write first: no part of the text.
+#: The byte-order mark that some editors write first; not part of the text.
 BOM = "\ufeff"
-#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji are spelt with them, and they reorder nothing.
+#: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
 JOINERS = "\u200c\u200d"
-#: Letters and marks that count as printable and show nothing.
+#: Letters and marks that count as printable but are invisible.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
 def one_line(text: str) -> str:
-    """``text`` on one line and without the beginning of a comment: nothing said may look like a marker."""
+    """``text`` on one line and without comment openers, so that it cannot imitate a marker."""
     return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
 def printable(text: str) -> str:
-    """``text`` as a terminal may be given it: printable characters, line ends and tabs.
+    """``text`` made safe for a terminal: printable characters, line ends and tabs.
 
     Everything else becomes a visible escape like ``\\x1b``, ``\\u202e`` or ``\\U000e0041``: control characters (C0,
     DEL, C1), bidirectional and other invisible format characters, line and paragraph separators, lone surrogates,
@@ -40,12 +40,12 @@ def printable(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """:func:`printable`, with line ends and tabs as blanks: no text can begin a line of its own."""
+    """:func:`printable` with line ends and tabs as blanks, so the text cannot start a new line."""
     return text if text.isprintable() and _BLANK.isdisjoint(text) else printable(text).translate(_BLANKS)
 
 
 def json_safe(text: str) -> str:
-    """``text``, which is JSON, with everything that is not printable escaped by JSON's own rules."""
+    """The JSON ``text`` with unprintable characters as JSON escapes."""
     return text if text.isascii() and text.isprintable() else text.translate(_IN_JSON)
 
 
@@ -54,7 +54,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 class _Shown(dict[int, str]):
-    """Filled as characters come up."""
+    """Filled on demand."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -67,7 +67,7 @@ class _Shown(dict[int, str]):
 
 
 class _InJson(dict[int, str]):
-    """Filled as characters come up. The line ends of JSON's layout stay; those in texts are escaped already."""
+    """Filled on demand. JSON's layout line ends stay; those in strings are already escaped."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)

@@ -1,4 +1,4 @@
-"""What was recalled from memory is data: it is fenced when it goes out, and never taken for something newly said."""
+"""Recalled memory is data: it is fenced on output, and never treated as a new message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
-#: Inserted into the tag's name wherever fenced text holds that name, so that the text cannot hold the tag.
+#: Inserted into the tag's name wherever fenced text contains it, so that the text cannot contain the tag.
 MARK = "[quoted]"
 
 _TAG = re.compile(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
@@ -21,8 +21,8 @@ _TAG = re.compile(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
 _NOISE = r"[^a-z0-9\x01]*+"
 _QUOTED = rf"(?:{re.escape(MARK)}|[^a-z0-9\x01])*+"
 _NAME = re.compile(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
-#: A ``<`` that some reader takes for the beginning of a tag, comment or instruction; and an entity that says so. The
-#: markers of our own notes stay: a comment that ends in its line hides nothing, and this form is no :func:`heading`.
+#: A ``<`` that a reader may take for the start of a tag, comment or instruction, or an entity for it. holdfast's own
+#: note markers stay, because a comment closed on its line hides nothing, and this form is not a :func:`heading`.
 _TAG_START = re.compile(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
 _ESCAPED = re.compile(r"&(amp;)*+lt;")
 _ENTITY = re.compile(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
@@ -31,12 +31,12 @@ _LOOK_ALIKE = dict(zip("асԁеӏмоуүгοαԛе", "acdelmoyyroaqe", strict=
 
 
 def fence(text: str) -> str:
-    """``text`` between the tags, defused: nothing recalled can close its own fence."""
+    """``text`` between the tags, defused so that it cannot close its own fence."""
     return f"{OPEN}\n{defuse(text)}\n{CLOSE}"
 
 
 def fence_parts(parts: Iterable[tuple[str, str]]) -> str:
-    """Documents, as (name, text), between one pair of tags, each defused and after its name."""
+    """Documents, as (name, text), between one pair of tags, each defused and preceded by its name."""
     return "\n".join((OPEN, "\n\n".join(f"{heading(name)}{defuse(text.strip())}" for name, text in parts), CLOSE))
 
 
@@ -46,11 +46,11 @@ def heading(name: str) -> str:
 
 
 def defuse(text: str) -> str:
-    """``text`` as it may be put between the tags; :func:`original` undoes it.
+    """``text`` made safe to put between the tags; :func:`original` undoes it.
 
-    The tag's name does not occur in the result, however a reader spells it: in another case or width, with blanks,
-    invisible characters or line ends in it, in entities. So no text holds the tag, whatever it uses as brackets. And no
-    ``<`` in it begins a tag, comment or instruction of any other name, which could close what a client puts around us.
+    The result does not contain the tag's name in any spelling: other case or width, with blanks, invisible characters
+    or line ends inside, or as entities. So it cannot contain the tag, with any kind of bracket. No ``<`` in it starts
+    another tag, comment or instruction either, which could close the client's own wrapper.
     """
     if "<" in text or "&" in text:
         text = _TAG_START.sub(lambda found: "&lt;" if found[0] == "<" else "&amp;", text)
@@ -58,7 +58,7 @@ def defuse(text: str) -> str:
 
 
 def original(text: str) -> str:
-    """The text that :func:`defuse` made ``text`` of."""
+    """The original of a :func:`defuse` result."""
     ends = [found.end(1) for found in _NAME.finditer(_folded(text))]
     for end in reversed(ends):
         text = text[:end] + text[end:].removeprefix(MARK)
@@ -74,8 +74,8 @@ def _without_name(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """``text`` in lower case, as long as before: each character, and each entity at its first place, as the plain
-    letter or digit that a lenient reader takes it for; U+0001 for letters of no use to the tag's name."""
+    """``text`` in lower case, with its length unchanged. Each character, and each entity at its first position, becomes
+    the plain letter or digit that a lenient reader takes it for; letters not in the tag's name become U+0001."""
     if "&" in text:
         text = _ENTITY.sub(_decoded, text)
     return text.translate(_FOLDS)
@@ -89,7 +89,7 @@ def _decoded(entity: re.Match[str]) -> str:
 
 
 class _Folds(dict[int, str]):
-    """Filled as characters come up."""
+    """Filled on demand."""
 
     def __missing__(self, code: int) -> str:
         import unicodedata
@@ -116,14 +116,14 @@ def escape(text: str) -> str:
 def strip(text: str) -> str:
     """``text`` without its fenced parts, nested ones too.
 
-    A fence that begins a line and is never closed reaches to the end; the mere mention of a tag stays.
+    An unclosed fence at the start of a line extends to the end. A mere mention of a tag stays.
     """
-    if "<" not in text:  # most of what is said; a long session has thousands of messages
+    if "<" not in text:  # the common case; a long session has thousands of messages
         return text
     tags = list(_TAG.finditer(text))
     last_close = max((tag.start() for tag in tags if tag[1]), default=-1)
     kept: list[str] = []
-    depth = position = 0  # ``position``: where the text begins that is not yet decided about
+    depth = position = 0  # ``position``: the start of the undecided text
     for tag in tags:
         if tag[1]:
             if depth == 1:
@@ -141,7 +141,7 @@ def _begins_line(text: str, at: int) -> bool:
 
 
 def without_recalled(turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """The turns as they were said: without fenced parts, and without messages that were nothing else."""
+    """The turns without fenced parts, and without messages that contain nothing else."""
     said = []
     for turn in turns:
         stripped = [(m, strip(m.text)) for m in turn.messages]

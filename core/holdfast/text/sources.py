@@ -1,7 +1,7 @@
-"""Where derived fields come from: the messages whose words a derived field quotes.
+"""Find the sources of derived fields: the messages they quote.
 
-A quotation is found again in the message that holds it, whichever rule took it. A field that no message holds word for
-word has no source, so none is ever made up.
+A quotation is located in the message that contains it, whichever rule took it. A field without a verbatim match in any
+message has no source, so sources are never invented.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from holdfast.text import asked
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload
 
-#: The newest this many messages are searched.
+#: Number of newest messages to search.
 MAX_MESSAGES: Final = 5_000
-#: Characters of a quotation that are compared, and the fewest that say whose words they are.
+#: Number of a quotation's characters to compare, and the minimum that identifies its author.
 _KEY_CHARS: Final = 40
 _LEAST_CHARS: Final = 8
 _LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
 def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
-    """``FIELD ID`` for each derived field and message that it quotes, in the order of the fields' texts. ``ID`` is the
+    """``FIELD ID`` for each derived field and each message it quotes, in the order of the quotations. ``ID`` is the
     start of the message's id (:func:`holdfast.text.asked.source`)."""
-    wanted: dict[str, str] = {}  # the beginning of each quotation
+    wanted: dict[str, str] = {}  # the start of each quotation
     texts: list[tuple[str, str]] = []
     for field in ("objective", "next_step", *_LISTS):
         if field in payload.derived:

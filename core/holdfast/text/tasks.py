@@ -1,7 +1,7 @@
-"""The client's own task list, as its tool calls left it: Claude Code's TodoWrite and Task tools, Codex's update_plan,
+"""The client's own task list, rebuilt from its tool calls: Claude Code's TodoWrite and Task tools, Codex's update_plan,
 opencode's todowrite.
 
-A call is read in the form in which it is journalled (:func:`holdfast.text.leaves.call_text`).
+Calls are read in their journalled form (:func:`holdfast.text.leaves.call_text`).
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Tasks:
     done: tuple[str, ...] = ()
     doing: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
-    #: Entries that were added or changed since the user's last request.
+    #: Entries added or changed since the user's last request.
     touched: frozenset[str] = frozenset()
 
     @property
     def current(self) -> str:
-        """The first entry that is being done, else the first pending one; empty when all is done."""
+        """The first entry in progress, otherwise the first pending entry; empty when all is done."""
         return next(iter((*self.doing, *self.pending)), "")
 
     @property
     def waiting(self) -> str:
-        """The same of the entries that belong to the last request: a list that later requests left alone is stale."""
+        """The same for the last request's entries, because a list that later requests did not touch is stale."""
         return next((text for text in (*self.doing, *self.pending) if text in self.touched), "")
 
 
 def of(messages: Iterable[Message]) -> Tasks:
-    """The task list after ``messages``. Calls that failed count, too: the list is the agent's intention."""
+    """The task list after ``messages``. Failed calls count too, because the list shows the agent's intention."""
     entries: dict[str, list[str]] = {}
     touched: set[str] = set()
     made = 0
@@ -98,7 +98,7 @@ def _state(status: str) -> str:
 
 
 def _whole(text: str) -> dict[str, list[str]]:
-    """The entries of a call that gives the whole list."""
+    """The entries of a call with the whole list."""
     entries: dict[str, list[str]] = {}
     waiting = ""  # opencode and Codex may give an entry's status before its text
     for line in text.splitlines():
@@ -117,7 +117,7 @@ def _whole(text: str) -> dict[str, list[str]]:
 
 
 def _states_follow(text: str) -> bool:
-    """Whether the first entry's text comes before its status."""
+    """Whether the first entry's text precedes its status."""
     first = next((found[1] for line in text.splitlines() if (found := _LINE.match(line.strip()))), "")
     return first != "status"
 

@@ -1,11 +1,11 @@
-"""An offline estimate of how many tokens a text costs. No download, no model, never 0 for some text."""
+"""Estimate token counts offline. No download, no model, never 0 for non-empty text."""
 
 from __future__ import annotations
 
 import math
 import re
 
-#: Characters a token, by script. Source: measured means of current byte-pair vocabularies: about four Latin letters,
+#: Characters per token, by script. Source: measured means of current byte-pair vocabularies: about four Latin letters,
 #: two of other alphabets, and one ideograph, kana or hangul syllable.
 _LATIN, _OTHER, _WIDE = 4.0, 2.0, 1.0
 
@@ -22,7 +22,7 @@ def estimate(text: str) -> int:
         code = ord(char)
         if code < 0x250:
             weight += 1 / _LATIN
-        elif code >= 0x2E80:  # CJK and everything above it, emoji included
+        elif code >= 0x2E80:  # CJK and everything above it, including emoji
             weight += 1 / _WIDE
         else:
             weight += 1 / _OTHER

@@ -1,6 +1,6 @@
-"""JSON and TOML that anybody may have written: nesting that is too deep is a ValueError like any other bad syntax.
+"""Parse untrusted JSON and TOML. Excessive nesting is a ValueError, like any other bad syntax.
 
-So the values that are returned here can be walked by recursion.
+So the returned values can be walked by recursion.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 
 _TOO_DEEP = "nested too deeply"
 _TOO_LARGE = "a number has more than 64 bits"
-#: Limits of lists and tables within each other: far below the depth at which walking them exceeds Python's recursion.
+#: Nesting limits for lists and tables, far below the depth where walking them exceeds Python's recursion limit.
 _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
-#: A dotted key with that many parts. The parser's memory grows with the square of its length: 40 GB for 100,000 parts.
+#: A dotted key with that many parts. The parser's memory grows with the square of the key's length: 40 GB for 100,000
+#: parts.
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
 
 
 def from_json(data: str | bytes) -> Any:
-    """The value that JSON text stands for. Raises: ValueError."""
+    """Parse JSON. Raises: ValueError."""
     import json
 
     try:
@@ -33,7 +34,7 @@ def from_json(data: str | bytes) -> Any:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """The table that TOML text stands for. Raises: ValueError, most often tomllib.TOMLDecodeError."""
+    """Parse TOML. Raises: ValueError, usually tomllib.TOMLDecodeError."""
     import re
     import tomllib
 
@@ -55,7 +56,7 @@ def from_toml(text: str) -> dict[str, Any]:
 
 
 def _is_deeper(value: Any, most: int) -> bool:
-    """Whether more than ``most`` lists and tables are within each other. Does not recurse."""
+    """Whether lists and tables are nested more than ``most`` deep. Does not recurse."""
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(most):
         inner = (v for item in level for v in (item.values() if isinstance(item, dict) else item))
@@ -66,7 +67,7 @@ def _is_deeper(value: Any, most: int) -> bool:
 
 
 def _has_long_number(value: Any) -> bool:
-    """Whether an integer in lists and tables has more than the 64 bits that TOML promises."""
+    """Whether any integer in lists and tables exceeds the 64 bits that TOML guarantees."""
     if isinstance(value, (dict, list)):
         return any(map(_has_long_number, value.values() if isinstance(value, dict) else value))
     return isinstance(value, int) and value.bit_length() > 63

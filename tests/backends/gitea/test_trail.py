@@ -429,7 +429,7 @@ def test_token__whatever_fails__is_in_no_file_and_no_message(gitea, opened, proj
         ({"repository": "shop"}, "'shop' is not a repository"),
         ({"repositories": "a/b"}, "repositories is not a list"),
         ({"timeout_s": 0}, "timeout_s is not a number above 0"),
-        ({"tokn": "x"}, "gitea_trail.tokn is not known"),
+        ({"tokn": "x"}, "gitea_trail.tokn is unknown"),
     ],
 )
 def test_settings__not_usable__the_plugin_is_not_loaded_and_says_why(opened, settings, problem):

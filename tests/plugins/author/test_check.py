@@ -43,7 +43,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return None", "NoneType"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return subject.text[9]", "IndexError"),
         ("plugins", "EXTRACTS_AT_ONCE = True\n" + HOOK + "@hookimpl\ndef on_extract(turns): return 3", "int"),
-        ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "gave no StorageBackend"),
+        ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "did not return a StorageBackend"),
         ("methods", "odd_module = 3", "is not a function"),
         ("commands", "SUMMARY = 'x'", "configure"),
         ("checks", "def checks(memory): return []", "never runs"),

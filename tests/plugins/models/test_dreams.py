@@ -75,9 +75,9 @@ class Case:
 
 CASES = {
     "good": Case(answer(GOOD), Status.DONE),
-    "empty": Case("", Status.FAILED, "answered nothing"),
-    "thinking only": Case(f"<think>{answer(GOOD)}</think>", Status.FAILED, "answered nothing"),
-    "thinking that never ends": Case(f"<think>{answer(GOOD)}", Status.FAILED, "answered nothing"),
+    "empty": Case("", Status.FAILED, "answer is empty"),
+    "thinking only": Case(f"<think>{answer(GOOD)}</think>", Status.FAILED, "answer is empty"),
+    "thinking that never ends": Case(f"<think>{answer(GOOD)}", Status.FAILED, "answer is empty"),
     "truncated, as it says itself": Case(Reply(text=answer(GOOD)[:200], stop="CUT"), Status.FAILED, "cut off"),
     "truncated without a word": Case(answer(GOOD)[:150], Status.FAILED, "It would lose"),
     "one word": Case(answer("Done."), Status.FAILED, "no item is left"),

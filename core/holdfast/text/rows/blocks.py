@@ -10,15 +10,15 @@ from holdfast.text.excerpts import clean
 from holdfast.text.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
 from holdfast.text.rows.reading import Reading
 
-#: The tool's name for what the model thought: kept, and never taken for a statement.
+#: The tool name for the model's thoughts, which are kept but never treated as statements.
 THINKING: Final = "thinking"
-#: ``caller`` says that the model itself made the call.
+#: ``caller`` shows that the model itself made the call.
 _CALL: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
 _RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})
 
 
 def text_of(content: object) -> str:
-    """The text blocks of a content value; pictures and files are named in brackets, the rest is left out."""
+    """A content value's text blocks. Pictures and files are named in brackets, and the rest is left out."""
     if isinstance(content, str):
         return content
     parts: list[str] = []
@@ -33,10 +33,10 @@ def text_of(content: object) -> str:
 def take_content(
     reading: Reading, role: str, content: object, *, key: str, at: datetime, change: Callable[[str], str] = str
 ) -> None:
-    """Add everything ``content`` holds, in order. ``change`` is applied to each string.
+    """Add the contents of ``content``, in order. ``change`` is applied to each string.
 
-    The first block keeps the row's ``key``; the others get ``key#n``, n being their place. What a text block holds
-    beside its text becomes a message of its own, so that the text is known again wherever it is met.
+    The first block keeps the row's ``key``; the others get ``key#n``, where n is their position. A text block's other
+    members become a separate message, so that the text is recognised wherever it appears.
     """
     for number, block in enumerate(content if isinstance(content, list | tuple) else [content]):
         own = f"{key}#{number}" if number else key

@@ -1,4 +1,4 @@
-"""The plain form of a loop of one's own: ``{"role", "content"}``, a row each, as one array, or under ``messages``.
+"""The plain form of a custom loop: ``{"role", "content"}``, one row each, as one array, or under ``messages``.
 
 Tool calls are read in three common shapes: ``tool_calls`` with rows of role ``tool``, content blocks, and items of the
 Responses interface. Source: the request formats of the Chat Completions, Messages and Responses interfaces.
@@ -23,7 +23,7 @@ _ROLES: Final = frozenset({"user", "assistant", "tool", "function", "system", "d
 _SAYING: Final = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 _READ: Final = frozenset({"role", "content", "tool_calls"})
 _TIMES: Final = ("timestamp", "ts", "time", "date", "created", "created_at", "updated_at", "at")
-#: Members of a row that say when and how it was made, left out while they hold no words. The other members are content.
+#: Row members that record when and how it was made, left out unless they contain words. The other members are content.
 _MADE: Final = frozenset(
     {
         "tool_call_id", "is_error", "name", "id", "type", "object", "status", "index", "phase", "model", "usage",
@@ -33,15 +33,15 @@ _MADE: Final = frozenset(
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Is this a message?"""
+    """Whether this is a message."""
     role = row.get("role")
     return isinstance(role, str) and role in _ROLES and ("content" in row or "tool_calls" in row)
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add everything the message says; False when it is not a message.
+    """Add the message's contents; False when it is not a message.
 
-    Rows of the roles ``system`` and ``developer`` before the first other one are the loop's own instructions: they are
+    Rows with the roles ``system`` and ``developer`` before any other row are the loop's own instructions. They are
     counted in ``left_out`` and not kept.
     """
     role = clean(row.get("role"))
@@ -74,7 +74,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
 
 
 def _is_made(name: str, value: object) -> bool:
-    """Whether the member says when or how the row was made, and nothing else."""
+    """Whether the member only records when or how the row was made."""
     if name not in _MADE or not says(value):
         return name in _MADE
     return name == "logprobs" or (name in _TIMES and is_moment(value))
@@ -106,7 +106,7 @@ _FLAT_CALL: Final = (_CALL | {"args"}) - {"function", "custom"}
 
 
 def parsed(given: object) -> object:
-    """The arguments of a call, which some interfaces send as JSON in a string."""
+    """A call's arguments, which some interfaces send as JSON in a string."""
     if isinstance(given, str) and given.lstrip()[:1] in {"{", "["}:
         try:
             return untrusted.from_json(given)

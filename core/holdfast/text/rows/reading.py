@@ -1,4 +1,4 @@
-"""What a reader makes of a transcript: the result, and the record that the format modules fill row by row."""
+"""A transcript reader's result, and the record that format modules fill row by row."""
 
 from __future__ import annotations
 
@@ -17,34 +17,32 @@ from holdfast.text.leaves import STRUCTURE, call_text, has_words, readable, resu
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
 _THINKING: Final = "thinking"
-#: The tool's name for the summary that a client made of the conversation when it compacted; its role is ``system``.
+#: The tool name for a client's summary of the conversation at compaction; its role is ``system``.
 SUMMARY: Final = "summary"
-#: A row of an unknown type that has one of these may be part of the conversation.
+#: A row of unknown type with one of these may be part of the conversation.
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
 
 @frozen(kw_only=True)
 class Transcript:
-    """A conversation as a client recorded it, oldest first.
+    """A client's recorded conversation, oldest first.
 
-    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. The record of a
-    tool call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name
-    (empty when the call lies before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
+    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. The record of a tool
+    call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name (empty when
+    the call is before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
 
-    ``messages`` is what was said and done. ``kept`` is what a journal keeps: the same and, among them in order, what
-    the model thought (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
-    ``system``, tool ``summary``) and rows of no known form.
+    ``messages`` are the statements and actions. ``kept`` is for the journal: the same and, in order among them, the
+    model's thoughts (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
+    ``system``, tool ``summary``) and rows of unknown form.
 
-    ``folder`` is the last part of the working directory, never its path. ``skipped`` counts the rows that are damaged
-    or of no known type; of those that may be part of the conversation the strings are in ``kept``, with the role
-    ``system``. ``left_out`` counts, by kind, the rows that hold no conversation (a client's bookkeeping, its own
-    instructions), of which nothing is kept. A summary counts there, too.
-    ``pending`` is the number of tool calls without a
-    result: a client's file can lag behind by some 100 ms. ``compactions`` is how often the client compacted and
-    ``last_boundary`` how many of ``messages`` were said before the last time. ``truncated`` is true when the file
-    ends inside a row (a damaged document: where it stopped making sense). ``next_offset``, in bytes, is where the
-    next reading starts; 0 for what is always read whole. ``calls`` has the client's own id of a tool call for the ids
-    of the messages that record the call and its result.
+    ``folder`` is the last part of the working directory, never its path. ``skipped`` counts damaged rows and rows of
+    unknown type; if they may be part of the conversation, their strings are in ``kept``, with the role ``system``.
+    ``left_out`` counts, by kind, rows without conversation (a client's bookkeeping, its own instructions), which are
+    not kept. A summary counts there, too. ``pending`` is the number of tool calls without a result, since a client's
+    file can lag by some 100 ms. ``compactions`` counts the client's compactions, and ``last_boundary`` the ``messages``
+    before the last one. ``truncated`` is true when the file ends inside a row (for a damaged document, where it became
+    unreadable). ``next_offset``, in bytes, is the start of the next reading; 0 for files that are always read whole.
+    ``calls`` maps the ids of the messages that record a call and its result to the client's own id of the call.
     """
 
     format: str
@@ -65,13 +63,13 @@ class Transcript:
 
 @define
 class Reading:
-    """A transcript in the making. Format modules tell it what they found; it cleans, clips and numbers."""
+    """A transcript under construction. Format modules pass in their findings; it cleans, clips and numbers them."""
 
     session_id: str = ""
     branch: str = ""
-    #: Of Claude Code: read what this sub-agent said, and nothing else. Empty: the conversation itself.
+    #: For Claude Code: read only this sub-agent's messages. Empty means the conversation itself.
     agent: str = ""
-    #: Something other than instructions was met.
+    #: Whether anything other than instructions was seen.
     begun: bool = False
     messages: list[Message] = field(factory=list)
     kept: list[Message] = field(factory=list)
@@ -79,7 +77,7 @@ class Reading:
     left_out: dict[str, int] = field(factory=dict)
     compactions: int = 0
     last_boundary: int = 0
-    #: Prompts waiting for the model to finish, and those that one row gave while another may repeat them.
+    #: Prompts waiting for the model to finish, and prompts from one row that another may repeat.
     queued: list[str] = field(factory=list)
     handed_over: set[str] = field(factory=set)
     _cwd: str = ""
@@ -94,7 +92,7 @@ class Reading:
         return re.split(r"[/\\]", self._cwd.rstrip("/\\"))[-1]
 
     def without_messages(self) -> Reading:
-        """A new reading that knows the same place and time, and nothing else."""
+        """A new reading with only the same place and time."""
         return Reading(
             session_id=self.session_id,
             branch=self.branch,
@@ -105,7 +103,7 @@ class Reading:
         )
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
-        """Note where the conversation takes place; anything but a non-empty text changes nothing."""
+        """Record the conversation's working directory; anything except a non-empty string is ignored."""
         if session_id != self.session_id:
             self.session_id = clean(session_id) or self.session_id
         if cwd != self._cwd:
@@ -114,26 +112,26 @@ class Reading:
             self.branch = clean(branch) or self.branch
 
     def at(self, stamp: object) -> datetime:
-        """The row's time, aware. Without a usable one the previous row's, and the epoch before the first."""
+        """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
         self._clock = _moment(stamp) or self._clock
         return self._clock
 
     def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
-        """Add what a person or the model said. Blank text adds nothing. ``aside`` only keeps it."""
+        """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
         self._add(Message(role=role, text=clip(clean(text).strip(), MAX_SAID_CHARS), at=at, id=key), aside=aside)
 
     def think(self, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str] = str) -> None:
-        """Add what the model thought, which is no statement: a record of the tool ``thinking``."""
+        """Add the model's thoughts as a record of the tool ``thinking``, not as a statement."""
         text = readable(block, change, but=STRUCTURE).removeprefix("thinking: ").removeprefix("thinking:\n").strip()
         self._add(Message(role="assistant", text=text, at=at, id=key, tool=_THINKING), aside=True)
 
     def leave_out(self, kind: str) -> None:
-        """Count a row that holds no conversation."""
+        """Count a row without conversation."""
         self.left_out[kind] = self.left_out.get(kind, 0) + 1
 
     def unknown(self, row: object, position: int) -> None:
-        """Count a row of no known form, and keep its strings when it may be part of the conversation. ``row`` is the
-        line itself when that is damaged."""
+        """Count a row of unknown form, and keep its strings when it may be part of the conversation. ``row`` is the raw
+        line if it is damaged."""
         self.skipped += 1
         if isinstance(row, dict):
             kind = clean(row.get("type"))
@@ -149,7 +147,7 @@ class Reading:
             self._add(Message(role="system", text=text, at=self._clock, id=row_key("", position, text)), aside=True)
 
     def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
-        """Add a tool call: a line like ``Bash: pytest -q``, and every argument that the line does not show."""
+        """Add a tool call: a line like ``Bash: pytest -q``, then every argument that the line does not show."""
         name = clean(tool) or "tool"
         text = call_text(name, arguments, self._cwd)
         if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
@@ -167,8 +165,8 @@ class Reading:
         tool: object = None,
         change: Callable[[str], str] = str,
     ) -> None:
-        """Add a tool's result, each of its strings clipped (:func:`~holdfast.text.excerpts.clip`). Without output it
-        says so."""
+        """Add a tool's result, each of its strings clipped (:func:`~holdfast.text.excerpts.clip`). An empty output is
+        recorded as such."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
         text = result_text(output, change)
         message = Message(role="tool", text=text, at=at, id=key, tool=clean(tool) or known, failed=failed)
@@ -176,12 +174,12 @@ class Reading:
             self._calls[key] = call_id
 
     def summary(self, text: object, *, key: str, at: datetime) -> None:
-        """Keep the summary that the client made when it compacted; it is not a part of the conversation."""
+        """Keep the client's summary from its compaction; it is not part of the conversation."""
         said = clip(clean(text).strip(), MAX_SAID_CHARS)
         self._add(Message(role="system", text=said, at=at, id=key, tool=SUMMARY), aside=True)
 
     def boundary(self) -> None:
-        """The client compacted here."""
+        """Record a compaction by the client."""
         self.compactions += 1
         self.last_boundary = len(self.messages)
 
@@ -220,7 +218,8 @@ class Reading:
 
 
 def row_key(given: object, position: int, *content: str) -> str:
-    """The row's own id, else one made of its content and its place (byte or index), which appending never changes."""
+    """The row's own id, otherwise one derived from its content and position (byte or index), which appending does not
+    change."""
     if key := clean(given).strip():
         return key
     digest = hashlib.blake2b("\0".join((str(position), *map(clean, content))).encode(), digest_size=8)
@@ -228,12 +227,12 @@ def row_key(given: object, position: int, *content: str) -> str:
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """``value`` if it is a JSON object, else an empty one."""
+    """``value`` if it is a JSON object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def objects(value: object) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in ``value`` if it is an array; other elements are passed over."""
+    """The JSON objects in ``value`` if it is an array; other elements are skipped."""
     if isinstance(value, list):
         yield from (item for item in value if isinstance(item, dict))
 
@@ -244,7 +243,7 @@ def is_moment(stamp: object) -> bool:
 
 
 def _moment(stamp: object) -> datetime | None:
-    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None when it is none of these."""
+    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None for anything else."""
     try:
         if isinstance(stamp, str):
             moment = datetime.fromisoformat(stamp)

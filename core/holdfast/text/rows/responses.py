@@ -1,4 +1,4 @@
-"""Items of the Responses interface that are not messages: calls of tools, their outputs, reasoning, and others.
+"""Items of the Responses interface other than messages: tool calls, their outputs, reasoning, and others.
 
 A loop's own list and a Codex rollout hold the same items. Source: the interface's request format, and rollouts of Codex
 0.169.0.
@@ -16,7 +16,7 @@ from holdfast.text.excerpts import clean
 from holdfast.text.leaves import STRUCTURE, has_words, readable, says
 from holdfast.text.rows.reading import Reading
 
-#: Items that only the provider can read, or that repeat what other rows say.
+#: Items that only the provider can read, or that repeat other rows.
 BOOKKEEPING: Final = frozenset({"item_reference", "compaction", "compaction_summary", "ghost_snapshot"})
 _ANSWERED: Final = frozenset({"function_call", "custom_tool_call", "local_shell_call"})  # a web search never is
 _ARGUMENTS: Final = ("arguments", "input", "action")
@@ -27,7 +27,7 @@ _EXIT_CODE: Final = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+
 
 
 def take(item: Mapping[str, object], key: str, at: datetime, reading: Reading) -> bool:
-    """Add everything the item says; False when it has no type, or a role that is not known."""
+    """Add the item's contents; False when it has no type, or an unknown role."""
     kind = clean(item.get("type"))
     if not kind or kind == "message" or "role" in item:
         return False
@@ -67,7 +67,7 @@ def _arguments(given: object) -> object:
 
 
 def _result(output: object) -> tuple[object, bool]:
-    """What a tool returned, without the client's preamble, and whether it failed."""
+    """A tool's output, without the client's preamble, and whether it failed."""
     failed = False
     if isinstance(output, dict) and ("content" in output or "output" in output):
         success = output.get("success")
