@@ -81,8 +81,8 @@ class PurgeReport:
     """What a purge removed or, with ``dry_run``, would remove.
 
     ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
-    cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes) measure
-    the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when other
+    cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)
+    measure the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when other
     interrupted purges began.
     """
 

@@ -272,7 +272,7 @@ class Walk:
     # --- files
 
     def _loose_files(self) -> Iterator[str]:
-        """Every file in the private folder and store folder other than documents, journals and the store's own files."""
+        """Every file in the private and store folders except documents, journals and the store's own files."""
         journals = set(journal.session_files(self.services.state))
         markers = {
             safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))

@@ -86,8 +86,8 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
 
 
 def write(services: Services, made: Report) -> Written:
-    """Store a report as its last day's report, replacing an earlier report for that day. Reports are derived, so nothing
-    reads them as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
+    """Store a report as its last day's report, replacing an earlier report for that day. Reports are derived, so
+    nothing reads them as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
     name = services.layout.name(Surface.REPORT, made.last_day)
     text = services.gate.admit(str(made), surface=Surface.REPORT, name=name)
     return services.store.change(Surface.REPORT, name, lambda _: text)

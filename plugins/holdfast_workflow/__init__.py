@@ -1,7 +1,7 @@
 """The three-file memory of document 004: workflows that load and update it, and patterns captured during work.
 
 The methods are ``memory.workflow()``, ``update()`` and ``capture()``, the commands ``holdfast workflow``, ``update``
-and ``capture``. This module is the plugin ``anchors``, which checks the structure of documents: required anchors, each once,
+and ``capture``. This is the plugin ``anchors``, which checks the structure of documents: required anchors, each once,
 none empty.
 
 By default it checks the three files of document 004 (:data:`holdfast_workflow.three.ANCHORS`).
@@ -35,7 +35,7 @@ class _Context(Protocol):
 class Anchors:
     """The plugin. Raises: ConfigError for an unknown or unusable setting.
 
-    A project may not set ``required`` without the user's trust: required headings missing from every document would block all writes.
+    A project may not set ``required`` without the user's trust: impossible headings would block all writes.
     """
 
     known_settings: ClassVar[tuple[str, ...]] = ("required",)

@@ -89,7 +89,7 @@ def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
 
 
 def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
-    """Report empty sections. A section ends at the next heading of its level or higher; comments do not count as text."""
+    """Report empty sections. A section ends at the next heading of its level or higher; comments are not text."""
     pieces: list[bool] = []
     for index, heading in enumerate(found.headings):
         until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(subject.text)

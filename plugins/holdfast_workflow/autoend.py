@@ -37,8 +37,8 @@ _OPEN: Final = frozenset({"announced", "question to the user", "task list"})
 
 @frozen(kw_only=True)
 class Prepared:
-    """The prepared update of an open workflow: ``given`` would be written, ``seen`` holds the observed checks, ``shown``
-    the conditions they prove and ``missing`` the conditions still to be stated."""
+    """The prepared update of an open workflow: ``given`` would be written, ``seen`` holds the observed checks,
+    ``shown`` the conditions they prove and ``missing`` the conditions still to be stated."""
 
     workflow: str
     given: MemoryUpdate
@@ -48,8 +48,8 @@ class Prepared:
 
 
 def prepared(services: Services, record: Record, *, session: str = "") -> Prepared:
-    """The prepared update of an open workflow, in the words of ``session``, by default the session whose check ran last.
-    Raises: Unavailable, Corrupt."""
+    """The prepared update of an open workflow, in the words of ``session``, by default the session whose check ran
+    last. Raises: Unavailable, Corrupt."""
     seen = observed.since(services, record.started_at)
     session = session or (seen.runs[-1].session if seen.runs else "")
     shown = observed_conditions(record.name, seen)

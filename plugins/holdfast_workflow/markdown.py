@@ -299,8 +299,8 @@ def _indent(line: str, at: int) -> int:
 
 
 def _item(rest: str, indent: int, *, under: bool) -> _Item | None:
-    """The list item that ``rest`` begins, or None. An item that interrupts a paragraph must not be empty, and must begin
-    with 1 if it is numbered."""
+    """The list item that ``rest`` begins, or None. An item that interrupts a paragraph must not be empty, and must
+    begin with 1 if it is numbered."""
     marker = _BULLET.match(rest) or _ORDERED.match(rest)
     if marker is None:
         return None

@@ -7,8 +7,8 @@ A sighting is only counted, durably and across sessions, until a trigger fires:
 - *integration*: the same observation was made in two workflows.
 
 Then it is written once. Writes are throttled: at most :data:`WRITES` in a window of :data:`WINDOW_S` seconds, and
-:data:`CRITICAL_WRITES` including critical ones. Waiting entries stay in the private folder until the next write, the end
-of a workflow or an update. A crash loses nothing, and nothing is written twice.
+:data:`CRITICAL_WRITES` including critical ones. Waiting entries stay in the private folder until the next write, the
+end of a workflow or an update. A crash loses nothing, and nothing is written twice.
 """
 
 from __future__ import annotations

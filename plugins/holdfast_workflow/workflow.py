@@ -4,8 +4,8 @@
     open    --start-->  open    read again
     open    --end-->    ended   its condition is stated and each file got an entry or an explicit "no change"
 
-Open workflows are recorded in the private folder, so start and end may be different processes. Between the two, only the
-triggers of :mod:`holdfast_workflow.observations` and explicit updates write to the memory.
+Open workflows are recorded in the private folder, so start and end may be different processes. Between the two, only
+the triggers of :mod:`holdfast_workflow.observations` and explicit updates write to the memory.
 
 Checks observed by hooks (:mod:`holdfast_workflow.observed`) decide what passed and failed: a failing test blocks the
 end, and a passing test states the condition and is the evidence. The words come from the passed update.
