@@ -21,7 +21,8 @@ def header(day: date) -> str:
 
 
 def render(result: DreamResult, block_id: str, told: str) -> str:
-    """One block, beginning with a blank line: the dreamer's account, then the counts from core, each part with its lines.
+    """One block, beginning with a blank line: the dreamer's account, then the counts from core, each part with its
+    lines.
 
     Without ``told`` the counts are the account. Source: reading A28.
     """

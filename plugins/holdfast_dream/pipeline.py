@@ -111,8 +111,8 @@ def is_due(services: Services) -> bool:
 
 
 def _not_due(services: Services, mark: Mark) -> str:
-    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because it
-    would block indefinitely."""
+    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because
+    it would block indefinitely."""
     now = services.now()
     for last, wait, what in (
         (mark.at, timedelta(hours=services.config.dream.every_hours), "dream"),

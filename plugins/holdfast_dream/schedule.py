@@ -1,7 +1,7 @@
 """The nightly dream on the system's scheduler: a systemd user timer, cron, launchd or a Windows task.
 
-The entry starts ``holdfast dream --if-due`` once a day, without a holdfast daemon. Each project has its own entry, named
-by its folder name and a digest of its path. Only this user's own schedule is changed.
+The entry starts ``holdfast dream --if-due`` once a day, without a holdfast daemon. Each project has its own entry,
+named by its folder name and a digest of its path. Only this user's own schedule is changed.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ def occurrences(text: str, part: str) -> list[int]:
 
 
 def stretch(given: object, count: int) -> tuple[int, int] | None:
-    """First and last line, 1-based, of the range ``[first, last]`` in ``count`` lines: all lines without a range, to the
-    end when ``last`` is -1. None for an invalid range."""
+    """First and last line, 1-based, of the range ``[first, last]`` in ``count`` lines: all lines without a range, to
+    the end when ``last`` is -1. None for an invalid range."""
     if given is None:
         return 1, count
     if not isinstance(given, list | tuple) or len(given) != 2 or not all(type(n) is int for n in given):

@@ -1,8 +1,8 @@
 """Anthropic's client-side memory tool (``memory_20250818``) over a holdfast store.
 
-A model sees files under ``/memories``. They are documents of the surface ``memories``, so every backend holds them and a
-purge finds them. Input passes the gate, output is masked, and an edit is a compare-and-swap. Commands and messages are
-those that the tool documents: a dict in, a string out, for every provider.
+A model sees files under ``/memories``. They are documents of the surface ``memories``, so every backend holds them and
+a purge finds them. Input passes the gate, output is masked, and an edit is a compare-and-swap. Commands and messages
+are those that the tool documents: a dict in, a string out, for every provider.
 Source: the documented commands view, create, str_replace, insert, delete and rename, with their results and errors.
 """
 

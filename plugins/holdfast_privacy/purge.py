@@ -82,8 +82,8 @@ class PurgeReport:
 
     ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
     cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)
-    measure the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when other
-    interrupted purges began.
+    measure the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when
+    other interrupted purges began.
     """
 
     kind: str

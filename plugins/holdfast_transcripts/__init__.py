@@ -58,8 +58,8 @@ FORMATS: Final[tuple[Format, ...]] = (claude_code, codex, opencode, messages)
 def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
     """The conversation in the file at ``path``, from byte ``offset`` on.
 
-    Rows are read one by one; memory holds the messages and the current row. If no row starts at ``offset``, the file was
-    replaced and is read from the start. Reading the same rows again gives the same ids. ``agent`` selects only the
+    Rows are read one by one; memory holds the messages and the current row. If no row starts at ``offset``, the file
+    was replaced and is read from the start. Reading the same rows again gives the same ids. ``agent`` selects only the
     messages of the sub-agent with that id, which Claude Code keeps apart (``isSidechain``).
 
     Raises:

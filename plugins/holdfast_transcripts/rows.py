@@ -21,9 +21,9 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
 class Row(NamedTuple):
-    """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements); ``end``
-    the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw`` is the text
-    of a BAD line; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
+    """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements);
+    ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw``
+    is the text of a BAD line; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
 
     value: object
     position: int
@@ -48,7 +48,8 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
 def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
-    """The rows of a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and its
+    """The rows of a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
+    its
     ``end`` is its own start, so the next reading reads it again when finished."""
     stream.seek(offset)
     start = offset

@@ -1,7 +1,8 @@
 """The three-file memory of document 004: file contents, update rules, and the definition of verified work.
 
 ``active_context`` holds the current state of the work, ``patterns`` the project's conventions, ``progress`` finished
-and proven work. :data:`ANCHORS` is the authoritative structure (section 4), :data:`CONDITIONS` the rules for ending (FR-4).
+and proven work. :data:`ANCHORS` is the authoritative structure (section 4), :data:`CONDITIONS` the rules for ending
+(FR-4).
 """
 
 from __future__ import annotations

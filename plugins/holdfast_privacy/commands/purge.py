@@ -25,9 +25,7 @@ SUMMARY = "permanently forget a subject, a session, old data or everything"
 
 def configure(parser: ArgumentParser) -> None:
     what = parser.add_argument_group("data to forget").add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--subject", metavar="TEXT", help="everything that contains this text; `-` reads stdin"
-    )
+    what.add_argument("--subject", metavar="TEXT", help="everything that contains this text; `-` reads stdin")
     what.add_argument("--session", metavar="ID", type=session_id, help="everything recorded for this session")
     what.add_argument("--before", metavar="DATE", type=_day, help="everything older than this day, like 2026-01-31")
     what.add_argument("--all", action="store_true", help="everything except the settings")
