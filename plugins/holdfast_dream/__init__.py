@@ -45,7 +45,7 @@ class Grounding:
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding]:
-        """One finding for each line with an invention, in line order; nothing for text without sources."""
+        """One finding for each line with an invention, in line order. Text without sources has none."""
         if not subject.sources or subject.surface not in _SURFACES:
             return ()
         from holdfast_dream.grounding.findings import check

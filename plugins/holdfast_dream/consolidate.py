@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Labels of the lines in a note that hold lasting statements.
 _LABELS: Final = ("Decision", "Fact")
-#: Share of the limit that a dream fills; the rest is room for additions before the next dream.
+#: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
 #: Share of the limit from which a dream warns.
 _NEARLY: Final = 0.85

@@ -34,7 +34,7 @@ def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
 
 
 def new_id() -> str:
-    """The id of a run, and of its block in the diary."""
+    """The id for a run and its diary block."""
     return f"dream_{secrets.token_hex(6)}"
 
 
@@ -62,7 +62,7 @@ def told_all(services: Services, texts: list[str]) -> list[str]:
 def apply(services: Services, proposal: Proposal) -> DreamResult:
     """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
 
-    Raises: Conflict when MEMORY.md changed since the draft; the diary then says that it was not applied.
+    Raises: Conflict when MEMORY.md changed since the draft. The diary then records that it was not applied.
     """
     result, name = proposal.result, proposal.name
     stored = services.store.read(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 def lines(text: str) -> list[str]:
-    """The lines; a trailing newline does not begin another line."""
+    """The lines. A trailing newline does not begin another line."""
     found = text.split("\n")
     return found[:-1] if found[-1] == "" else found
 

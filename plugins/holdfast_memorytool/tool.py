@@ -38,7 +38,7 @@ _SURFACE: Final = Surface.MEMORIES
 
 
 class MemoryToolError(HoldfastError):
-    """A command cannot be carried out; the message is the text for the model."""
+    """A command cannot be carried out. The message is the text for the model."""
 
 
 @frozen(kw_only=True)
@@ -262,7 +262,7 @@ class MemoryTool:
         try:
             document = self._store.read(name)
         except Corrupt:
-            return 0  # viewing it reports the error; the others must be listed
+            return 0  # viewing it reports the error, and the others must be listed
         return len(document.text.encode("utf-8")) if document else 0
 
     def _changed(self, path: str, missing: str, change: Callable[[str], str]) -> str:
@@ -290,7 +290,7 @@ class MemoryTool:
         return self._services.gate.admit(text, surface=_SURFACE, name=name, previous=previous)
 
     def _locked(self, command: Callable[[Mapping[str, object]], str]) -> Callable[[Mapping[str, object]], str]:
-        """Serialise changes: a rename is several writes, and its checks must still hold."""
+        """Serialise changes, because a rename is several writes, and its checks must still hold."""
 
         def run(given: Mapping[str, object]) -> str:
             private.make(self._services.state)

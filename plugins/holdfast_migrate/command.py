@@ -11,7 +11,7 @@ from holdfast.cli.words import count
 
 #: The help heading for the command, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "copy the store to another backend, verified; the old one is only read"
+SUMMARY = "copy the store to another backend and verify it; the source is only read"
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -34,10 +34,10 @@ Progress = Callable[[int, int], object]
 
 @frozen(kw_only=True)
 class Migration:
-    """The result of a migration. ``sha256`` is the digest of everything, read back from the target.
+    """A migration's result. ``sha256`` is the digest of everything, read back from the target.
 
     ``unchanged`` is true when the target already held all of it. ``skipped`` names duplicate facts in a manually edited
-    source; the first of each was kept.
+    source, of which the first was kept.
     """
 
     source: str
@@ -120,7 +120,7 @@ class _Record:
         """Record all of them, with one flush."""
         lines = [json.dumps(what) for what in many if what not in self]
         if lines:
-            # The leading newline ends a line cut off by a crash; a partial line matches nothing.
+            # The leading newline ends a line cut off by a crash. A partial line matches nothing.
             durable.append(self._path, "\n".join(["", *lines, ""]).encode())
             self._known.update(lines)
 
@@ -216,7 +216,7 @@ class _Run:
     def _foreign(self, what: str) -> Conflict:
         return Conflict(
             f"The {self._target.name} store already holds {what} that differs from the {self._source.name} store.",
-            next_step="Move that store away or set another `[storage] path` for the copy; nothing was changed.",
+            next_step="Move that store away or set another `[storage] path` for the copy. Nothing was changed.",
         )
 
     # --- copying

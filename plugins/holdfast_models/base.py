@@ -13,7 +13,7 @@ It is then a plugin for ``on_extract`` and ``on_dream``, and can act as the judg
 the ``[plugins.NAME]`` table are ``model`` (required), ``base_url``, ``insecure_http``, ``timeout_s`` (one attempt),
 ``max_retries``, ``budget_s`` (all attempts) and ``max_tokens`` (of the answer). Time and token settings for a dream
 have the prefix ``dream_``. The key comes from the environment or the keyring and is bound to the endpoint's address, so
-pass :meth:`ModelPlugin.url` and :meth:`ModelPlugin.http_client` to the SDK. All input is already redacted; nothing else
+pass :meth:`ModelPlugin.url` and :meth:`ModelPlugin.http_client` to the SDK. All input is already redacted. Nothing else
 is sent to a model.
 """
 
@@ -151,7 +151,7 @@ _LEAST = {
 def read_settings(name: str, table: Mapping[str, object], provider: str = "") -> Settings:
     """Settings from the table ``[plugins.NAME]``. Raises: ConfigError naming the key.
 
-    ``provider`` names the API key; default: the plugin's name.
+    ``provider`` names the API key (default: the plugin's name).
     """
     from holdfast.config.keyless import check_table
 

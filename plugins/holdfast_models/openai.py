@@ -1,4 +1,4 @@
-"""Extraction by any model at an OpenAI-compatible endpoint (Chat Completions): an ``on_extract`` plugin.
+"""Extraction by any model at an OpenAI-compatible endpoint (Chat Completions), as an ``on_extract`` plugin.
 
 Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`;
 ``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs

@@ -46,8 +46,8 @@ def refused(provider: str, status: int, retry_after: str | None = None, *, origi
 
     if 300 <= status < 400:
         return ModelFailed(
-            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which holdfast does not follow,
-            because " "the key belongs to this address alone.",
+            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which holdfast does not follow, "
+            "because the key belongs to this address alone.",
             next_step="Set `base_url` to the final address yourself, and a key for it with "
             f"`holdfast auth set {provider} --origin URL`.",
             status=status,

@@ -20,7 +20,7 @@ EDITORS: Final = frozenset({
     "write_to_file", "replace_in_file", "apply_diff", "file_edit", "insert_content", "create", "str_replace",
 })  # fmt: skip
 _PATCHED: Final = Lazy(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)[ \t]*$|^\*\*\* Move to: (.+?)[ \t]*$", re.MULTILINE)
-#: A line of a patch tool's result, one per file. Long patches are shortened in the record of their call.
+#: A line of a patch tool's result, one per file. Call records shorten long patches.
 _UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
 _UPDATED_FILE: Final = Lazy(r"^[AMD] (.+?)[ \t]*$", re.MULTILINE)
 #: The first line of a call, which holds a patch on one line, clipped.

@@ -57,7 +57,7 @@ _EVERYTHING: Final = Lazy(r"/?\.\.\.$")
 #: The tool name under which the model's thoughts are recorded.
 _THINKING: Final = "thinking"
 _MAX_OUTPUT_CHARS: Final = 20_000
-    """Only the end of a tool's output is read, because it holds the verdict."""
+"""Only the end of a tool's output is read, because it holds the verdict."""
 _MAX_VERDICT_CHARS: Final = 160
 _MAX_COMMAND_CHARS: Final = 200
 
@@ -120,8 +120,8 @@ def _parts(command: str) -> list[str]:
 
 
 def _culprit(checks: list[str], output: str) -> str:
-    """The failed check among several in one command: the check named by the verdict, otherwise the last, because ``&&``
-    stops there."""
+    """The failed check among several in one command, which is the check named by the verdict, otherwise the last,
+    because ``&&`` stops there."""
     if len(checks) > 1:
         for verdict, name in ((_TYPE_ERRORS, "mypy"), (_FAILED, "test")):
             if verdict.search(output):
@@ -132,7 +132,7 @@ def _culprit(checks: list[str], output: str) -> str:
 
 
 def _key(check: str) -> str:
-    """The identity of a check. Flags and output destinations are not part of it."""
+    """A check's identity. Flags and output destinations are not part of it."""
     words = check.split()
     return " ".join(
         word

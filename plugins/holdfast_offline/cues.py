@@ -16,7 +16,7 @@ from holdfast.text.lazy import Lazy
 
 
 class Kind(Enum):
-    """The kind of a statement."""
+    """Statement kinds."""
 
     FACT = "fact"
     DECISION = "decision"
@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 class Cue(NamedTuple):
-    """``confidence`` and ``category`` are those of the resulting fact; without a category there is no fact.
+    """``confidence`` and ``category`` are those of the resulting fact. Without a category there is no fact.
 
     ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages. ``lead`` is put before
     text on the next line. ``asks`` marks a question, open until it is answered.
@@ -141,7 +141,7 @@ _LEAD: Final = (
     r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|right|great|good|well|yes|fine)\b[,:]?\s+){0,2}[*_]{0,3}"
 )
 
-#: Every line with a cue contains at least one of these.
+#: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
     "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
     "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",

@@ -43,7 +43,7 @@ def dream(sources: DreamSources) -> DreamDraft:
 
 
 def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Item]]:
-    """Statements from the notes with their times; a block without a time uses the previous block's time."""
+    """Statements from the notes with their times. A block without a time uses the previous block's time."""
     at = _EVER
     for _, text in notes_read:
         for block in notes.blocks(text):

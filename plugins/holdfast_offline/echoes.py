@@ -12,7 +12,7 @@ from typing import Final
 from holdfast.models import Message
 from holdfast_offline import replies
 
-#: Number of newest messages to search, and the length of the compared part of a statement, in characters.
+#: Number of newest messages to search, and length of the compared statement prefix, in characters.
 _MESSAGES: Final = 5_000
 _KEY_CHARS: Final = 60
 _LEAST_CHARS: Final = 12

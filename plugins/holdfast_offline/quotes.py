@@ -25,7 +25,7 @@ _LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
 
 #: A path, a number, code, an identifier, or a name inside the sentence. Each form is found by a character that is rare
-#: in prose, with a lookbehind from there. Skipping all other text makes the search ten times as fast.
+#: in prose, with a lookbehind from there. Skipping the rest makes the search ten times as fast.
 _NAMES: Final = Lazy(
     r"(?=[^a-z ,;!?'])(?:`[^`]+`|\d|[\"“«].{2,}[\"”»]|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}"
     r"|(?<=\w)(?:_\w|\.\w{1,6}\b|/\w|::\w|\(\))"

@@ -227,7 +227,7 @@ def _is_document(text: str) -> bool:
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:
-    """The text of ``line`` for the cue before it: a list item, or the one line after the cue; otherwise empty."""
+    """The text of ``line`` for the cue before it: a list item, or the one line after the cue. Otherwise empty."""
     bullet = BULLET.match(line)
     if (listed and not bullet) or cues.heading(line, user=user):
         return ""

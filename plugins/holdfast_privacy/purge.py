@@ -78,7 +78,7 @@ def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
 
 @frozen(kw_only=True)
 class PurgeReport:
-    """What a purge removed or, with ``dry_run``, would remove.
+    """Data removed by a purge or, with ``dry_run``, to be removed.
 
     ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
     cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)

@@ -1,6 +1,6 @@
 """Removing data past its ``[retention]`` limit, unless it is still needed.
 
-Never removed: a journal that has unflushed turns or whose session is UNSAFE or has not ended, today's documents, a
+Never removed: journals with unflushed turns or whose session is UNSAFE or has not ended, today's documents, a
 document that open work in the handoff points to, and the proof of the last flush of a session still in progress.
 """
 

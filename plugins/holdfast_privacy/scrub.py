@@ -1,4 +1,4 @@
-"""Masking content stored before a rule could recognise it: the validators check all of it as if written now.
+"""Masking content stored before a rule could recognise it. The validators check it as if written now.
 
 The secrets found are then searched for in every byte. They are held in memory only.
 """
@@ -114,7 +114,7 @@ def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
 
 @frozen(kw_only=True)
 class _Secret:
-    """``line`` is the line that first held the secret; it decides whether a surface permits the secret."""
+    """``line`` is the line that first held the secret, which decides whether a surface permits the secret."""
 
     replacement: str
     line: str

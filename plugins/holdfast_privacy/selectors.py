@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
-#: Replaces removed text in a record that is kept.
+#: Replaces removed text in a kept record.
 PURGED: Final = "[purged]"
 MIN_SUBJECT_CHARS: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -122,7 +122,7 @@ class BySubject(Edit):
         return "\n".join(lines)
 
     def _spread(self, lines: list[str]) -> tuple[int, int]:
-        """The shortest run of lines that holds the subject; it has at most as many non-empty lines as words."""
+        """The shortest run of lines that holds the subject, with at most as many non-empty lines as words."""
         said = [number for number, line in enumerate(lines) if line.strip()]
         for count in range(2, self._needle.words + 2):
             for first, last in zip(said, said[count - 1 :], strict=False):
@@ -211,7 +211,7 @@ class BySession(Edit):
         return None if table.get("session") == self._id else table
 
     def _is_of_flush(self, block_id: str) -> bool:
-        """Whether a block belongs to one of the flushes; a suffix counts copies."""
+        """Whether a block belongs to a purged flush. A suffix counts copies."""
         return block_id in self._flushes or block_id.partition("-")[0] in self._flushes
 
     def _said(self, block: Block) -> bool:
@@ -321,7 +321,7 @@ def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None
 
 
 def without_blocks(text: str, gone: Callable[[Block], bool]) -> str:
-    """A note or a trail without the selected blocks; all other text is kept."""
+    """A note or trail without the selected blocks."""
     plain = text.replace("\r\n", "\n")
     found = [block for block in notes.blocks(plain) if gone(block)]
     for block in found:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The purge's own files, which hold no content, and the key of the placeholders.
+#: The purge's own files, which hold no content, and the placeholder key.
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
 _OWN: Final = frozenset(
     {
@@ -70,8 +70,8 @@ class Outcome:
 
 
 def carry_out(services: Services, edit: Edit) -> Outcome:
-    """Edit every place, walk them all again and search every byte, up to three times: a flush in progress may write
-    removed data again. No dream runs meanwhile, because it would write data it read earlier.
+    """Edit every place, walk them all again and search every byte, up to three times, because a flush in progress may
+    write removed data again. No dream runs meanwhile, because it would write data it read earlier.
 
     Raises: Unavailable when a dream is in progress.
     """
@@ -131,7 +131,7 @@ class Walk:
             self._guarded(self._shown(path), self.file, path)
         for name in self._documents():
             self._guarded(name, self._document, name)
-        # Journals last: they identify a session's data, even when an interrupted walk is repeated.
+        # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
         for path in journal.session_files(self.services.state):
             self._guarded(self._shown(path), self._session, path)
         if not self.dry_run:
@@ -398,7 +398,7 @@ class Walk:
             yield config
 
     def is_foreign(self, shown: str) -> bool:
-        """Whether the file is not holdfast's own: a user's file, or the settings."""
+        """Whether the file is a user's file or the settings, not holdfast's own."""
         path = os.path.join(self.services.root, *shown.split("/"))
         if path.startswith(self.services.state + os.sep):
             return False

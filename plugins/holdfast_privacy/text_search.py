@@ -1,6 +1,6 @@
 """Finding a string in any form: another case or Unicode form, other spacing, escaped, in UTF-16, cut short.
 
-Used to decide what a purge removes and, on the raw bytes of every file, to prove that nothing is left.
+Used to select data for a purge and, on the raw bytes of every file, to prove that nothing is left.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Needle:
     def __init__(self, text: str) -> None:
         self._text = fold(text)
         self.words = self._text.count(" ") + 1
-        # Minimum length of the part before a cut: a shorter one could be any word.
+        # Minimum length of the part before a cut, because a shorter part could be any word.
         self._least = max(5, len(self._text) * 2 // 3)
         runs = _SURE.findall(self._text[: self._least])
         self._sure = max(runs, key=len, default="").encode()

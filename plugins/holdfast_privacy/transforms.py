@@ -26,11 +26,11 @@ class Edit:
         """Collect information before anything is changed."""
 
     def session(self, session_id: str, last: datetime | None) -> bool:
-        """Whether to remove the whole session; ``last`` is the time of its last record."""
+        """Whether to remove the whole session. Its last record was written at ``last``."""
         return False
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The new record, in a journal that is kept."""
+        """The new record, in a kept journal."""
         return record
 
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:

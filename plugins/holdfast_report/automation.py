@@ -1,4 +1,4 @@
-"""Automation output for the operator: the entries of a heartbeat or a briefing, and their severity.
+"""Automation output for the operator: heartbeat or briefing entries with their severity.
 
 Reads JSON, JSON lines, Markdown lists and tables, and plain lines. An entry is bad or doubtful when its status or its
 words say so. An unclear entry counts as good, since most entries only state something.
@@ -43,7 +43,7 @@ _RULE: Final = re.compile(r"^[\s|:=-]*$|^\s*<!--.*-->\s*$|^\s*```")
 
 
 class Level(IntEnum):
-    """The severity of an entry; greater is worse."""
+    """An entry's severity. Greater is worse."""
 
     GOOD = 0
     DOUBTFUL = 1

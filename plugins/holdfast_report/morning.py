@@ -1,6 +1,6 @@
 """The morning report: yesterday and the night, from files and from the forges where people work.
 
-A pure function of its sources and the window: the same input gives the same text, and a lost report can be regenerated.
+A pure function of its sources and the window. The same input gives the same text, and a lost report can be regenerated.
 Every line has a pointer to its proof. Without a forge the report uses files alone and says so.
 """
 
@@ -59,7 +59,7 @@ def morning(services: Services) -> Morning:
         happened += lines
         remarks += [remark] if remark else []
     if not forges:
-        remarks.append("No forge is enabled: this report uses files alone.")
+        remarks.append("No forge is enabled, so this report uses files alone.")
     sections = {**files.sections, FORGE: tuple(happened), FINDINGS: tuple(_findings(services, files, happened))}
     return Morning(
         since=since,
@@ -77,8 +77,9 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
     except HoldfastError as error:
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not cost the report
-        return [], f"{forge.title} could not be read: the plugin {forge.name!r} failed ({type(error).__name__})."
-    return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True)], ""
+        return [], f"{forge.title} could not be read, because the plugin {forge.name!r} failed
+        ({type(error).__name__})." return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity,
+        strict=True)], ""
 
 
 def _told(one: Activity, now: datetime) -> str:
@@ -107,7 +108,7 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
 
 
 def _nothing(services: Services, section: str, files: Report) -> Line:
-    """The line of an empty section; it names the sources searched."""
+    """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
     if section == FORGE:
         return Line(text="nothing", pointer="holdfast plugins")

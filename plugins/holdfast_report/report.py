@@ -64,7 +64,7 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     today = last_day or services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
-    needed: dict[str, list[Line]] = {}  # by session; the newest entry wins
+    needed: dict[str, list[Line]] = {}  # by session, newest entry wins
     for day in window:
         _from_note(services, services.layout.name(Surface.DAILY, day), found, needed)
         _from_trail(services, services.layout.name(Surface.TRAIL, day), found)

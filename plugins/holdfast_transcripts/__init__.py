@@ -80,7 +80,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """The name of the file's format: ``claude-code``, ``codex``, ``opencode`` or ``messages``.
+    """The file's format: ``claude-code``, ``codex``, ``opencode`` or ``messages``.
 
     Raises:
         ConfigError: ``path`` is missing, not a regular file, or cannot be read.
@@ -111,7 +111,7 @@ def _told(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, bool]
     if form := _recognised(lines(stream)):
         return form, False
     empty = os.fstat(stream.fileno()).st_size == 0
-    reason = "is empty" if empty else "has an unknown format"
+    reason = "is empty" if empty else "is of no known format"
     raise Corrupt(f"The transcript {os.fspath(path)!r} {reason}.", next_step=_NEXT_STEP)
 
 

@@ -95,7 +95,7 @@ def _is_plain(block: object) -> bool:
 
 
 def _own(item: Mapping[str, object]) -> list[object]:
-    """The user's own blocks of a message; the client also sends its context and summaries as the user."""
+    """The user's own blocks of a message. The client also sends its context and summaries as the user."""
     kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
     told = kinds if isinstance(kinds, list) else []
     content = item.get("content")

@@ -1,4 +1,4 @@
-"""The JSON values of a file one by one: lines (JSONL) or the elements of one array, in bounded memory."""
+"""JSON values from a file one by one: lines (JSONL) or the elements of one array, in bounded memory."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class _Feed:
                     return value
 
     def open_array(self) -> bool:
-        """Go to just behind the ``[`` of the rows; False when the file has none."""
+        """Skip past the ``[`` of the rows; False when the file has none."""
         if self.peek() == "{":
             self.skip()
             while True:

@@ -6,7 +6,7 @@ none empty.
 
 By default it checks the three files of document 004 (:data:`holdfast_workflow.three.ANCHORS`).
 ``[plugins.anchors.required]`` sets the anchors of any other document by name:
-``"MEMORY.md" = ["## Tools", "## Rules"]``. An empty list removes the anchors of one of the three files.
+``"MEMORY.md" = ["## Tools", "## Rules"]``. An empty list removes a file's anchors.
 :mod:`holdfast_workflow.anchor_check` lists the findings.
 
 This module runs at every agent event, usually only to skip the text, so everything else is imported when needed.
@@ -45,7 +45,7 @@ class Anchors:
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding]:
-        """Findings for whole documents with anchors, in line order; nothing for other text.
+        """Findings for whole documents with anchors, in line order. Other text has none.
 
         Text without a document name is a fragment (an entry about to be placed under an anchor).
         """

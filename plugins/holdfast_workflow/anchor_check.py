@@ -1,8 +1,8 @@
 """Validation of a document with anchors.
 
-Refused (severity error): a required anchor that is missing or appears more than once, an unclosed construct that
-swallows the text after it, a document too large to be read. Only reported (warning): a required anchor in different
-case, which does not satisfy it (reading A52); another repeated heading (A53); an empty section (A54).
+Errors refuse the document: missing or repeated required anchors, an unclosed construct that swallows the text after it,
+excessive size. Warnings are only reported: a required anchor in different case, which does not satisfy it (reading
+A52), other repeated headings (A53), and empty sections (A54).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _anchors(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
 
 
 def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
-    """Repeated headings that are not required, and headings that resemble an anchor the document also has."""
+    """Repeated headings that are not required, and headings that resemble an existing anchor."""
     required = {heading_of(anchor) for anchor in anchors}
     have = required & {(h.level, h.text) for h in found.headings}
     first: dict[tuple[int, str], int] = {}
@@ -101,7 +101,7 @@ def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
         heading = found.headings[index]
         inside = index + 1
         if not pieces[index] and inside < len(found.headings) and found.headings[inside].level > heading.level:
-            continue  # the empty part is a subsection, which is reported itself
+            continue  # the empty part is a subsection, reported separately
         if not pieces[index]:
             message = f"The section `{_shown(heading)}` is empty"
             fix = "Write its text, or `- None yet`."

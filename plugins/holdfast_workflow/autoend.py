@@ -1,4 +1,4 @@
-"""Ends a workflow from observed checks: the UPDATE is prepared while an agent works, and written when it stops.
+"""Ends a workflow from observed checks. The UPDATE is prepared while an agent works, and written when it stops.
 
 Only ``build`` ends like this, because commands can prove its condition alone: tests ran in this session, all checks
 pass, no file was edited since, and the last answer leaves nothing open. For other workflows, or if any of these is
@@ -122,7 +122,7 @@ def _task(record: Record, session: Session | None) -> str:
 
 
 def _stated(services: Services, record: Record, session: Session | None) -> Payload:
-    """The agent's statements in a flush since the workflow started; nothing derived."""
+    """The agent's statements in a flush since the workflow started, without derived text."""
     kept = session.last_flush if session else None
     try:
         if not kept or moment(str(kept["at"])) < record.started_at:

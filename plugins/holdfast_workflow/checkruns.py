@@ -88,7 +88,7 @@ _MODULES: Final[Mapping[str, str]] = {"unittest": TEST, "build": BUILD}
 _WRAPPERS: Final = frozenset({"env", "time", "sudo", "nice", "command", "exec", "xvfb-run", "npx", "pnpx", "bunx"})
 _RUN: Final = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "npm", "pnpm", "yarn", "bun"})
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash"})
-#: A line with one of these as a command's first word is not a plain line.
+#: First words of a command that make a line not plain.
 _KEYWORDS: Final = frozenset(
     [
         "if",
@@ -114,7 +114,7 @@ _KEYWORDS: Final = frozenset(
         ".",
     ]
 )
-#: A command with one of these words runs no check.
+#: Words that stop a command from running a check.
 _NO_RUN: Final = frozenset(
     [
         "--version",
@@ -145,8 +145,8 @@ class Part(NamedTuple):
     folder: str = ""
 
     def covers(self, other: Part) -> bool:
-        """Whether a pass of this check proves that the failure in ``other`` is fixed: the same or a more inclusive
-        check."""
+        """Whether a pass of this check proves that the failure in ``other`` is fixed, as the same or a more
+        inclusive check."""
         if self == other:
             return True
         if (self.folder, self.words[: self._own]) != (other.folder, other.words[: other._own]):

@@ -2,9 +2,9 @@
 
 A ``##`` inside fenced or indented code, an HTML block or comment, a list item or a quotation is not a heading of the
 document. Setext underlines, closing hashes, up to three spaces of indentation, a byte order mark and CRLF are
-supported. One rule is more lenient than CommonMark: a heading indented by two or three spaces after a list is a heading
-of the document, not of the last item (reading A51). Only constructs that affect headings are parsed, not inline text.
-The time is linear in the document's length.
+supported. One rule is more lenient than in CommonMark. A heading indented by two or three spaces after a list is a
+heading of the document, not of the last item (reading A51). Only constructs that affect headings are parsed, not inline
+text. The time is linear in the document's length.
 
 Source: CommonMark 0.31.2, section 4 and the appendix on the parsing strategy.
 """

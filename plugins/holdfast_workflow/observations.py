@@ -34,7 +34,7 @@ from holdfast_workflow.three import FILES, WORKFLOWS
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: Source: FR-4b names the triggers; the window and its bounds are holdfast's.
+#: Source: FR-4b names the triggers; holdfast defines the window and its bounds.
 REPEATED: Final = 3
 WORKFLOWS_AFFECTED: Final = 2
 WINDOW_S: Final = 60.0
@@ -75,8 +75,8 @@ class Sighting:
 
 @frozen(kw_only=True)
 class Captured:
-    """The result of a capture: how often it was seen, the trigger that fired (now or before), and whether it is in
-    patterns.md. ``waiting`` counts the throttled entries."""
+    """The result of a capture, with the number of sightings, the trigger that fired (now or before), and whether it is
+    in patterns.md. ``waiting`` counts the throttled entries."""
 
     sighting: Sighting
     waiting: int
@@ -84,7 +84,7 @@ class Captured:
 
 @frozen(kw_only=True)
 class _Book:
-    """The stored data: sightings by key, and the times of the writes in the window."""
+    """Stored data: sightings by key, and write times within the window."""
 
     sightings: dict[str, Sighting] = field(factory=dict)
     writes: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
     """
     kind = Kind(kind)
     if workflow and workflow not in WORKFLOWS:
-        raise ValueError(f"{workflow!r} is not a workflow; the workflows are {',  '.join(WORKFLOWS)}")
+        raise ValueError(f"{workflow!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
     entry = CuratedEntry(text=text)
     line = update.admit(services, {Surface.PATTERNS: {_ANCHORS[kind]: [entry]}})[Surface.PATTERNS][_ANCHORS[kind]][
         0

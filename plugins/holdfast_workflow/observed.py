@@ -33,7 +33,7 @@ _EDITED: Final = tuple(
 )
 _PROSE: Final = (".md", ".rst", ".txt", ".adoc")
 _ARGUMENTS: Final = ("command", "cmd")
-#: Other arguments of shell tools; they follow the command in a journalled call.
+#: Other arguments of shell tools, which follow the command in a journalled call.
 _OTHERS: Final = (
     "description",
     "timeout",
@@ -91,7 +91,8 @@ class Observed:
 
     @property
     def passing(self) -> tuple[Run, ...]:
-        """The runs that passed and have not failed since: each line once, with its last run, in time order."""
+        """The runs that passed and have not failed since. Each line is listed once, with its last run, in time
+        order."""
         failing = {part for run in self.failing for part in run.parts}
         last: dict[str, Run] = {}
         for run in self.runs:

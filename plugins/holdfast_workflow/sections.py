@@ -1,4 +1,4 @@
-"""Editing a Markdown document by anchor: an entry goes to its section, and every other byte is kept.
+"""Editing a Markdown document by anchor. An entry goes to its section, and every other byte is kept.
 
 An anchor is a heading as written, ``## Decisions``. It must appear exactly once as a heading of the document. The same
 words in different case are another heading (reading A52).
@@ -67,7 +67,7 @@ def heading_of(anchor: str) -> tuple[int, str]:
 
 
 def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
-    """The section of each anchor.
+    """Sections by anchor.
 
     Raises: Corrupt, naming every missing or duplicate anchor, or the unclosed block at the end.
     """
@@ -77,7 +77,7 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
 def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: str, limits: Limits) -> Edit:
     """Place entries, each on one line, under their anchors. Existing entries are not repeated.
 
-    An entry that ``replaces`` an item takes its place; if there is no such item, it is added. The first entry replaces
+    An entry that ``replaces`` an item takes its place, or is added when the item is missing. The first entry replaces
     :data:`PLACEHOLDER`. Line ends follow the section. Repeating the call on its own result changes nothing.
     Raises: Corrupt as :func:`locate`; Refused when an entry is blank or too long, or its section is full.
     """
@@ -101,7 +101,7 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
 
 
 def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str) -> str:
-    """``text`` with a section appended for each missing anchor; nothing is renamed or removed.
+    """``text`` with a section appended for each missing anchor. Nothing is renamed or removed.
 
     Raises: Corrupt when the end is inside an unclosed block, so nothing can be added.
     """
@@ -119,7 +119,7 @@ def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str)
 
 
 def line_of(text: str) -> str:
-    """``text`` as one line for a list item: no marker, single spaces, no comment opener."""
+    """``text`` as one line for a list item, with no marker, single spaces, no comment opener."""
     line = " ".join(text.split())
     return line.removeprefix("- ").strip().replace("<!--", "&lt;!--")
 

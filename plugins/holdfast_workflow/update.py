@@ -31,7 +31,7 @@ Table = Mapping[Surface, Mapping[str, Sequence[CuratedEntry]]]
 
 @frozen(kw_only=True)
 class Loaded:
-    """One of the three files, as read."""
+    """A memory file, as read."""
 
     surface: Surface
     name: str
@@ -185,7 +185,7 @@ class _Plan:
         return CuratedEntry(text=f"{_NO_CHANGE} {self._no_change}", replaces=old)
 
     def change(self, written: Written | None) -> FileChange:
-        """What was done."""
+        """The result of the update."""
         return FileChange(
             surface=self._one.surface,
             name=self._one.name,

@@ -7,7 +7,7 @@
 Open workflows are recorded in the private folder, so start and end may be different processes. Between the two, only
 the triggers of :mod:`holdfast_workflow.observations` and explicit updates write to the memory.
 
-Checks observed by hooks (:mod:`holdfast_workflow.observed`) decide what passed and failed: a failing test blocks the
+Checks observed by hooks (:mod:`holdfast_workflow.observed`) decide what passed and failed. A failing test blocks the
 end, and a passing test states the condition and is the evidence. The words come from the passed update.
 """
 
@@ -75,7 +75,7 @@ class Workflow:
 
     def __init__(self, services: Services, name: str) -> None:
         if name not in WORKFLOWS:
-            raise ValueError(f"{name!r} is not a workflow; the workflows are {',  '.join(WORKFLOWS)}")
+            raise ValueError(f"{name!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
         self.name = name
         self._services = services
 
@@ -119,7 +119,7 @@ class Workflow:
             if record is None or (record.state != "open" and not repeated):
                 raise Refused(
                     f"The workflow {self.name} cannot end: it was not started, so the memory was not loaded.",
-                    next_step=f"Run `holdfast workflow start {self.name}` and read what it prints.",
+                    next_step=f"Run `holdfast workflow start {self.name}` and read its output.",
                 )
             given = _with_evidence(given, seen)
             if given.unsaid:
@@ -214,7 +214,7 @@ def _with_evidence(given: MemoryUpdate, seen: Observed) -> MemoryUpdate:
 
 
 def records(services: Services) -> list[Record]:
-    """The record of each workflow ever started, in the order of :data:`WORKFLOWS`."""
+    """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
     found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
     return [record for record in found if record is not None]
 

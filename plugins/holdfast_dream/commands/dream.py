@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--undo", action="store_true", help="restore MEMORY.md from before the last dream or undo")
     parser.add_argument("--log", action="store_true", help="list every run, including skipped and failed ones")
     parser.add_argument(
-        "--from", dest="file", metavar="FILE", type=file_name, help="with review edit: the new text, instead of $EDITOR"
+        "--from", dest="file", metavar="FILE", type=file_name, help="new text for `review edit`, instead of $EDITOR"
     )
     add_json(parser)
     parser.epilog = (

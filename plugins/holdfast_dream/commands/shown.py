@@ -46,7 +46,7 @@ def counts(result: DreamResult) -> str:
 
 
 def show(out: Term, result: DreamResult) -> None:
-    """Show the changes of a run, line by line."""
+    """Show a run's changes, line by line."""
     status = str(result.status) + (f" by {result.plugin}" if result.plugin else "")
     head = ": ".join(filter(None, (f"dream {status}", counts(result))))
     out.say(out.wrapped(head, first=f"{out.mark(_MARKS.get(result.status, 'dot'))} ", rest="  "))

@@ -87,7 +87,7 @@ def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
         out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
     total = count(sum(report.counts.values()), "thing")
     if report.dry_run:
-        out.say(f"{out.mark('dot')} {total} would be removed; nothing was written")
+        out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
     elif report.clean:
         out.say(
             f"{out.mark('ok')} {total} forgotten; {shown.searched(report.files, report.size)} searched, nothing left"

@@ -15,8 +15,8 @@ SUMMARY = "remove data past its retention limit"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("run",), metavar="run", help="remove expired data; no other command does")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be removed; nothing is written")
+    parser.add_argument("action", choices=("run",), metavar="run", help="remove expired data (no other command does)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, without writing")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -43,6 +43,6 @@ def run(args: Namespace) -> int:
         out.say(out.wrapped(f"{one.name} is kept: {one.why}", first=f"{out.mark('dot')} ", rest="  "))
     shown.say_left(out, report.failed)
     total = count(sum(one.count for one in report.removed), "thing")
-    said = f"{total} would be removed; nothing was written" if report.dry_run else f"{total} removed"
+    said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
     out.say(f"{out.mark('ok' if not code else 'fail')} {said}")
     return code

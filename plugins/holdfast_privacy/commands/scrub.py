@@ -65,7 +65,7 @@ def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:
     out.say(out.wrapped(f"validators: {', '.join(report.judges) or 'none (no enabled plugin validates)'}", first="  "))
     total = count(report.secrets, "different secret")
     if report.dry_run:
-        out.say(f"{out.mark('dot')} {total} would be masked; nothing was written")
+        out.say(f"{out.mark('dot')} {total} would be masked. Nothing was written.")
     else:
         looked = f"{shown.searched(report.files, report.size)} searched"
         done = f"{total} masked; {looked}, {'nothing' if report.clean else count(len(report.left), 'place')} left"

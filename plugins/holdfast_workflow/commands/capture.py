@@ -18,9 +18,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention")
     parser.add_argument("text", metavar="TEXT", help="the observation, in one sentence")
     parser.add_argument("--critical", action="store_true", help="critical violation; write it immediately")
-    parser.add_argument(
-        "--workflow", choices=WORKFLOWS, default="", help="workflow it was noticed in (default: the open one)"
-    )
+    parser.add_argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (default: the open workflow)")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -49,7 +47,7 @@ def run(args: Namespace) -> int:
     if seen.written:
         state = f"written to patterns.md ({seen.trigger})"
     elif seen.trigger:
-        state = f"waiting to be written ({seen.trigger}); the next update writes it"
+        state = f"waiting to be written ({seen.trigger}) with the next update"
     else:
         state = "counted"
     out.say(out.wrapped(f"seen {times}: {state}", first=f"{out.mark('ok')} ", rest="  "))
