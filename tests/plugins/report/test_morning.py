@@ -83,7 +83,7 @@ def test_morning__nothing_happened__says_where_it_looked(opened):
 
 
 def test_morning__no_forge__says_that_it_is_from_files_alone(flushed):
-    assert flushed().morning().remarks == ("No forge is enabled: this report is made from files alone.",)
+    assert flushed().morning().remarks == ("No forge is enabled, so this report uses files alone.",)
     assert "from files alone" in str(flushed().morning())
 
 
