@@ -77,8 +77,8 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
     except HoldfastError as error:
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not cost the report
-        return [], f"{forge.title} could not be read: the plugin {forge.name!r} failed ({type(error).__name__})." return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity,
-        strict=True)], ""
+        return [], f"{forge.title} could not be read: the plugin {forge.name!r} failed ({type(error).__name__})."
+    return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True)], ""
 
 
 def _told(one: Activity, now: datetime) -> str:

@@ -55,7 +55,7 @@ def test_purge__dry_run__tells_places_and_leaves_them(said):
     result = said("purge", "--subject", NAME, "--dry-run")
     assert result.code == 0
     assert "would change" in result.out
-    assert "nothing was written" in result.out
+    assert "Nothing was written" in result.out
     assert NAME in said("show").out + said("report").out
 
 
