@@ -14,12 +14,11 @@ costs three requests for each target. What the server cannot take now waits in t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError, StorageError
-from holdfast.flush.publish.forge import Activity, Forge, Post, Practice
+from holdfast.flush.publish.forge import Activity, Forge, Post
 from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
@@ -134,13 +133,6 @@ class GiteaTrail(Forge):
             return f"{self._server} answers ({gitea.server_version()}); " + (
                 f"{', '.join(self._repositories)} can be read" if self._repositories else "no repository is set"
             )
-
-    @classmethod
-    def practice(cls) -> AbstractContextManager[Practice]:
-        """A stand-in server on loopback with one repository and one issue."""
-        from holdfast_gitea.standin.practice import stand_in
-
-        return stand_in()
 
     def _target(self, text: str) -> Target | None:
         from holdfast_gitea.references import target_of

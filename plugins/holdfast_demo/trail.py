@@ -1,6 +1,6 @@
 """``holdfast demo --gitea``: the trail on the work that it is about, also when the forge does not answer.
 
-The server is a stand-in that the plugin brings, on loopback and in this process; everything else is the real thing.
+The server is a stand-in on loopback and in this process; everything else is the real thing.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ from attrs import evolve
 
 from holdfast.config import inforce, trust
 from holdfast.config.layout import Surface
-from holdfast.errors import PluginLoadFailed
-from holdfast.flush.publish.forge import Forge
 from holdfast.models import CuratedDecision, MutationKind, StateMutation
-from holdfast.plugin import discovery
 from holdfast_demo.stage import Stage
 
 if TYPE_CHECKING:
@@ -26,9 +23,9 @@ if TYPE_CHECKING:
 
     from holdfast.cli.term import Term
     from holdfast.engine import Holdfast
-    from holdfast.flush.publish.forge import Practice
     from holdfast.models import Message, Payload
     from holdfast.session.session import Session
+    from holdfast_demo.forge import Practice
 
 PLUGIN = "gitea_trail"
 
@@ -38,8 +35,9 @@ def play(
 ) -> int:
     """Play all acts; 0 when every change of state is on the work in the end, once. Raises: PluginError."""
     from holdfast import Holdfast
+    from holdfast_demo.forge import stand_in
 
-    with _plugin().practice() as forge, _environment(forge.environment):
+    with stand_in() as forge, _environment(forge.environment):
         _enable(folder, forge.settings)
         out.say(f"It works on {out.bold(forge.target)}, on a stand-in server: {forge.settings.get('server', '')}")
         with Holdfast.open(folder) as memory:
@@ -53,14 +51,6 @@ def play(
             ("holdfast auth set gitea", "use your own server; see docs/gitea.md"),
         )
     return 0 if held else 1
-
-
-def _plugin() -> type[Forge]:
-    """The plugin's class. Raises: PluginNotFound, PluginLoadFailed."""
-    found = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, PLUGIN))
-    if not (isinstance(found, type) and issubclass(found, Forge)):
-        raise PluginLoadFailed(f"The plugin {PLUGIN!r} is not a forge.", next_step="Reinstall holdfast.")
-    return found
 
 
 @contextmanager

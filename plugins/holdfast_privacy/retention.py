@@ -119,9 +119,7 @@ class _Job:
         reason = _why_needed(session)
         if reason and session.last_receipt is not None:
             for written in session.last_receipt.written:
-                self.needed.setdefault(
-                    written.name, f"session {session_id} {reason}, and this document proves its last flush"
-                )
+                self.needed.setdefault(written.name, f"session {session_id} {reason}, and this proves its last flush")
         last = last_said(session.journal)
         if not days or last is None or self.services.clock() - last <= timedelta(days=days):
             return

@@ -32,6 +32,14 @@ class Places(NamedTuple):
     def __len__(self) -> int:
         return self.end - self.first
 
+    def has(self, place: int) -> bool:
+        """Whether ``place`` is one of them."""
+        if self.first >= self.end:
+            return False
+        entry = self.bucket[self.first] & ~_PLACE | place
+        at = bisect_left(self.bucket, entry, self.first, self.end)
+        return at < self.end and self.bucket[at] == entry
+
     def take(self, most: int) -> list[int]:
         """The first ``most`` places."""
         return [entry & _PLACE for entry in self.bucket[self.first : min(self.end, self.first + most)]]

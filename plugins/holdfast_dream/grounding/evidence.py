@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import date
+from heapq import nlargest
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -25,17 +26,24 @@ _OF_PLACE: Final = re.compile(r"(?:ian|ean|an|ish|ese|ic)\Z")
 
 #: Occurrences of one word that are looked at for a line; what is more frequent than this tells little.
 _POSTINGS: Final = 2_000
+#: More than rounding moves a weight by.
+_NEAR: Final = 1e-5
 _FINALISTS: Final = 24
 #: Words of a sentence that are taken at a time.
 _WORDS: Final = 1_000
 
 
 class Match(NamedTuple):
-    """A unit, how much of a line it says (0 to 1), and its place among the units."""
+    """How much of a line a unit says (0 to 1), and the unit's place among all units."""
 
     score: float
-    unit: Unit
     at: int
+    units: Units
+
+    @property
+    def unit(self) -> Unit:
+        """The unit, read when it is asked for."""
+        return self.units[self.at]
 
 
 class _Document(NamedTuple):
@@ -140,24 +148,28 @@ class Evidence:
         """The units that say most of the features, best first. A feature is a root and the keys that it wants."""
         weights: list[float] = []
         gathered: dict[int, float] = {}
-        for root, wants in features:
-            lists = [self._postings.places(key) for key in dict.fromkeys((root, *wants))]
+        offered = [[self._postings.places(key) for key in dict.fromkeys((root, *wants))] for root, wants in features]
+        for lists in offered:
             count = sum(map(len, lists))
             weight = math.log(1 + (len(self.units) + 1) / (count + 0.5)) if count else 1.0
             weights.append(weight)
             for at in {i for postings in lists for i in postings.take(_POSTINGS)}:
                 gathered[at] = gathered.get(at, 0.0) + weight
         total = sum(weights)
-        if not total:
+        if not gathered:
             return []
-        finalists = sorted(gathered, key=lambda at: (-round(gathered[at], 6), at))[:_FINALISTS]
+        least = nlargest(_FINALISTS, gathered.values())[-1] - _NEAR  # most units are far below: they are not sorted
+        near = (at for at, weight in gathered.items() if weight >= least)
         found = []
-        for at in finalists:
-            unit = self.units[at]
-            said = sum(w for (root, wants), w in zip(features, weights, strict=True) if unit.says(root, wants))
-            own = gathered[at]
-            found.append(Match(round((0.75 * said + 0.25 * own) / total, 3), unit, at))
-        return sorted(found, key=lambda m: (-m.score, m.unit.document, m.unit.line))
+        for at in sorted(near, key=lambda at: (-round(gathered[at], 6), at))[:_FINALISTS]:
+            units, words = self.units.around(at)
+            said = sum(
+                weight
+                for (root, wants), weight, lists in zip(features, weights, offered, strict=True)
+                if root in words or not words.isdisjoint(wants) or any(p.has(i) for p in lists for i in units)
+            )
+            found.append(Match(round((0.75 * said + 0.25 * gathered[at]) / total, 3), at, self.units))
+        return sorted(found, key=lambda match: (-match.score, *self.units.place(match.at)))
 
     # --- reading -----------------------------------------------------------------------------------------------
 

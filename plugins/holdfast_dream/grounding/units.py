@@ -17,7 +17,7 @@ from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
 _RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
 #: Bytes of objects that are kept: some nine times so many, and as often so many for each character of the sources.
-_KEPT: Final = 1 << 19
+_KEPT: Final = 1 << 20
 _KEPT_EACH: Final = 1
 _NONE: Final = -1
 #: Open headings and parent items that count, and sentences of one that do.
@@ -136,6 +136,25 @@ class Units(Sequence[Unit]):
         unit = Unit(document, self._lines[at], self._noted(at), self._text(at), *said, *sets)
         return self._kept.put(at, unit, 500 + len(unit.text) + _size(said))
 
+    def place(self, at: int) -> tuple[str, int]:
+        """The unit's document and line."""
+        return self._documents[self._document(at)][1], self._lines[at]
+
+    def around(self, at: int) -> tuple[list[int], frozenset[str]]:
+        """The units whose words :meth:`Unit.says` counts, without reading them, and further words that it counts."""
+        context, day, document = self._contexts[at], self._noted(at), self._document(at)
+        units = [at]
+        for earlier in range(at - 1, max(-1, at - 1 - _BEFORE), -1):
+            if self._opens[earlier + 1]:
+                break
+            units.append(earlier)
+        blocks = [*islice(self._chain(self._sections[context]), _HEADINGS)]
+        blocks += [*islice(self._chain(self._parents[context]), _PARENTS), self._headers[context]]
+        for first in blocks:
+            if first != _NONE:
+                units += self._of_block(first)
+        return units, self._documents[document][2].union(offers(day) if day else ())
+
     def said(self, at: int) -> Said:
         """The unit's tokens, words and claims."""
         found = self._said.get(at)
@@ -167,14 +186,14 @@ class Units(Sequence[Unit]):
 
     def _block(self, first: int) -> frozenset[str]:
         """What a block says in its first sentences."""
-        if first == _NONE:
-            return frozenset()
-        found = self._all(first)
+        return frozenset().union(*map(self._all, self._of_block(first))) if first != _NONE else frozenset()
+
+    def _of_block(self, first: int) -> Iterator[int]:
+        yield first
         for at in range(first + 1, min(first + _OF_BLOCK, len(self))):
             if self._opens[at]:
-                break
-            found |= self._all(at)
-        return found
+                return
+            yield at
 
     def _heads(self, at: int, section: int) -> frozenset[str]:
         """What the document's name, its day and the open headings say."""

@@ -122,7 +122,7 @@ def test_purge__something_cannot_be_edited__exit_code_1_and_told(said, project):
     result = said("purge", "--subject", NAME, "--yes")
     assert result.code == 1
     assert "facts" in result.out
-    assert "run it again" in result.out
+    assert "run the command again" in result.out
 
 
 @pytest.mark.req("R241")

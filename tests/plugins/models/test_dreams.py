@@ -113,7 +113,7 @@ CASES = {
         answer("".join(f"- 这是第{n}条关于部署流程的说明\n" for n in "一二三四五六七八九十")), Status.FAILED
     ),
     "tags quoted": Case(
-        answer(GOOD + "- Deploys need two reviewers [MEMORY]\n", "The tag [MEMORY] stands in it. [DREAM] too."),
+        answer(GOOD + "- Logs are kept for 30 days [MEMORY]\n", "The tag [MEMORY] stands in it. [DREAM] too."),
         Status.DONE,
     ),
     "two memories": Case(answer(GOOD) + answer("- Retries stop after 5 attempts"), Status.FAILED, "two [MEMORY]"),

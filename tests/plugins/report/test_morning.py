@@ -14,7 +14,7 @@ from tests.core.test_outbox import Board, said
 from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.config.values import RetentionConfig
-from holdfast.errors import FlushRefused, Unavailable, Unsupported
+from holdfast.errors import FlushRefused, Unavailable
 from holdfast.flush.publish.forge import Activity, Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
@@ -265,5 +265,3 @@ def test_forges__plugins_that_are_no_forge__are_not_asked(opened, board):
             return None
 
     assert list(opened(Other(), board).services.dispatch.offering(Forge).values()) == [board]
-    with pytest.raises(Unsupported, match="nothing to try the board on"):
-        Board.practice()

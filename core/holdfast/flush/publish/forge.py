@@ -23,13 +23,10 @@ Whoever opens a project imports this: it brings neither attrs nor a network.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from holdfast.errors import Unsupported
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from holdfast.flush.publish.outbox import Item
@@ -57,27 +54,6 @@ class Activity(NamedTuple):
     text: str
     at: datetime
     author: str = ""
-
-
-class Practice(ABC):
-    """A forge on this machine, to try a plugin on. ``settings`` is what ``[plugins.NAME]`` has to say to use it,
-    ``environment`` the variables that have to be set, ``target`` a piece of work that is there."""
-
-    settings: Mapping[str, str]
-    environment: Mapping[str, str]
-    target: str
-
-    @abstractmethod
-    def comments(self) -> list[str]:
-        """What stands on ``target``, oldest first."""
-
-    @abstractmethod
-    def down(self) -> None:
-        """Do not answer any more."""
-
-    @abstractmethod
-    def up(self) -> None:
-        """Answer again, with everything still there."""
 
 
 class Forge(ABC):
@@ -163,8 +139,3 @@ class Forge(ABC):
                 Evidence(target=post.target, pointer="", published="", read_back="", pending=pending, note=note)
             )
         return evidence
-
-    @classmethod
-    def practice(cls) -> AbstractContextManager[Practice]:
-        """A forge on this machine, running while the block lasts, for ``holdfast demo``. Raises: Unsupported."""
-        raise Unsupported(f"There is nothing to try {cls.title} on.", next_step="Run `holdfast demo` without it.")

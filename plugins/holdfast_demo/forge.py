@@ -1,4 +1,4 @@
-"""A stand-in server to try the trail on, for ``holdfast demo --gitea``."""
+"""A Gitea stand-in on loopback with one repository and one pull request, for ``holdfast demo --gitea``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from holdfast.flush.publish.forge import Practice
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.standin import StandIn
 
@@ -14,7 +13,9 @@ _REPOSITORY: Final = "shop/payments"
 _NUMBER: Final = 218  # what the demo's session is about
 
 
-class _OnLoopback(Practice):
+class Practice:
+    """The server. ``settings`` is the plugin's table, ``environment`` its variables, ``target`` the pull request."""
+
     def __init__(self, server: StandIn) -> None:
         self._server = server
         server.make_repo(_REPOSITORY)
@@ -25,20 +26,22 @@ class _OnLoopback(Practice):
         self.environment = {"HOLDFAST_GITEA_TOKEN": server.token}
 
     def comments(self) -> list[str]:
+        """The comments on ``target``, oldest first."""
         return self._server.bodies(_REPOSITORY, self._number)
 
     def down(self) -> None:
+        """Stop answering."""
         self._server.down()
 
     def up(self) -> None:
+        """Answer again, with everything still there."""
         self._server.up()
 
 
 @contextmanager
 def stand_in() -> Iterator[Practice]:
-    """Running while the block lasts, on a free port of this machine. Raises: PluginLoadFailed without the library that
-    the client needs: better before anything is played."""
+    """Run on a free port while the block lasts. Raises: PluginLoadFailed when the client's HTTP library is missing."""
     with StandIn() as server:
         with Gitea(server.url, server.token) as client:
             client.server_version()
-        yield _OnLoopback(server)
+        yield Practice(server)
