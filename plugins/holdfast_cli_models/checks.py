@@ -1,4 +1,4 @@
-"""``holdfast doctor`` on models: the calls of each in this project, and the last failure."""
+"""``holdfast doctor`` on models: each model's calls in this project, and the last failure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex", "opencode_cli": "opencode", "gemini_cli": "gemini"}
-#: Only the end of a longer record is read, in bytes.
+#: Maximum part of the record to read, from its end, in bytes.
 _MAX_BYTES = 4_000_000
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
-    """A line for the program of each model that is switched on, and one for the calls of each model plugin."""
+    """One line for each enabled model's program, and one for each model plugin's calls."""
     config = memory.config
     for plugin, program in PROGRAMS.items():
         if config.plugin(plugin).enabled:
@@ -46,7 +46,7 @@ def _program(plugin: str, program: str, root: str) -> Check:
 
 def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
     failed = [row for row in its if "failed" in row]
-    made = [row for row in its if not row.get("answered")]  # an unusable answer has a line of its own
+    made = [row for row in its if not row.get("answered")]  # an unusable answer has its own line
     tokens = sum(_number(row.get(key)) for row in its for key in ("input_tokens", "output_tokens"))
     message = f"{plugin}: {count(len(made), 'call')}, {tokens:,} tokens, {len(failed)} failed"
     if not failed:

@@ -107,7 +107,7 @@ class CodexCli(CliModel):
 
 
 def _servers(env: Mapping[str, str]) -> list[str]:
-    """The names of the MCP servers in the user's settings; none when those cannot be read, as codex then fails too."""
+    """MCP server names from the user's settings; none for unreadable settings, because codex then fails, too."""
     from holdfast.text import untrusted
 
     home = env.get("CODEX_HOME") or os.path.join(os.path.expanduser("~"), ".codex")

@@ -1,4 +1,4 @@
-"""The base of the four plugins: a model that is a program of the user's, run in an empty folder of its own.
+"""Base class for the four plugins: the user's own program as a model, run in its own empty folder.
 
 The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
 nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from holdfast_models.base import _Context
     from holdfast_models.retry import Completion
 
-#: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is left behind.
+#: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is abandoned.
 _DEFAULTS = {"model": "default", "timeout_s": 50.0, "budget_s": 55.0, "max_retries": 0, "dream_timeout_s": 300.0}
-#: Variables that a client sets for what it starts. With them the program would take itself for a part of that session.
+#: Variables that a client sets for its child processes. With them the program would join the client's session.
 _SESSION_OF = ("CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "PWD", "OLDPWD")
 _SESSION_PREFIXES = ("CLAUDE_PLUGIN_", "HOLDFAST_")
-#: The folder of a call is older than this, in seconds, only when the call was killed.
+#: Minimum age, in seconds, of a call folder left by a killed call.
 _STALE_S = 86_400.0
-#: The file with the instructions for the model, in the folder of the call.
+#: The file with the model's instructions, in the call folder.
 SYSTEM_FILE = "system.md"
 
 
@@ -44,11 +44,11 @@ class Start(NamedTuple):
 
 
 class CliModel(ModelPlugin):
-    """A program as a model. Raises ConfigError for a setting that it does not know or cannot use."""
+    """A program as a model. Raises: ConfigError for an unknown or unusable setting."""
 
     #: The program's name on PATH; ``provider`` is the same.
     program: ClassVar[str]
-    #: Variables of a session of this client, beside those of all.
+    #: Session variables of this client, in addition to the common ones.
     session_variables: ClassVar[tuple[str, ...]] = ()
     known_settings: ClassVar[tuple[str, ...]] = (
         "model",
@@ -82,10 +82,10 @@ class CliModel(ModelPlugin):
 
     @abstractmethod
     def parse(self, ended: Ended) -> Completion:
-        """The answer in what the program wrote. Raises: ModelFailed."""
+        """Parse the answer from the program's output. Raises: ModelFailed."""
 
     def clean(self, folder: str, env: Mapping[str, str]) -> None:
-        """Remove what the program keeps of the conversation outside of ``folder``. Never raises."""
+        """Remove the program's records of the conversation outside of ``folder``. Never raises."""
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
@@ -170,7 +170,7 @@ class CliModel(ModelPlugin):
 
 
 def _remove_stale(folder: str) -> None:
-    """Remove what a killed process left of earlier calls."""
+    """Remove folders left by killed processes of earlier calls."""
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_S:
             shutil.rmtree(entry.path, ignore_errors=True)

@@ -71,7 +71,7 @@ class OpencodeCli(CliModel):
         )
 
     def _servers(self, program: str, folder: str, env: Mapping[str, str]) -> list[str]:
-        """The names of the MCP servers that opencode would start. Raises: ModelFailed when it does not list them."""
+        """MCP servers that opencode would start, by name. Raises: ModelFailed when it does not list them."""
         from holdfast_cli_models import running, troubles
 
         listed = running.run(

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: Longer output, in bytes, ends the program: the longest answer that is read has 400,000 characters.
+#: Maximum output in bytes before the program is killed. The longest accepted answer has 400,000 characters.
 MAX_OUTPUT_BYTES: Final = 8_000_000
 #: Only the beginning of stderr is kept, in bytes.
 MAX_ERROR_BYTES: Final = 64_000
@@ -27,7 +27,7 @@ _DRAIN_S: Final = 1.0
 _running: set[subprocess.Popen[bytes]] = set()
 
 
-#: The beginning of a failed program's output that may name its trouble.
+#: Start of a failed program's output, searched for the cause.
 _SAID_CHARS = 500
 
 
@@ -78,7 +78,7 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
         _kill(process)
         _running.discard(process)
     for thread in threads:
-        thread.join(_DRAIN_S)  # a process that left the group may hold a pipe; nothing waits for it
+        thread.join(_DRAIN_S)  # a process that left the group may hold a pipe, so do not wait for it
     late = not ended and not out.overflowed
     return Ended(process.returncode, out.text(), err.text(), late=late, too_long=out.overflowed)
 
@@ -139,6 +139,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @atexit.register
 def _kill_all() -> None:
-    """A call that was left behind at its deadline must not outlive holdfast."""
+    """Kill a call abandoned at its deadline, so that it does not outlive holdfast."""
     for process in tuple(_running):
         _kill(process)

@@ -1,4 +1,4 @@
-"""What a program's failure means for the user. The program's own words are matched and never repeated, because they may
+"""Translates a program's failure for the user. The program's own words are matched but never repeated, because they may
 quote the conversation or a key."""
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def failed(program: str, plugin: str, said: str, status: int | None = None, *, c
     how = f" and ended with exit status {code}" if code else ""
     return ModelFailed(
         f"`{program}` gave no answer{how}.",
-        next_step=f"Run `{program}` in a terminal to see why; a newer version of it may be needed.",
+        next_step=f"Run `{program}` in a terminal to see the cause. It may need an update.",
         status=status,
     )
 
 
 def late(program: str, timeout_s: float, said: str = "") -> ModelFailed:
-    """The error for a program that was killed at its time limit. ``said`` shows whether it waited for its quota."""
+    """The error for a program killed at its time limit. ``said`` shows whether it waited for its quota."""
     if _QUOTA.search(said):
         return failed(program, "", said, 429)
     return ModelFailed(
@@ -81,7 +81,7 @@ def late(program: str, timeout_s: float, said: str = "") -> ModelFailed:
 
 
 def too_long(program: str) -> ModelFailed:
-    """The error for a program that was killed because it wrote too much."""
+    """The error for a program killed because of too much output."""
     return ModelFailed(
         f"`{program}` wrote more than an answer can be and was ended.",
         next_step=f"Run `{program}` in a terminal to see why.",

@@ -1,7 +1,7 @@
 """``holdfast demo``: the promise, kept and then defended, on a coding session in a real client's transcript format.
 
-Everything is the real thing: the journal, the flush and the files are those of any project, the other process is a
-process, and the store that cannot be written cannot be written. No model, no key, no server.
+The journal, the flush and the files are those of any project, the second process is a real process, and the store
+really cannot be written to. No model, no key, no server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from holdfast.models import Message, Payload
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Begin"
 SUMMARY = "see the promise kept in a few seconds, in a new folder"
 
@@ -35,9 +35,7 @@ FIRST_ACT = 0.8
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--dir", metavar="DIR", type=file_name, help="folder of the demo project; it must not exist yet"
-    )
+    parser.add_argument("--dir", metavar="DIR", type=file_name, help="folder for the demo project (must not exist yet)")
     parser.add_argument(
         "--gitea", action="store_true", help="show the trail on a stand-in Gitea server in this process"
     )
@@ -134,7 +132,7 @@ class _Acts(Stage):
         """Consolidate the notes of both acts, without a model. True when that went well."""
         self.title("3", "A dream turns the notes into memory and checks each line")
         result = self.memory.deep_dream()
-        self.step(f"No model was asked: {shown.counts(result) or result.reason}. The dream diary:")
+        self.step(f"No model was used: {shown.counts(result) or result.reason}. The dream diary:")
         if result.diary:
             self.quote(self.another_process("show", result.diary))
         self.step("The old MEMORY.md is backed up: `holdfast dream --undo` restores it.")

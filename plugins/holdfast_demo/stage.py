@@ -31,7 +31,7 @@ class Stage:
         self.session = session
 
     def capture(self, messages: Sequence[Message]) -> None:
-        """Journal what was said, one message after the other."""
+        """Journal the messages one by one."""
         start = time.perf_counter()
         for number, message in enumerate(messages, 1):
             self.session.add(
@@ -86,7 +86,7 @@ class Stage:
         return self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
 
     def title(self, number: str, text: str) -> None:
-        """The heading of an act."""
+        """Print an act's heading."""
         self.out.say()
         self.out.say(self.out.bold(f"{number}. {text}"))
         self.out.say()
@@ -96,15 +96,15 @@ class Stage:
         self.out.say(f"  {self.out.mark('dot')} {text}")
 
     def quote(self, text: str) -> None:
-        """What somebody else said: a file, another process, a server."""
+        """Print output from elsewhere: a file, another process, a server."""
         bar = self.out.dim("│" if self.out.unicode else "|")
         for line in text.strip("\n").splitlines():
-            long = len(line) > self.out.width - 6  # what was printed as a table stays one
+            long = len(line) > self.out.width - 6  # a printed table keeps its layout
             quoted = self.out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}"
             self.out.say(quoted.rstrip())
 
     def look_yourself(self, *rows: tuple[str, str]) -> None:
-        """What to try next: commands, and what they are for."""
+        """Print commands to try next, with their purposes."""
         folder = self.memory.services.root
         self.out.say()
         self.out.say(self.out.bold("Try it yourself"))

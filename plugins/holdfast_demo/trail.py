@@ -80,7 +80,7 @@ class _Acts(Stage):
         self._forge = forge
 
     def trail(self, messages: Sequence[Message], payload: Payload) -> bool:
-        """Compact with a change of state. True when its comment stands on the work."""
+        """Compact with a change of state. True when its comment appears on the work item."""
         self.title("1", "A review is done: compaction leaves a comment on it")
         self.capture(messages)
         self.compact(payload)
@@ -89,7 +89,7 @@ class _Acts(Stage):
         return len(self._forge.comments()) == 1 and not self._pending
 
     def forge_down(self, messages: Sequence[Message], payload: Payload) -> bool:
-        """The same while nothing answers. True when nothing was lost and nobody was blocked."""
+        """Repeat without a responding forge. True when nothing was lost and nothing was blocked."""
         self.title("2", "The server is down: work continues, and holdfast reports it")
         self._forge.down()
         self.capture(messages)
@@ -99,7 +99,7 @@ class _Acts(Stage):
         return self._pending == 1 and not self.session.unsafe
 
     def forge_back(self) -> bool:
-        """Send what waits. True when it stands on the work, once."""
+        """Send waiting items. True when the comment appears on the work item, once."""
         self.title("3", "The server is back")
         self._forge.up()
         self.step("The next flush or session start would send it. Here it is sent manually:")
@@ -109,7 +109,7 @@ class _Acts(Stage):
         return len(self._forge.comments()) == 2 and not self._pending
 
     def morning(self) -> None:
-        """What the operator reads the next morning."""
+        """Print the operator's report for the next morning."""
         self.step("The morning report covers yesterday and the night (`holdfast report --morning`):")
         text = self.another_process("report", "--morning")
         self.quote("## On the forge" + text.partition("## On the forge")[2].partition("\n## ")[0])
@@ -119,7 +119,7 @@ class _Acts(Stage):
         return len(self.memory.outbox.items())
 
     def _next(self, payload: Payload) -> Payload:
-        """What the agent states the second time: the review led to a decision."""
+        """The agent's second statement, after the review led to a decision."""
         mutation = StateMutation(
             kind=MutationKind.DECISION, target=self._forge.target, summary="merge after one day on staging"
         )

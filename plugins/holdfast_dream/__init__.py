@@ -1,15 +1,15 @@
-"""The dream: daily notes become MEMORY.md, and every line of it is traced to its sources.
+"""The dream: consolidates daily notes into MEMORY.md, with every line traced to its sources.
 
 The methods are ``memory.deep_dream()``, ``undo_dream()``, ``dream_due()`` and ``dreams()``, the commands ``holdfast
-dream`` and ``schedule``. Here is the plugin ``grounding``, which refuses lines of curated memory without a source.
+dream`` and ``schedule``. This module is the plugin ``grounding``, which refuses lines of curated memory without a
+source.
 
-It looks at the surfaces ``memory``, ``user`` and ``profile``, and only at documents that come with their sources (a
-dream's), because what a person decides to write needs no source. Setting, in ``[plugins.grounding]``: ``strict``
+It checks the surfaces ``memory``, ``user`` and ``profile``, and only documents that come with their sources (those of a
+dream), because text written by a user needs no source. Setting, in ``[plugins.grounding]``: ``strict``
 (default false; true also refuses lines of which less than half of the words are in their sources). The rules are in
 :mod:`holdfast_dream.grounding`.
 
-This module runs at every agent event, mostly to pass a document over; everything else is imported when there is
-something to check.
+This module runs at every agent event, usually only to skip a document, so everything else is imported when needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Context(Protocol):
 
 
 class Grounding:
-    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+    """The plugin. Raises: ConfigError for an unknown or unusable setting."""
 
     known_settings: ClassVar[tuple[str, ...]] = ("strict",)
     #: A project may only make it stricter.
@@ -45,7 +45,7 @@ class Grounding:
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding]:
-        """One finding for each line with an invention, in order of line; nothing for a text without sources."""
+        """One finding for each line with an invention, in line order. Text without sources has none."""
         if not subject.sources or subject.surface not in _SURFACES:
             return ()
         from holdfast_dream.grounding.findings import check

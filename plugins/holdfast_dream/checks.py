@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
-    """How the last dream that was not skipped ended, because nobody watches the nightly ones."""
+    """Report how the last dream that ran ended, because nightly dreams run unattended."""
     runs = [run for run in memory.dreams() if run.status is not Status.SKIPPED]
     if not runs:
         return

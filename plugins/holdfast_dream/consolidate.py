@@ -1,4 +1,4 @@
-"""What becomes of the items of MEMORY.md in a dream, whoever drafted it: replaced, kept within the limit, confirmed."""
+"""The items of MEMORY.md in a dream, from any dreamer: replacement, limits and confirmations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from holdfast_dream.grounding.restating import Known, Relation, read
 if TYPE_CHECKING:
     from holdfast_dream.notes import Note
 
-#: Labels of the lines in a note that say what lasts.
+#: Labels of the lines in a note that hold lasting statements.
 _LABELS: Final = ("Decision", "Fact")
-#: Share of the limit that a dream fills; the rest is room for what people and agents add before the next one.
+#: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
-#: From this share of the limit on a dream warns.
+#: Share of the limit from which a dream warns.
 _NEARLY: Final = 0.85
 
 
 class Statement(NamedTuple):
-    """What a note said: ``at`` is UTC, ``source`` the note."""
+    """A statement in a note: ``at`` is UTC, ``source`` the note."""
 
     text: str
     at: datetime
@@ -45,7 +45,7 @@ def statements(read_notes: Iterable[Note]) -> list[Statement]:
 
 
 def replaced(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str, Relation]]:
-    """The items of ``before`` that a new one of ``after`` repeats or replaces -> that item, and which of the two."""
+    """The items of ``before`` repeated or replaced in ``after`` -> the new item, and which of the two happened."""
     there = {duplicate_key(text) for text in before}
     known = Known()
     for text in before:
@@ -61,7 +61,7 @@ def replaced(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str
 def without_older(
     items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], newest: datetime | None
 ) -> list[Item]:
-    """``items`` without those of ``before`` that a new item replaces, unless they were confirmed after ``newest``, the
+    """``items`` without those of ``before`` replaced by a new item, unless they were confirmed after ``newest``, the
     time of the newest statement."""
     older = replaced(before, [item.text for item in items])
     kept = []
@@ -76,10 +76,10 @@ def without_older(
 def within(
     items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], *, most: int, chars: int
 ) -> tuple[list[Item], list[str]]:
-    """``items`` that fit into ``most`` items and ``chars`` characters, and the texts of those that do not.
+    """``items`` within the limits of ``most`` items and ``chars`` characters, and the texts of the others.
 
-    New items stay before old ones; of the old ones the newest and most confirmed stay. Of too many new ones the last
-    stay. When all fit, nothing goes.
+    New items are kept before old ones; of the old ones the newest and most confirmed, of the new ones the last. When
+    all fit, nothing is removed.
     """
     room = max(1, int(most * _FILLED)) if len(items) > most * _FILLED else len(items)
     sizes = [len(item.text) + 3 + (len(item.heading) + 6 if item.heading else 0) for item in items]
@@ -101,7 +101,7 @@ def within(
 
 
 def warning(count: int, most: int) -> str:
-    """A sentence when MEMORY.md is nearly full, else an empty string."""
+    """A sentence when MEMORY.md is nearly full, otherwise an empty string."""
     if count < most * _NEARLY:
         return ""
     return (
@@ -119,7 +119,7 @@ def updated(
 ) -> dict[str, Confirmation]:
     """The record for ``items``, with the statements ``said`` (text, time, document), oldest first.
 
-    ``heirs`` maps items that are gone to the item that says the same now, which takes their confirmations over.
+    ``heirs`` maps removed items to the item that now says the same and takes over their confirmations.
     """
     known = Known()
     found: dict[str, Confirmation] = {}
@@ -150,5 +150,5 @@ def updated(
             elif at > heard.last:
                 another = at.date() > heard.last.date()
                 found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
-    since = now if record else now - confirmed.WORTH  # items from before the record are older than what notes say now
+    since = now if record else now - confirmed.WORTH  # items from before the record are older than the notes
     return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}

@@ -1,4 +1,4 @@
-"""The dream diary: for people, one document a day, one block for each dream that changed something or looked."""
+"""The dream diary for users: one document per day, one block per dream that changed or proposed something."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 def header(day: date) -> str:
-    """What a new diary begins with."""
+    """The first line of a new diary."""
     return f"# Dream Diary: {day.isoformat()}\n"
 
 
 def render(result: DreamResult, block_id: str, told: str) -> str:
-    """One block, beginning with a blank line: what the dreamer told, then what core counted, each part with its lines.
+    """One block, beginning with a blank line: the dreamer's account, then the counts from core, each part with its
+    lines.
 
-    Without ``told`` the counts tell it. Source: reading A28.
+    Without ``told`` the counts are the account. Source: reading A28.
     """
     return _block(
         result,
@@ -45,7 +46,7 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
 
 
 def not_applied(result: DreamResult, block_id: str, reason: str) -> str:
-    """The block that takes back a dream which was told and then not written."""
+    """The block for a dream whose diary entry was written but whose result was not."""
     return _block(
         result,
         block_id,
@@ -60,7 +61,7 @@ def undone(result: DreamResult, block_id: str) -> str:
 
 
 def generated(result: DreamResult) -> str:
-    """The dream in numbers."""
+    """The counts of the dream."""
     parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
     parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
     parts += [f"{len(gone)} {what}" for gone, what in _moved(result) if gone]
@@ -72,7 +73,7 @@ def _moved(result: DreamResult) -> list[tuple[tuple[Gone, ...], str]]:
 
 
 def archived(result: DreamResult, block_id: str) -> str:
-    """The block of the archive with the items of a run that no longer fit into MEMORY.md."""
+    """The archive block with a run's items that no longer fit into MEMORY.md."""
     return _block(
         result,
         block_id,
@@ -101,11 +102,11 @@ def _part(title: str, lines: Iterable[str]) -> str:
 
 
 def _from(sources: tuple[str, ...]) -> str:
-    """The best source; the record has them all."""
+    """The best source; the record lists all of them."""
     return f" [{sources[0]}]" if sources else ""
 
 
 def _quoted(text: str) -> str:
-    """What a dreamer told, as a quotation: it can forge no heading, no part and no mark of ours."""
+    """The dreamer's account as a quotation, so it cannot forge a heading, a part or a holdfast marker."""
     lines = text.strip().replace("<!--", "&lt;!--").splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines)

@@ -1,10 +1,10 @@
-"""Whether one statement says a part of what another one says, in nearly the same words.
+"""Whether one statement repeats a part of another in nearly the same words.
 
     The backfill keeps the first row of a pair and marks the others with duplicate_of; it deletes nothing
     The backfill marks repeated rows with duplicate_of and deletes nothing
 
-Both begin with the same thing, name the same identifier, and use nearly the same words in nearly the same order. A
-word that limits a statement to a case ("on staging", "for admins") makes another statement of it.
+Both begin with the same thing, name the same identifier, and use nearly the same words in nearly the same order. A word
+that limits a statement to a case ("on staging", "for admins") makes it a different statement.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from holdfast_dream.grounding.lexicon import NEGATORS, STOP, words
 from holdfast_dream.grounding.restating import Statement, read
 from holdfast_dream.grounding.tokens import Token
 
-#: Words that two statements must have in common, and their share of the shorter statement.
+#: Minimum number of common words, and their minimum share of the shorter statement.
 _SHARED: Final = 5
 _SHARE: Final = 0.8
-#: Statements with an identifier in common that are compared.
+#: Maximum number of statements with a common identifier to compare.
 _COMPARED: Final = 24
 _LIMITING: Final = words(
     "on in at for when if unless except only before after during under over until while without per from to via within"
@@ -36,7 +36,7 @@ def identifiers(statement: Statement) -> frozenset[str]:
 
 
 def is_part(less: Statement, more: Statement) -> bool:
-    """Whether ``less`` says nothing that ``more`` does not say."""
+    """Whether ``less`` adds nothing to ``more``."""
     if less.turned != more.turned or not identifiers(less) or not identifiers(less) <= identifiers(more):
         return False
     small, large = _content(less), _content(more)
@@ -68,12 +68,12 @@ class Seen:
             table.pop(key, None)
 
     def saying_more(self, text: str) -> str | None:
-        """The key of a statement that ``text`` says a part of."""
+        """The key of a statement that ``text`` repeats a part of."""
         new = read(text)
         return next((key for key, old in self._near(new) if is_part(new, old)), None)
 
     def saying_less(self, text: str) -> Iterable[str]:
-        """The keys of the statements that say a part of ``text``."""
+        """The keys of the statements that repeat a part of ``text``."""
         new = read(text)
         return [key for key, old in self._near(new) if is_part(old, new)]
 
@@ -88,19 +88,19 @@ def _content(statement: Statement) -> list[Token]:
 
 
 def _in_order(shared: list[str], names: list[str]) -> bool:
-    """Whether ``shared`` can be read in ``names`` from left to right."""
+    """Whether ``shared`` appears in ``names`` in order."""
     rest = iter(names)
     return all(name in rest for name in shared)
 
 
 def _one_is_moved(less: Statement, more: Statement, shared: list[str], names: list[str]) -> bool:
-    """Whether one word has another place, and the places mean no direction."""
+    """Whether only one word is in a different place, and its place does not express a direction."""
     directed = any(t.text.lower() in _DIRECTIONS for one in (less, more) for t in one.tokens)
     return not directed and any(_in_order(shared[:at] + shared[at + 1 :], names) for at in range(1, len(shared)))
 
 
 def _limits(statement: Statement, both: set[str]) -> bool:
-    """Whether a word that is not in both limits the statement, or is a value."""
+    """Whether a word in only one of them limits the statement, or is a value."""
     tokens = statement.tokens
     for at, token in enumerate(tokens):
         low = token.text.lower()

@@ -1,4 +1,4 @@
-"""The daily notes that a dream reads: those of the last days that say anything, and by what they are known again."""
+"""The daily notes that a dream reads: recent notes with content, and the digest that identifies them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Note(NamedTuple):
 
 
 def window(services: Services, days: int) -> list[Note]:
-    """The notes of the last ``days`` calendar days, today included, oldest first. Notes with no
-    text beyond their title are left out, and notes that came with a clone that is not trusted: what a dream makes of
-    them would count as written here. Source: readings A25, A26."""
+    """The notes of the last ``days`` calendar days, including today, oldest first. Notes with only a title are left
+    out. So are notes from an untrusted clone, because a dream's result would count as written here. Source: readings
+    A25, A26."""
     today = services.now().date()
     found = []
     for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):

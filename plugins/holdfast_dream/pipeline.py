@@ -1,11 +1,11 @@
-"""The dream: daily notes consolidated into MEMORY.md, checked and not trusted.
+"""The dream: consolidates daily notes into MEMORY.md, checking the draft instead of trusting it.
 
     notes of the window -> due? new? -> on_dream -> items -> gate, line by line -> loss guard
-    -> backup -> diary -> MEMORY.md by compare-and-swap -> mark of what was dreamt of
+    -> backup -> diary -> MEMORY.md by compare-and-swap -> mark of the dreamt notes
 
-A process that dies on the way leaves the old MEMORY.md or the new one, whole; the mark comes last, so the next run
-does again what was not finished. Daily notes are read and never written. Every run leaves a record
-(:mod:`holdfast.flush.dreamlog`), the skipped and the failed ones too.
+A process that dies midway leaves either the old or the new MEMORY.md, complete. The mark comes last, so the next run
+repeats unfinished work. Daily notes are read and never written. Every run leaves a record
+(:mod:`holdfast.flush.dreamlog`), including skipped and failed runs.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: A dream that would lose more than half of so many items or more is refused unless forced. Source: reading A32.
+#: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
-#: So long a run waits for another one; then that one is the dream of this period, in seconds.
+#: Maximum wait for another run, in seconds. After it, the other run is the dream of this period.
 WAIT_S: Final = 2.0
-#: After a failed run the next automatic one waits so long.
+#: Delay before the next automatic run after a failure.
 RETRY_AFTER: Final = timedelta(hours=1)
-#: An edit that the last dream did not see was made after it.
+#: Recorded time of an edit that the last dream did not see: just after that dream.
 _AFTER: Final = timedelta(seconds=1)
-#: From this score of :func:`holdfast_dream.grounding.ground` on, an old item counts as merged into the new one.
+#: Minimum score of :func:`holdfast_dream.grounding.ground` for an old item to count as merged into the new one.
 _SAYS_THE_SAME = 0.5
 
 
 class NotApplied(HoldfastError):
-    """A dream ended without changing anything; the message says why."""
+    """A dream ended without changing anything; the message gives the reason."""
 
 
 class _Skip(HoldfastError):
@@ -66,11 +66,11 @@ class _Skip(HoldfastError):
 
 
 class _Nothing(_Skip):
-    """The notes were read, and nothing in them is for the memory."""
+    """The notes were read, and hold nothing for the memory."""
 
 
 class _Edited(HoldfastError):
-    """Somebody changed MEMORY.md while the dreamer was thinking."""
+    """MEMORY.md changed while the dreamer was working."""
 
 
 def deep_dream(
@@ -84,9 +84,9 @@ def deep_dream(
     """See :meth:`holdfast.Holdfast.deep_dream`."""
     days = services.config.dream.lookback_days if lookback_days is ... else lookback_days
     if isinstance(days, bool) or not isinstance(days, int):
-        raise BadValue("lookback_days", f"must be a whole number, not {days!r}", next_step="Say how many days.")
+        raise BadValue("lookback_days", f"must be a whole number, not {days!r}", next_step="Pass a number of days.")
     if days < 0:
-        raise BadValue("lookback_days", f"must not be negative, and is {days}", next_step="Say how many days.")
+        raise BadValue("lookback_days", f"must not be negative, but is {days}", next_step="Pass a number of days.")
     run = _Run(services=services, days=days, dry_run=dry_run, force=force, if_due=if_due)
     with contextlib.ExitStack() as stack:
         try:
@@ -100,8 +100,8 @@ def deep_dream(
 
 
 def is_due(services: Services) -> bool:
-    """Whether an automatic dream would do something now: enough time went by and the notes say something new. Cheap,
-    and it changes nothing. Raises: Corrupt, Unavailable."""
+    """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
+    Raises: Corrupt, Unavailable."""
     notes = window(services, services.config.dream.lookback_days)
     mark = dreamlog.mark(services.state)
     if not notes or _not_due(services, mark):
@@ -111,8 +111,8 @@ def is_due(services: Services) -> bool:
 
 
 def _not_due(services: Services, mark: Mark) -> str:
-    """Why an automatic dream has to wait; empty when it is due. A time in the future (the clock went back) counts as
-    none: it would block for ever."""
+    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because
+    it would block indefinitely."""
     now = services.now()
     for last, wait, what in (
         (mark.at, timedelta(hours=services.config.dream.every_hours), "dream"),
@@ -158,9 +158,9 @@ class _Run:
             self.end(Status.SKIPPED, skip.message, skip.next_step)
         except HoldfastError as error:
             self._failed(error.message, error.next_step)
-        except Exception as error:  # a gate: whatever went wrong, it is recorded and nothing changes
+        except Exception as error:  # a guard: any failure is recorded and nothing changes
             logger.debug("a dream failed", exc_info=True)
-            self._failed(f"Something unforeseen happened: {type(error).__name__}.", "Run `holdfast doctor`.")
+            self._failed(f"An unexpected error occurred: {type(error).__name__}.", "Run `holdfast doctor`.")
 
     def _failed(self, reason: str, next_step: str) -> None:
         logger.warning("a dream failed")
@@ -187,7 +187,7 @@ class _Run:
             waiting = dreamlog.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 raise _Skip(
-                    "A dream of these notes waits for review.", next_step="Look at it: `holdfast dream review`."
+                    "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
                 )
         self.note(plugin=self._dreamer())
         dreamlog.record(services.state, self.result)
@@ -198,7 +198,7 @@ class _Run:
                 continue
             return
         raise NotApplied(
-            "MEMORY.md was edited twice while it was being dreamt of.", next_step="Dream again when nobody edits it."
+            "MEMORY.md was edited twice during the dream.", next_step="Dream again when it is not being edited."
         )
 
     def _dreamer(self) -> str:
@@ -206,7 +206,7 @@ class _Run:
         if named and named not in names:
             raise NotApplied(
                 f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
-                next_step=f"Name one of these: {', '.join(names) or 'none is loaded'}.",
+                next_step=f"Set one of these: {', '.join(names) or 'none is loaded'}.",
             )
         if not names:
             raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
@@ -214,7 +214,7 @@ class _Run:
 
     def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services
-        services.dispatch.require_all()  # what goes to a model is judged by every validator that is enabled
+        services.dispatch.require_all()  # every enabled validator checks text sent to a model
         name = services.layout.name(Surface.MEMORY)
         document = services.store.read(name)
         if document is not None and services.store.is_withheld(name):
@@ -265,8 +265,8 @@ class _Run:
             raise _Edited(error.message) from error
 
     def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
-        """The confirmations of the old items. An item that the last dream did not see was written since by a person or
-        an agent, so it is newer than the notes of that dream."""
+        """The confirmations of the old items. An item that the last dream did not see was written after it, by a user
+        or an agent, so it is newer than that dream's notes."""
         record = confirmed.load(self.services.state)
         last = dreamlog.mark(self.services.state).at
         if last is not None and record:
@@ -279,7 +279,7 @@ class _Run:
         return tuple((text, one.last) for text in items if (one := record.get(confirmed.key_of(text))))
 
     def _masked(self, surface: Surface, name: str, text: str) -> str:
-        """What a model may see of a stored text: a person may have written a secret into it by hand."""
+        """Stored text as a model may see it, because a user may have written a secret into it."""
         return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
 
     def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
@@ -293,7 +293,7 @@ class _Run:
             if room < 0:
                 left.insert(0, note)
             else:
-                text = hostile.withheld(text, self.heard.is_own)  # no dreamer reads it, and no item comes of it
+                text = hostile.withheld(text, self.heard.is_own)  # no dreamer reads it, and it yields no item
                 taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
         if not taken:
             raise NotApplied(
@@ -312,7 +312,7 @@ class _Run:
         record: Mapping[str, Confirmation],
         newest: datetime | None,
     ) -> str:
-        """The draft as it may be stored. Raises: NotApplied, Refused, PluginError."""
+        """The draft, ready to store. Raises: NotApplied, Refused, PluginError."""
         before = dreamtext.read(old, prose_is_item=True)
         known = {duplicate_key(item.text) for item in before.items}
         wanted = dreamtext.read(draft)
@@ -334,13 +334,13 @@ class _Run:
         if len(text) > limit:
             raise NotApplied(
                 f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
-                next_step="A memory is shorter than the documents it was made from.",
+                next_step="Write a memory shorter than its source documents.",
             )
         there = [item.text for item in before.items]
         items = consolidate.without_older(items, there, record, newest)
         items = self._within(items, there, record)
         text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
-        # What a person wrote by hand and the dreamer kept stays, whatever a validator says of it.
+        # A user's own line that the dreamer kept is kept, even when a validator objects to it.
         previous = before.render() if before.items else None
         text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
@@ -355,7 +355,8 @@ class _Run:
     def _sifted(
         self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
     ) -> tuple[str, list[tuple[str, Finding]]]:
-        """The text through the gate; lines that words cannot prove get in when the configured judge finds them."""
+        """Pass the text through the gate. Lines without proof by words are admitted when the configured judge confirms
+        them."""
 
         def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
             return self.services.gate.sift(
@@ -381,7 +382,7 @@ class _Run:
     def _within(
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
     ) -> list[dreamtext.Item]:
-        """The items that fit; the result names the archived ones, and warns when there is little room left."""
+        """The items that fit. The result names the archived items, and warns when little room is left."""
         settled, most = self.services.config.dream, self.services.config.curated_limit
         kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
         if archived:
@@ -393,7 +394,7 @@ class _Run:
         return kept
 
     def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
-        """Tell what became of every line, with the evidence for it."""
+        """Record the outcome of every line, with its evidence."""
         from holdfast_dream.grounding import ground
 
         before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
@@ -407,7 +408,7 @@ class _Run:
             )
             for found in ground([item.text for item in after.items], sources)
         ]
-        # An old item counts as merged when the new memory, taken as the source, says it.
+        # An old item counts as merged when the new memory supports it as a source.
         merged: list[Gone] = []
         older: list[Gone] = []
         dropped: list[Gone] = []
@@ -447,7 +448,7 @@ class _Run:
             )
 
     def _story(self, text: str) -> str:
-        """What the dreamer told, if it may be stored."""
+        """The dreamer's account, if it may be stored."""
         if not text.strip():
             return ""
         try:
@@ -457,6 +458,6 @@ class _Run:
             return ""
 
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
-        """Refused texts as they may be written down: what was refused may be a secret."""
+        """Refused text, safe to record: it may be a secret."""
         said = told_all(self.services, [text for one in gone for text in (one.text, one.reason)])
         return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]

@@ -1,4 +1,4 @@
-"""Review of a dream that waits (``[dream] apply = "propose"``): a person accepts, rejects or edits it."""
+"""Review of a waiting dream (``[dream] apply = "propose"``): a user accepts, rejects or edits it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def waiting(services: Services) -> Proposal:
-    """What waits. Raises: Refused when nothing does; Corrupt; Unavailable."""
+    """The waiting dream. Raises: Refused when there is none; Corrupt; Unavailable."""
     found = dreamlog.proposal(services.state)
     if found is None:
         raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
@@ -28,7 +28,7 @@ def waiting(services: Services) -> Proposal:
 
 
 def accept(services: Services) -> DreamResult:
-    """Write what waits: backup, diary, MEMORY.md, mark. It passes the gate again.
+    """Write the waiting dream: backup, diary, MEMORY.md, mark. It passes the gate again.
 
     Raises: Refused; Conflict when MEMORY.md was edited since it was proposed; PluginError; Corrupt; Unavailable.
     """
@@ -42,7 +42,7 @@ def accept(services: Services) -> DreamResult:
             witness.check(services, new, found.name)
         text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
         base = found.base
-        if stored is not None and stored.text == text:  # a process died after it had written it
+        if stored is not None and stored.text == text:  # an earlier process wrote it and then died
             base = stored.revision
         result = evolve(found.result, at=services.now(), reason="", next_step="")
         result = apply(services, evolve(found, result=result, text=text, base=base))
@@ -52,7 +52,7 @@ def accept(services: Services) -> DreamResult:
 
 
 def reject(services: Services) -> DreamResult:
-    """Let it go; the same notes are not dreamt of again. Raises: Refused; Corrupt; Unavailable."""
+    """Reject the dream. The same notes are not dreamt of again. Raises: Refused; Corrupt; Unavailable."""
     with lock(services):
         found = waiting(services)
         now = services.now()
@@ -64,9 +64,9 @@ def reject(services: Services) -> DreamResult:
 
 
 def edit(services: Services, text: str) -> Proposal:
-    """Put another text in its place, which still waits. A person's own words need no source, but pass the gate.
+    """Replace its text; it still waits. A user's own words need no source, but pass the gate.
 
-    Raises: Refused for a text without items, with prose, or that a validator refuses; PluginError; Corrupt.
+    Raises: Refused for text without items, with prose, or refused by a validator; PluginError; Corrupt.
     """
     from holdfast_dream.grounding import ground
 
@@ -74,8 +74,8 @@ def edit(services: Services, text: str) -> Proposal:
         found = waiting(services)
         wanted = dreamtext.read(text)
         if not wanted.items or wanted.prose:
-            what = f"holds what is no item: {wanted.prose[0]!r}" if wanted.prose else "holds no item"
-            raise Refused(f"The edited text {what}.", next_step="Begin each item with `- `.")
+            what = f"holds a line that is not an item: {wanted.prose[0]!r}" if wanted.prose else "holds no item"
+            raise Refused(f"The edited text {what}.", next_step="Start each item with `- `.")
         documents = [(name, services.store.read(name)) for name in found.result.read]
         sources = tuple((name, document.text) for name, document in documents if document is not None)
         old = next((text for name, text in sources if name == found.name), "")

@@ -1,7 +1,7 @@
-"""The nightly dream, with what the system has: a systemd user timer, cron, launchd or a Windows task.
+"""The nightly dream on the system's scheduler: a systemd user timer, cron, launchd or a Windows task.
 
-What is set up starts ``holdfast dream --if-due`` once a day; no daemon of ours runs. Each project has an entry of its
-own, known by the folder's name and a digest of its path. Only this user's own schedule is touched.
+The entry starts ``holdfast dream --if-due`` once a day, without a holdfast daemon. Each project has its own entry,
+named by its folder name and a digest of its path. Only this user's own schedule is changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIMEOUT_S: Final = 30.0
 
 
 class Kind(StrEnum):
-    """What keeps the time."""
+    """The scheduler."""
 
     SYSTEMD = "systemd"
     CRON = "cron"
@@ -44,9 +44,9 @@ def _commands(value: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
 
 @frozen(kw_only=True)
 class Plan:
-    """What an installation consists of: ``files`` (path -> text) and the commands that make it known, or end it.
+    """The parts of an installation: ``files`` (path -> text) and the commands that register or remove it.
 
-    For cron ``line`` stands in the user's table instead, below ``mark``.
+    For cron, ``line`` in the user's table is used instead, below ``mark``.
     """
 
     kind: Kind
@@ -59,7 +59,7 @@ class Plan:
     line: str = ""
 
     def __str__(self) -> str:
-        """Everything that would be done, for a person to read."""
+        """The whole plan as text for the user."""
         parts = [f"# {path}\n{text}" for path, text in self.files.items()]
         if self.line:
             parts.append(f"# in the table of `crontab -e`\n{self.mark}\n{self.line}\n")
@@ -68,7 +68,7 @@ class Plan:
 
 
 def detect() -> Kind:
-    """What this system has. Raises: Unavailable when there is nothing."""
+    """This system's scheduler. Raises: Unavailable when there is none."""
     if sys.platform == "win32":
         return Kind.WINDOWS
     if sys.platform == "darwin":
@@ -80,16 +80,16 @@ def detect() -> Kind:
         return Kind.CRON
     raise Unavailable(
         "There is neither a systemd user session nor cron here.",
-        next_step="Let whatever keeps time here start `holdfast dream --if-due` once a day.",
+        next_step="Run `holdfast dream --if-due` once a day with another scheduler.",
     )
 
 
 def plan(kind: Kind, root: str, *, at: str, program: Sequence[str] = ()) -> Plan:
     """The plan for the project at ``root``, to run daily ``at`` HH:MM local time. ``program`` starts holdfast.
 
-    Raises: Refused for a path that no schedule can hold."""
+    Raises: Refused for a path that a schedule cannot hold."""
     if not root.isprintable():
-        raise Refused("The project's path holds characters that no schedule can.", next_step="Rename its folder.")
+        raise Refused("The project's path holds characters that a schedule cannot.", next_step="Rename its folder.")
     name = f"holdfast-dream-{_slug(root)}"
     command = [*(program or (sys.executable, "-m", "holdfast")), "--root", root, "dream", "--if-due"]
     hour, minute = at.split(":")
@@ -167,7 +167,7 @@ def _slug(root: str) -> str:
 
 
 def install(made: Plan) -> None:
-    """Set it up; doing it again sets it up anew. Raises: Unavailable."""
+    """Install it, replacing an earlier installation. Raises: Unavailable."""
     if made.kind is Kind.CRON:
         _write_table([*_without(_table(), made), made.mark, made.line])
         return
@@ -180,7 +180,7 @@ def install(made: Plan) -> None:
 
 
 def remove(made: Plan) -> bool:
-    """Take it away; returns whether there was something. Raises: Unavailable."""
+    """Remove it; returns whether there was one. Raises: Unavailable."""
     if not is_installed(made):
         return False
     if made.kind is Kind.CRON:
@@ -196,7 +196,7 @@ def remove(made: Plan) -> bool:
 
 
 def is_installed(made: Plan) -> bool:
-    """Whether it is set up. Raises: Unavailable."""
+    """Whether it is installed. Raises: Unavailable."""
     if made.kind is Kind.CRON:
         return made.mark in _table()
     if made.files:
@@ -212,7 +212,7 @@ def _table() -> list[str]:
 
 
 def _without(lines: Sequence[str], made: Plan) -> list[str]:
-    """The table without our mark and the line below it; everybody else's lines stay as they are."""
+    """The table without holdfast's mark and the line below it; all other lines are kept."""
     kept: list[str] = []
     skip = False
     for line in lines:
@@ -248,6 +248,6 @@ def _call(words: Sequence[str], given: str = "") -> subprocess.CompletedProcess[
 
 def _failed(words: Sequence[str], said: str) -> Unavailable:
     return Unavailable(
-        f"`{shlex.join(words)}` failed: {' '.join(said.split()) or 'it said nothing'}.",
-        next_step="`holdfast schedule install --print` shows what to set up by hand.",
+        f"`{shlex.join(words)}` failed: {' '.join(said.split()) or 'no output'}.",
+        next_step="`holdfast schedule install --print` shows how to set it up manually.",
     )

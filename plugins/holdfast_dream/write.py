@@ -1,4 +1,4 @@
-"""Writing a dream, and taking it back: backup, diary, MEMORY.md by compare-and-swap, and the mark last."""
+"""Writing and undoing a dream: backup, diary, MEMORY.md by compare-and-swap, and the mark last."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ logger = logging.getLogger(__name__)
 
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:
-    """Held by whoever dreams, undoes or reviews. Raises: Unavailable."""
+    """The lock for dream, undo and review. Raises: Unavailable."""
     private.make(services.state)
     return durable.lock(services.private("dream.lock"), timeout_s=timeout_s)
 
 
 def new_id() -> str:
-    """The id of a run, and of its block in the diary."""
+    """The id for a run and its diary block."""
     return f"dream_{secrets.token_hex(6)}"
 
 
 def told(services: Services, text: str) -> str:
-    """A text as it may be told and recorded. When the gate does not let it through, or is broken, that is told."""
+    """``text`` as it may be shown and recorded. If the gate refuses it or is broken, a notice replaces it."""
     if not text:
         return ""
     try:
         return services.gate.admit(paths.rewrite(text, services.root), surface=Surface.DIARY)
     except PluginError as error:  # its message was masked when it was made
-        return f"Withheld, since nothing can judge it: {paths.rewrite(error.message, services.root)}"
+        return f"Withheld, because it cannot be checked: {paths.rewrite(error.message, services.root)}"
     except HoldfastError:
         return "Withheld: it may not be stored."
 
 
 def told_all(services: Services, texts: list[str]) -> list[str]:
-    """:func:`told` for many texts, with few questions to the validators."""
+    """:func:`told` for many strings, with few calls to the validators."""
     rewritten = [paths.rewrite(text, services.root) for text in texts]
     if all(rewritten):
         with contextlib.suppress(HoldfastError):
@@ -62,7 +62,7 @@ def told_all(services: Services, texts: list[str]) -> list[str]:
 def apply(services: Services, proposal: Proposal) -> DreamResult:
     """Write a checked result: backup, diary, MEMORY.md, mark. Source: reading A30.
 
-    Raises: Conflict when MEMORY.md is not what it was made from; the diary says then that it was not applied.
+    Raises: Conflict when MEMORY.md changed since the draft. The diary then records that it was not applied.
     """
     result, name = proposal.result, proposal.name
     stored = services.store.read(name)
@@ -89,11 +89,11 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     _confirm(services, proposal)
     dreamlog.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
-    return evolve(result, next_step="`holdfast dream --undo` takes it back." if changed else "")
+    return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
 
 
 def _confirm(services: Services, proposal: Proposal) -> None:
-    """Record by which statements the items of the new memory were confirmed."""
+    """Record the statements that confirmed each item of the new memory."""
     from holdfast.flush import confirmed
     from holdfast_dream.consolidate import replaced, updated
     from holdfast_dream.grounding.restating import Relation
@@ -106,7 +106,7 @@ def _confirm(services: Services, proposal: Proposal) -> None:
 
 
 def undo(services: Services, *, force: bool = False) -> DreamResult:
-    """Put back MEMORY.md as it was before the last change by a dream or an undo; undoing an undo brings the dream back.
+    """Restore MEMORY.md from before the last change by a dream or an undo. Undoing an undo restores the dream.
 
     Raises: Refused when there is none, or MEMORY.md was edited since and not ``force``; Conflict; Corrupt; Unavailable.
     """
@@ -123,7 +123,7 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
             at=now,
             status=Status.UNDONE,
             reason=f"The {kept.title} of {kept.at.astimezone(services.config.tz):%Y-%m-%d %H:%M} was undone.",
-            next_step="`holdfast dream --undo` brings it back.",
+            next_step="`holdfast dream --undo` restores it.",
             diary=page,
             diff="".join(diff(current, text, kept.name)),
         )
@@ -144,9 +144,9 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
 
 
 def _undoable(services: Services, current: str, *, force: bool) -> Backup:
-    """The newest backup from before a change that led to the ``current`` text; with ``force`` the newest at all.
+    """The newest backup from before a change that led to the ``current`` text; with ``force`` the newest of all.
 
-    Backups tell it, not the log: a dream that was killed right after it wrote can be undone too. Raises: Refused.
+    Backups decide, not the log, so a dream killed right after its write can be undone. Raises: Refused.
     """
     backups = dreamlog.backups(services.state)
     digest = sha256(current)
@@ -156,7 +156,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
     if found is None and not force:
         raise Refused(
             f"{backups[-1].name} was edited since the last {backups[-1].title}, and that would be lost.",
-            next_step="If that is meant, `holdfast dream --undo --force`; what stands there now is kept as a backup.",
+            next_step="To undo anyway, run `holdfast dream --undo --force`. The current text is kept as a backup.",
         )
     return found or backups[-1]
 
@@ -164,7 +164,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 def _tell(
     services: Services, page: str, result: DreamResult, block: Callable[[str], str], header: str | None = None
 ) -> None:
-    """Append a block to the diary; ``block`` makes it from its id, which is the run's, numbered from its second on."""
+    """Append a block to the diary. ``block`` builds it from its id: the run's, numbered from the second block on."""
     stored = services.store.read(page)
     block_id, number = result.id, 1
     while stored is not None and block_marker(block_id) in stored.text:

@@ -1,4 +1,4 @@
-"""Files as an editing tool shows them to a model: numbered lines, stretches of them, and listings with sizes."""
+"""Files as an editing tool shows them to a model: numbered lines, line ranges, and listings with sizes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 
 def lines(text: str) -> list[str]:
-    """The lines; a newline at the end begins no other one."""
+    """The lines. A trailing newline does not begin another line."""
     found = text.split("\n")
     return found[:-1] if found[-1] == "" else found
 
 
 def occurrences(text: str, part: str) -> list[int]:
-    """The line, 1-based, of each occurrence of ``part``, overlapping ones too; none of an empty one."""
+    """The 1-based line of each occurrence of ``part``, including overlapping ones; none when ``part`` is empty."""
     found, at = [], text.find(part) if part else -1
     while at >= 0:
         found.append(text.count("\n", 0, at) + 1)
@@ -21,8 +21,8 @@ def occurrences(text: str, part: str) -> list[int]:
 
 
 def stretch(given: object, count: int) -> tuple[int, int] | None:
-    """First and last line, 1-based, that ``[first, last]`` asks for of ``count`` lines: all without it, up to the end
-    for a last one of -1. None when it cannot be meant."""
+    """First and last line, 1-based, of the range ``[first, last]`` in ``count`` lines: all lines without a range, to
+    the end when ``last`` is -1. None for an invalid range."""
     if given is None:
         return 1, count
     if not isinstance(given, list | tuple) or len(given) != 2 or not all(type(n) is int for n in given):
@@ -34,14 +34,14 @@ def stretch(given: object, count: int) -> tuple[int, int] | None:
 
 
 def numbered(shown: list[str], first: int, last: int) -> str:
-    """Lines ``first`` to ``last``, 1-based, each behind its number and a tab."""
+    """Lines ``first`` to ``last``, 1-based, each after its number and a tab."""
     return "\n".join(f"{number:6}\t{shown[number - 1]}" for number in range(first, last + 1))
 
 
 def listing(root: str, files: Iterable[tuple[str, int]], depth: int) -> str:
-    """A line for ``root`` and for each directory and file down to ``depth`` levels below, sorted, with sizes.
+    """One line for ``root`` and for each directory and file down to ``depth`` levels below, sorted, with sizes.
 
-    ``files`` are paths relative to ``root`` with their bytes; directories follow from them and end with a slash.
+    ``files`` are paths relative to ``root`` with their bytes; directories are derived from them and end with a slash.
     """
     total, sizes = 0, dict[str, int]()
     for path, size in files:

@@ -1,8 +1,8 @@
 """Anthropic's client-side memory tool (``memory_20250818``) over a holdfast store.
 
-A model sees files under ``/memories``; they are documents of the surface ``memories``, so that every backend holds them
-and a purge finds them. What comes in passes the gate, what goes out is masked, and an edit is a
-compare-and-swap. Commands and texts are those that the tool documents: a dict in, a text out, whatever the provider.
+A model sees files under ``/memories``. They are documents of the surface ``memories``, so every backend holds them and
+a purge finds them. Input passes the gate, output is masked, and an edit is a compare-and-swap. Commands and messages
+are those that the tool documents: a dict in, a string out, for every provider.
 Source: the documented commands view, create, str_replace, insert, delete and rename, with their results and errors.
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 ROOT: Final = "/memories"
 TOOL: Final[Mapping[str, str]] = {"type": "memory_20250818", "name": "memory"}
-"""What a request lists among its tools."""
+"""The tool's entry in a request."""
 
 MAX_CHARS: Final = 200_000
-"""What one file may hold. A model pages through less, and every validator reads all of it at each change."""
+"""Maximum characters of a file. A model pages through it, and every validator reads it whole at each change."""
 
 _MAX_LINES: Final = 999_999
 _DEPTH: Final = 2
@@ -38,7 +38,7 @@ _SURFACE: Final = Surface.MEMORIES
 
 
 class MemoryToolError(HoldfastError):
-    """A command cannot be carried out; the message is the text for the model."""
+    """A command cannot be carried out. The message is the text for the model."""
 
 
 @frozen(kw_only=True)
@@ -66,7 +66,7 @@ class MemoryTool:
         }
 
     def answer(self, command: Mapping[str, object]) -> Answer:
-        """Carry out what the model asks. What it did wrong, a refused text and a store that fails are answers too."""
+        """Carry out the model's command. Mistakes, refused text and store failures become answers, too."""
         try:
             return Answer(text=self.run(command))
         except MemoryToolError as error:
@@ -168,7 +168,7 @@ class MemoryTool:
             try:
                 self._store.delete(name)
             except NotFound:
-                continue  # somebody else was quicker
+                continue  # another process removed it first
         return f"Successfully deleted {path}"
 
     def _rename(self, command: Mapping[str, object]) -> str:
@@ -181,7 +181,7 @@ class MemoryTool:
             raise MemoryToolError(f"Error: The destination {new_path} is inside of {old_path}")
         self._refuse_file_above(new_path, new)
         if self._services.gate.outgoing(new, surface=_SURFACE) != new:
-            raise MemoryToolError("Error: The new path holds a secret, which must not become the name of a file")
+            raise MemoryToolError("Error: The new path holds a secret, which must not become a file name")
         for name in names:  # a crash leaves the file in both places, never in none
             document = self._store.read(name)
             if document is None:
@@ -195,7 +195,7 @@ class MemoryTool:
     # documents
 
     def _name(self, path: str) -> str:
-        """The document, or the beginning of the names of documents, behind a path. Raises: MemoryToolError."""
+        """The document name, or prefix of document names, for a path. Raises: MemoryToolError."""
         if path != ROOT and not path.startswith(f"{ROOT}/"):
             raise MemoryToolError(f"Error: Path must start with {ROOT}, got: {path[:200]}")
         inner = path.removeprefix(ROOT).removeprefix("/").removesuffix("/")
@@ -212,13 +212,13 @@ class MemoryTool:
         return name
 
     def _file_name(self, path: str) -> str:
-        """The document that is to be made. Raises: MemoryToolError where a directory or a file is in the way."""
+        """The new document's name. Raises: MemoryToolError when a directory or a file is in the way."""
         name = self._name(path)
         if name == self._folder or path.endswith("/") or self._below(name):
             raise MemoryToolError(f"Error: The path {path} is a directory")
         self._refuse_file_above(path, name)
         if self._services.gate.outgoing(name, surface=_SURFACE) != name:
-            raise MemoryToolError("Error: The path holds a secret, which must not become the name of a file")
+            raise MemoryToolError("Error: The path holds a secret, which must not become a file name")
         return name
 
     def _refuse_file_above(self, path: str, name: str) -> None:
@@ -228,7 +228,7 @@ class MemoryTool:
                 raise MemoryToolError(f"Error: {ROOT}/{'/'.join(parts[:depth])} is a file, so {path} cannot be made")
 
     def _is_file(self, name: str) -> bool:
-        """Told from the names: where names are paths of files, reading a directory is an error."""
+        """Decided from the names, because reading a directory is an error where names are file paths."""
         return name in self._store.backend.names(name)
 
     def _below(self, name: str) -> list[str]:
@@ -236,11 +236,11 @@ class MemoryTool:
         return [one for one in found if self._services.layout.surface_of(one) is _SURFACE]
 
     def _listed(self, name: str) -> list[str]:
-        """Those below that the model may know of: the names of others came with a clone, too."""
+        """The documents below that the model may see, because the others' names came with a clone, too."""
         return [one for one in self._below(name) if not self._store.is_withheld(one)]
 
     def _those_at(self, path: str, name: str) -> list[str]:
-        """The file at the path, else everything in the directory. Raises: MemoryToolError."""
+        """The file at the path, otherwise everything in the directory. Raises: MemoryToolError."""
         if name == self._folder:
             raise MemoryToolError(f"Error: The {ROOT} directory itself cannot be deleted or renamed")
         found = [name] if self._is_file(name) else self._below(name)
@@ -251,7 +251,7 @@ class MemoryTool:
         return found
 
     def _check_provenance(self, path: str, name: str) -> None:
-        """Raises: MemoryToolError for a file that came with a clone: the model may neither read nor pass it on."""
+        """Raises: MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
         if self._store.is_withheld(name) and self._is_file(name):
             raise MemoryToolError(
                 f"Error: The file {path} is withheld: this machine did not write it, and the user does not trust the "
@@ -262,7 +262,7 @@ class MemoryTool:
         try:
             document = self._store.read(name)
         except Corrupt:
-            return 0  # viewing it tells what is wrong; the others must be listed
+            return 0  # viewing it reports the error, and the others must be listed
         return len(document.text.encode("utf-8")) if document else 0
 
     def _changed(self, path: str, missing: str, change: Callable[[str], str]) -> str:
@@ -290,7 +290,7 @@ class MemoryTool:
         return self._services.gate.admit(text, surface=_SURFACE, name=name, previous=previous)
 
     def _locked(self, command: Callable[[Mapping[str, object]], str]) -> Callable[[Mapping[str, object]], str]:
-        """One change at a time: a rename is several writes, and what is checked before must still hold."""
+        """Serialise changes, because a rename is several writes, and its checks must still hold."""
 
         def run(given: Mapping[str, object]) -> str:
             private.make(self._services.state)
@@ -305,5 +305,5 @@ def _text(command: Mapping[str, object], name: str, *, default: str | None = Non
     if value is None and default is not None:
         return default
     if not isinstance(value, str):
-        raise MemoryToolError(f"Error: Missing required parameter `{name}`: a text.")
+        raise MemoryToolError(f"Error: Missing required parameter `{name}`: a string.")
     return value

@@ -9,17 +9,17 @@ from holdfast.cli.progress import Bar
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "copy the store to another backend, verified; the old one is only read"
+SUMMARY = "copy the store to another backend and verify it; the source is only read"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--to", metavar="BACKEND", required=True, help="the backend to copy to, like sqlite")
+    parser.add_argument("--to", metavar="BACKEND", required=True, help="target backend, like sqlite")
     add_json(parser)
     parser.epilog = (
         examples("holdfast migrate --to sqlite", "holdfast migrate --to file --json")
-        + "\n\nThe store in use is only read. When it is interrupted, the same command goes on from there."
+        + "\n\nThe store in use is only read. Run the same command again to continue after an interruption."
     )
 
 
@@ -33,8 +33,8 @@ def run(args: Namespace) -> int:
         try:
             done = migrate_project(memory.services, args.to, bar)
         except KeyboardInterrupt:
-            kept = f"the {memory.config.storage.backend} store is untouched and still in use; what is copied stays"
-            raise KeyboardInterrupt(f"{kept}, and the same command goes on from there") from None
+            kept = f"the {memory.config.storage.backend} store is untouched and still in use; copied data is kept"
+            raise KeyboardInterrupt(f"{kept}, run the same command again to continue") from None
         finally:
             if bar:
                 bar.clear()
@@ -48,8 +48,8 @@ def run(args: Namespace) -> int:
     verb = "were there already" if done.unchanged else "copied"
     out.say(f"{out.mark('ok')} {what} {verb}: {done.source} to {out.bold(done.target)}, read back and compared")
     if done.skipped:
-        out.say(out.wrapped(f"left out, since an earlier fact says the same: {', '.join(done.skipped)}", first="  "))
+        out.say(out.wrapped(f"skipped as duplicates of an earlier fact: {', '.join(done.skipped)}", first="  "))
     out.say(f"  sha256 {out.dim(done.sha256)}")
-    out.say(f"  The {done.source} store is untouched and still in use. To change over:")
+    out.say(f"  The {done.source} store is untouched and still in use. To switch:")
     out.say(f"    {switch}")
     return 0

@@ -1,7 +1,7 @@
 """Copying a store to another backend: documents and facts, verified by digest, resumable. The source is only read.
 
-What is about to be written is noted by its digest first, in the private folder. So a later run knows what an
-interrupted one left in the target from what somebody else wrote there, and may bring it up to date.
+The digest of each item is recorded in the private folder before the item is written. A later run can then distinguish
+what an interrupted run wrote to the target from other content, and may update it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from holdfast.storage import ABSENT, Capability, StorageBackend, sha256
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: Facts that become durable together, where the target can do that.
+#: Facts made durable together, where the target supports that.
 BATCH: Final = 1000
 
 Progress = Callable[[int, int], object]
@@ -34,10 +34,10 @@ Progress = Callable[[int, int], object]
 
 @frozen(kw_only=True)
 class Migration:
-    """What was copied. ``sha256`` is the digest of everything, read back from the target.
+    """A migration's result. ``sha256`` is the digest of everything, read back from the target.
 
-    ``unchanged`` is true when the target held all of it before; ``skipped`` names facts that a hand-edited source had
-    twice, the first of which was kept.
+    ``unchanged`` is true when the target already held all of it. ``skipped`` names duplicate facts in a manually edited
+    source, of which the first was kept.
     """
 
     source: str
@@ -52,8 +52,8 @@ class Migration:
 def migrate_project(services: Services, to: str, progress: Progress | None = None) -> Migration:
     """Copy the project's store into the backend ``to``, which takes its settings from ``[storage]`` too.
 
-    The configuration still names the old one afterwards. ``progress`` is told how many documents and facts of how many
-    are copied. Raises: ConfigError when ``to`` is in use already; PluginNotFound; what :func:`migrate` raises.
+    The configuration still names the old backend afterwards. ``progress`` receives the number of copied documents and
+    facts, and the total. Raises: ConfigError when ``to`` is already in use; PluginNotFound; errors of :func:`migrate`.
     """
     from holdfast.fs import private
     from holdfast.plugin import discovery
@@ -61,7 +61,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
 
     storage = services.config.storage
     if to == storage.backend:
-        raise ConfigError(f"The project uses the backend {to!r} already.", next_step="Name another one.")
+        raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
     plugin = discovery.import_object(entry)
     target = Dispatch.storage_backend(plugin, entry, evolve(storage, backend=to), Path(services.root))
@@ -69,7 +69,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
             if services.store.provenance is not None and Capability.REMOTE in services.store.backend.capabilities:
-                services.store.provenance.register([*services.store.names(), FACTS])  # no clone brought them
+                services.store.provenance.register([*services.store.names(), FACTS])  # they did not come from a clone
             return migrate(
                 services.store.backend,
                 target,
@@ -91,15 +91,15 @@ def migrate(
 ) -> Migration:
     """Copy all facts and the documents under ``prefixes``, then read both and compare.
 
-    ``record`` is the path of a file for the digests of what was written; keep it for the next run. Facts keep ids,
-    times and order. Raises: Conflict before anything is written when the target holds what is neither in the source
-    nor of an earlier run, and when source or target changed meanwhile; the same call again goes on from there.
+    ``record`` is the path of a file for the digests of written items; keep it for the next run. Facts keep ids, times
+    and order. Raises: Conflict before anything is written when the target holds data that is neither in the source nor
+    from an earlier run, and when source or target changed meanwhile. Calling it again continues from there.
     """
     return _Run(source, target, _Record(record), prefixes, progress).run()
 
 
 class _Record:
-    """The digests that were about to be written, one JSON text a line."""
+    """The digests of items about to be written, one JSON value per line."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -113,14 +113,14 @@ class _Record:
             raise durable.unavailable(error, path, "read") from error
 
     def promise(self, *what: str | int) -> None:
-        """Note it durably, once."""
+        """Record the item durably, once."""
         self.promise_all([what])
 
     def promise_all(self, many: Iterable[tuple[str | int, ...]]) -> None:
-        """Note all of them, with one flush."""
+        """Record all of them, with one flush."""
         lines = [json.dumps(what) for what in many if what not in self]
         if lines:
-            # A line that a crash cut off is ended by the newline in front; half a line matches nothing.
+            # The leading newline ends a line cut off by a crash. A partial line matches nothing.
             durable.append(self._path, "\n".join(["", *lines, ""]).encode())
             self._known.update(lines)
 
@@ -162,7 +162,7 @@ class _Run:
         self._tell(kept or 0)
         self._copy_facts(kept or 0)
         facts, digest = self._verify(names)
-        self._target.accept_facts()  # of an earlier store at its place nothing is missing
+        self._target.accept_facts()  # facts of an earlier store here do not count as missing
         return Migration(
             source=self._source.name,
             target=self._target.name,
@@ -181,10 +181,10 @@ class _Run:
         if self._progress and more:
             self._progress(self._done, self._total)
 
-    # --- what the target holds already
+    # --- existing content of the target
 
     def _check_documents(self, names: Sequence[str]) -> list[str]:
-        """The target's documents that the source has no more. Raises: Conflict for one that is not ours."""
+        """The target's documents missing from the source. Raises: Conflict for a document no earlier run wrote."""
         wanted = set(names)
         surplus = []
         for name in self._names(self._target):
@@ -198,8 +198,8 @@ class _Run:
         return surplus
 
     def _check_facts(self) -> int | None:
-        """How many of the source's facts the target holds, from the first one on; None when it holds an earlier
-        run's that are out of date. Raises: Conflict."""
+        """The number of leading source facts that the target holds; None when it holds outdated facts from an earlier
+        run. Raises: Conflict."""
         digest, stored, agree, leaving = hashlib.sha256(), 0, True, True
         source = _distinct(self._source.facts(), [])
         for fact in self._target.facts():
@@ -215,8 +215,8 @@ class _Run:
 
     def _foreign(self, what: str) -> Conflict:
         return Conflict(
-            f"The {self._target.name} store already holds {what}, other than in the {self._source.name} store.",
-            next_step="Move that store away or set another `[storage] path` for it; nothing was changed.",
+            f"The {self._target.name} store already holds {what} that differs from the {self._source.name} store.",
+            next_step="Move that store away or set another `[storage] path` for the copy. Nothing was changed.",
         )
 
     # --- copying
@@ -278,8 +278,8 @@ class _Run:
 
     def _moving(self) -> Conflict:
         return Conflict(
-            "Somebody wrote to one of the two stores while they were copied.",
-            next_step="End the other writers, then run it again: it goes on where it stopped.",
+            "One of the two stores changed during the copy.",
+            next_step="Stop the other writers, then run it again to continue.",
         )
 
     def _lost(self, name: str) -> Unavailable:
@@ -295,7 +295,7 @@ def _text(store: StorageBackend, name: str) -> str | None:
 
 
 def _distinct(facts: Iterable[Fact], skipped: list[str]) -> Iterator[Fact]:
-    """The facts without those that say the same as an earlier one: only a file edited by hand has them."""
+    """The facts without duplicates, which only a manually edited file can hold."""
     seen: set[bytes] = set()
     for fact in facts:
         key = hashlib.blake2b(duplicate_key(fact.content).encode(), digest_size=16).digest()

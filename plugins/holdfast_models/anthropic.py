@@ -53,7 +53,7 @@ class AnthropicModel(ModelPlugin):
             raise retry.unreachable(self.provider, timed_out=timed_out) from None
         except (json.JSONDecodeError, UnicodeDecodeError):
             raise self.foreign() from None
-        try:  # the SDK takes any JSON for an answer, and anything else for a text
+        try:  # the SDK accepts any JSON as an answer, and returns other content as a string
             return retry.Completion(
                 text=text_of([block.model_dump() for block in answer.content]),
                 input_tokens=answer.usage.input_tokens,

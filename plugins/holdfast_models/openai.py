@@ -1,4 +1,4 @@
-"""Extraction by any model behind an OpenAI-compatible endpoint (Chat Completions): an ``on_extract`` plugin.
+"""Extraction by any model at an OpenAI-compatible endpoint (Chat Completions), as an ``on_extract`` plugin.
 
 Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`;
 ``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs
@@ -52,7 +52,7 @@ class OpenAIModel(ModelPlugin):
             raise retry.unreachable(self.provider, timed_out=timed_out) from None
         except (json.JSONDecodeError, UnicodeDecodeError):
             raise self.foreign() from None
-        try:  # the SDK takes any JSON for an answer, and anything else for a text
+        try:  # the SDK accepts any JSON as an answer, and returns other content as a string
             choices = list(answer.choices)
             choice = choices[0] if choices else None
             return retry.Completion(

@@ -1,4 +1,4 @@
-"""Asking a model once, properly: a time limit, retries on what may pass, none on what will not, and what it cost."""
+"""Model requests with a time limit, retries of temporary failures only, and a usage record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.plugin.http import seconds
 logger = logging.getLogger(__name__)
 
 USAGE_FILE: Final = "usage.jsonl"
-#: Answers that another try may turn into a good one. Source: RFC 9110 and the providers' error pages.
+#: HTTP statuses worth retrying. Source: RFC 9110 and the providers' error pages.
 RETRYABLE: Final = frozenset({408, 409, 429, *range(500, 600)})
 _CREDENTIALS: Final = ("authorization", "proxy-authorization", "x-api-key", "api-key", "cookie")
 _LIBRARIES: Final = ("httpx", "httpx2")
@@ -29,7 +29,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 20.0
 
 @frozen(kw_only=True)
 class Completion:
-    """A model's answer. ``stop`` is the provider's word for why it ended."""
+    """A model's answer. ``stop`` is the provider's stop reason."""
 
     text: str
     input_tokens: int = 0
@@ -38,16 +38,16 @@ class Completion:
 
 
 def refused(provider: str, status: int, retry_after: str | None = None, *, origin: str = "") -> ModelFailed:
-    """The error for an HTTP status. What the server wrote is left out: it may quote the key or the prompt.
+    """The error for an HTTP status. The server's message is left out, because it may quote the key or the prompt.
 
-    ``origin`` is that of the address which answered, empty for the provider's own.
+    ``origin`` is the origin of the responding address, empty for the provider's own.
     """
     from holdfast_keys.secrets import command
 
     if 300 <= status < 400:
         return ModelFailed(
-            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which is not followed, because "
-            "the key belongs to this address alone.",
+            f"The {provider} endpoint answered with a redirect (HTTP status {status}), which holdfast does not follow, "
+            "because the key belongs to this address alone.",
             next_step="Set `base_url` to the final address yourself, and a key for it with "
             f"`holdfast auth set {provider} --origin URL`.",
             status=status,
@@ -69,10 +69,10 @@ def refused(provider: str, status: int, retry_after: str | None = None, *, origi
 
 
 def unreachable(provider: str, *, timed_out: bool = False) -> ModelFailed:
-    """The error for no answer at all."""
+    """The error for a missing answer."""
     return ModelFailed(
         f"The {provider} endpoint {'took too long to answer' if timed_out else 'could not be reached'}.",
-        next_step="Check `base_url` and the network; it will be tried again.",
+        next_step="Check `base_url` and the network. The request will be retried.",
         retryable=True,
     )
 
@@ -85,7 +85,7 @@ def not_installed(provider: str) -> ModelFailed:
 
 
 def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = False, drop: Sequence[str] = ()) -> Any:
-    """A client of the HTTP library under an SDK, which sends ``key`` to the origin of ``url`` and nothing elsewhere.
+    """An HTTP client for the SDK. It sends ``key`` to the origin of ``url`` and nothing elsewhere.
 
     ``sdk_client`` is the SDK's ``DefaultHttpxClient``. Credentials that the SDK takes from the environment by itself
     and headers named in ``drop`` are not sent. Raises: ModelFailed for an address that no key may go to.
@@ -99,7 +99,7 @@ def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = F
 
     def check(request: Any) -> None:
         if origins.of(str(request.url)) != origin:
-            raise ModelFailed("The SDK asked another address than `base_url`, so nothing was sent.")
+            raise ModelFailed("The SDK used an address other than `base_url`, so nothing was sent.")
         for name in _CREDENTIALS:
             if key not in request.headers.get(name, key):
                 del request.headers[name]
@@ -112,7 +112,7 @@ def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = F
 
 @frozen(kw_only=True)
 class Patience:
-    """``timeout_s`` bounds one attempt, ``budget_s`` all of them together with the pauses between them."""
+    """``timeout_s`` bounds one attempt, ``budget_s`` all attempts and the pauses between them."""
 
     timeout_s: float = field(default=30.0, validator=validators.gt(0))
     max_retries: int = field(default=2, validator=validators.ge(0))
@@ -126,10 +126,10 @@ def persist(
     sleep: Callable[[float], object] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Completion:
-    """Call ``attempt`` with the seconds that it may take, again while it fails with what may pass.
+    """Call ``attempt`` with its time limit in seconds, and retry temporary failures.
 
-    Pauses double and are jittered, or are what the server asks for; a pause that would end after the budget is not
-    begun. Raises: the last ModelFailed.
+    Pauses double and are jittered, or follow the server's request. If a pause would exceed the budget, there is no
+    further attempt. Raises: the last ModelFailed.
     """
     end = clock() + patience.budget_s
     for number in range(patience.max_retries + 1):
@@ -148,7 +148,7 @@ def persist(
 
 
 def record_usage(state: str, *, plugin: str, model: str, completion: Completion, took_s: float) -> None:
-    """Add a line to ``state/usage.jsonl``. What cannot be written is only logged: the answer is worth more."""
+    """Add a line to ``state/usage.jsonl``. A write failure is only logged, because the answer matters more."""
     row = {
         "plugin": plugin,
         "model": model,
@@ -161,8 +161,8 @@ def record_usage(state: str, *, plugin: str, model: str, completion: Completion,
 
 
 def record_failure(state: str, *, plugin: str, model: str, error: HoldfastError, took_s: float) -> None:
-    """Add a line for a call that failed, or whose answer could not be used; the latter has a line of its own already.
-    What cannot be written is only logged."""
+    """Add a line for a failed call, or for an unusable answer, whose call already has a line. A write failure is only
+    logged."""
     row = {
         "plugin": plugin,
         "model": model,

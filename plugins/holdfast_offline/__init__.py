@@ -1,4 +1,4 @@
-"""Extraction and dreams without a model: a plugin that quotes the session and never invents.
+"""Extraction and dreams without a model, by a plugin that quotes the session and never invents.
 
 It quotes requests and answers, reads the client's task list and the changed files, and takes as facts, decisions and
 blockers only statements that :mod:`holdfast_offline.cues` recognises ("remember:", "Decision:", "blocked by ..."). Each

@@ -1,4 +1,4 @@
-"""What the session changed: the files that edit tools wrote, and the commits that git reported."""
+"""Changes in the session: files written by edit tools, and commits reported by git."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ EDITORS: Final = frozenset({
     "write_to_file", "replace_in_file", "apply_diff", "file_edit", "insert_content", "create", "str_replace",
 })  # fmt: skip
 _PATCHED: Final = Lazy(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)[ \t]*$|^\*\*\* Move to: (.+?)[ \t]*$", re.MULTILINE)
-#: What a patch tool answers, one line a file. A long patch is shortened in the record of its call.
+#: A line of a patch tool's result, one per file. Call records shorten long patches.
 _UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
 _UPDATED_FILE: Final = Lazy(r"^[AMD] (.+?)[ \t]*$", re.MULTILINE)
-#: The head of a call holds a patch on one line, clipped.
+#: The first line of a call, which holds a patch on one line, clipped.
 _PATCHED_HEAD: Final = Lazy(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
 _NAMED: Final = Lazy(
     r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+?)[ \t]*$", re.MULTILINE
@@ -33,7 +33,7 @@ _COMMIT: Final = Lazy(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})
 _HOME: Final = Lazy(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
 #: A copy of the project that a client made for a sub-agent.
 _WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
-#: Where clients and systems keep their own files.
+#: Folders where clients and systems keep their own files.
 _NOT_THE_PROJECT: Final = Lazy(
     r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
 )
@@ -43,7 +43,8 @@ _MAX_PATH: Final = 300
 
 @define
 class Changes:
-    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls`` counts."""
+    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls`` is a
+    count."""
 
     files: list[str] = field(factory=list)
     commits: list[str] = field(factory=list)
@@ -51,7 +52,7 @@ class Changes:
 
 
 def changes(messages: Iterable[Message]) -> Changes:
-    """What the tool calls and results among ``messages`` changed. An edit that failed changed nothing."""
+    """The changes made by the tool calls and results among ``messages``. Failed edits are ignored."""
     waiting: dict[str, deque[list[str]]] = {}
     edits: list[list[str]] = []
     commits: dict[str, str] = {}
@@ -64,7 +65,7 @@ def changes(messages: Iterable[Message]) -> Changes:
             waiting.setdefault(tool, deque()).append(paths)
             edits.append(paths)
         elif message.role == "user":
-            waiting.clear()  # what has no result by now was interrupted
+            waiting.clear()  # calls without a result by now were interrupted
         elif message.role == "tool":
             paths = waiting[tool].popleft() if waiting.get(tool) else []
             if message.failed:
@@ -96,8 +97,8 @@ def _edited(tool: str, text: str) -> Iterator[str]:
 
 
 def _shown(path: str) -> str:
-    """``path`` as it may leave this machine: relative, or the end of an absolute one; empty when it is none, or of the
-    client's own files."""
+    """``path`` in a form safe to share: relative, or the end of an absolute path; empty for an invalid path or a
+    client's own file."""
     path, copies = _WORKTREE.subn("", path.strip().strip("'\""))
     if copies and path:
         return "/".join(re.split(r"[\\/]", path)[-_COMPONENTS:])

@@ -1,4 +1,4 @@
-"""The checks that fail still: test runs, linters and builds whose last run failed.
+"""Failing checks: test runs, linters and builds whose last run failed.
 
 A result does not name its call, so it belongs to the oldest open call of the same tool. A check that passed later is
 not listed.
@@ -48,22 +48,22 @@ _TELLING: Final = Lazy(
 _NOISE: Final = Lazy(r"exit code:? -?\d+|\(no output\)|[=_\-.\s]*|command (?:failed|exited).*", re.IGNORECASE)
 _TYPE_ERRORS: Final = Lazy(r"Found \d+ errors? in \d+ file")
 
-#: Flags whose value does not make two runs different checks.
+#: Flags whose value does not distinguish two checks.
 _OUTPUT_FLAGS: Final = frozenset({
     "--output", "--out", "-o", "--output-dir", "--run-dir", "--log-file", "--workers", "-n", "-timeout", "--timeout",
 })  # fmt: skip
-#: A path that means all below it.
+#: A path that includes everything below it.
 _EVERYTHING: Final = Lazy(r"/?\.\.\.$")
-#: What the model thought is recorded under this tool.
+#: The tool name under which the model's thoughts are recorded.
 _THINKING: Final = "thinking"
 _MAX_OUTPUT_CHARS: Final = 20_000
-"""Of a tool's output the end is looked at: there the verdict stands."""
+"""Only the end of a tool's output is read, because it holds the verdict."""
 _MAX_VERDICT_CHARS: Final = 160
 _MAX_COMMAND_CHARS: Final = 200
 
 
 def failing(messages: Iterable[Message]) -> list[str]:
-    """The checks among ``messages`` that fail still, as "COMMAND: VERDICT", oldest first."""
+    """The checks among ``messages`` that still fail, as "COMMAND: VERDICT", oldest first."""
     open_calls: dict[str, deque[str]] = {}
     found: dict[str, str] = {}
     for message in messages:
@@ -73,7 +73,7 @@ def failing(messages: Iterable[Message]) -> list[str]:
             argument = line.removeprefix(message.tool).removeprefix(":").strip()
             open_calls.setdefault(tool, deque()).append(argument)
         elif message.role == "user":
-            open_calls.clear()  # what has no result by now was interrupted
+            open_calls.clear()  # calls without a result by now were interrupted
         elif message.role == "tool":
             waiting = open_calls.get(tool)
             argument = waiting.popleft() if waiting else ""
@@ -83,7 +83,7 @@ def failing(messages: Iterable[Message]) -> list[str]:
 
 
 def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
-    """Add the check that failed here, or take away those that passed."""
+    """Add the check that failed here, or remove the checks that passed."""
     output = message.text[-_MAX_OUTPUT_CHARS:]
     command = argument
     if not command and (prompt := _PROMPT.match(message.text)):
@@ -93,7 +93,7 @@ def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
     parts = _parts(command)
     checks = [part for part in parts if _CHECK.match(part)]
     if command and not checks:
-        return  # any other command that fails is mostly repaired by the next one
+        return  # other failed commands are mostly fixed by the next one
     if message.failed or _FAILED.search(output):
         culprit = _culprit(checks, output)
         verdict = _verdict(output)
@@ -120,8 +120,8 @@ def _parts(command: str) -> list[str]:
 
 
 def _culprit(checks: list[str], output: str) -> str:
-    """Which of several checks in one command failed: the one that the verdict is of, else the last, since ``&&``
-    stops there."""
+    """The failed check among several in one command, which is the check named by the verdict, otherwise the last,
+    because ``&&`` stops there."""
     if len(checks) > 1:
         for verdict, name in ((_TYPE_ERRORS, "mypy"), (_FAILED, "test")):
             if verdict.search(output):
@@ -132,7 +132,7 @@ def _culprit(checks: list[str], output: str) -> str:
 
 
 def _key(check: str) -> str:
-    """What makes two runs the same check. Flags do not, nor where a run puts its output."""
+    """A check's identity. Flags and output destinations are not part of it."""
     words = check.split()
     return " ".join(
         word
@@ -142,8 +142,8 @@ def _key(check: str) -> str:
 
 
 def _covers(passed: str, failed: str) -> bool:
-    """Whether the check ``passed`` ran all of ``failed``: the same program on the same paths, a folder around them, or
-    without naming any."""
+    """Whether the check ``passed`` ran all of ``failed``: the same program on the same paths, a parent folder, or no
+    path at all."""
     if passed == failed:
         return True
     ran, wanted = passed.split(), failed.split()
@@ -161,7 +161,7 @@ def _covers(passed: str, failed: str) -> bool:
 
 
 def _verdict(output: str) -> str:
-    """The part of the output that says what is wrong, word for word; empty when there is none."""
+    """The error in the output, word for word, or an empty string."""
     tallies = list(_FAILED.finditer(output)) or list(_TALLY.finditer(output))
     if tallies:
         return tallies[-1][0]

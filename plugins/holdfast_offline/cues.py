@@ -1,7 +1,7 @@
-"""The phrases by which somebody states outright that something is to be kept. English only, at the start of a sentence.
+"""Phrases that mark a statement as worth keeping. English only, at the start of a sentence.
 
-A phrase is here because what follows it is nearly always worth keeping. Corrections, plans and preferences without
-such a phrase are quoted among what was said, where nothing depends on a guess.
+A phrase is listed because the text after it is nearly always worth keeping. Corrections, plans and preferences without
+such a phrase are quoted in the summary, where nothing depends on a guess.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.text.lazy import Lazy
 
 
 class Kind(Enum):
-    """What a statement is."""
+    """Statement kinds."""
 
     FACT = "fact"
     DECISION = "decision"
@@ -26,10 +26,10 @@ class Kind(Enum):
 
 
 class Cue(NamedTuple):
-    """``confidence`` and ``category`` are of the fact that comes of it; a category of None is no fact.
+    """``confidence`` and ``category`` are those of the resulting fact. Without a category there is no fact.
 
-    ``whole`` keeps the cue in the text. ``user_only``: an assistant that says it states nothing. ``lead`` is put before
-    a text that follows in the next line. ``asks``: what follows is a question, open until it is answered.
+    ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages. ``lead`` is put before
+    text on the next line. ``asks`` marks a question, open until it is answered.
     """
 
     kind: Kind
@@ -141,7 +141,7 @@ _LEAD: Final = (
     r"(?:(?:ok(?:ay)?|so|and|also|but|please|alright|right|great|good|well|yes|fine)\b[,:]?\s+){0,2}[*_]{0,3}"
 )
 
-#: One of these stands in every text that has a cue.
+#: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
     "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
     "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
@@ -152,7 +152,7 @@ _HINTS: Final = (
 
 
 def possible(text: str) -> bool:
-    """Whether ``text`` may hold a cue at all; far quicker than looking for one."""
+    """Whether ``text`` may hold a cue at all; much faster than searching for one."""
     text = text.lower()
     return any(hint in text for hint in _HINTS)
 
@@ -176,11 +176,11 @@ _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b
 
 @cache
 def _any() -> re.Pattern[str]:
-    """One expression for all cues, made when it is first needed: that takes half as long as to start an interpreter."""
+    """One expression for all cues, compiled on first use: compiling takes half as long as starting an interpreter."""
     return re.compile(_LEAD + "(?:" + "|".join(cue.pattern for cue in CUES) + ")", re.IGNORECASE)
 
 
-#: Praise of what was asked or decided is no label.
+#: Praise of a question or a decision is not a label.
 _PRAISE: Final = Lazy(
     r"\W*(?:(?:that['’]s|that is|it['’]s|a|an|very|really) )*(?:good|great|right|fine|fair|nice|excellent|valid"
     r"|interesting"
@@ -190,13 +190,13 @@ _PRAISE: Final = Lazy(
 
 
 def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
-    """The cue that ``sentence`` begins with, and where the text it announces begins; None when there is none."""
+    """The cue at the start of ``sentence``, and the offset of the text after it, or None."""
     if not _any().match(sentence) or _PRAISE.match(
         sentence
-    ):  # most sentences: one expression instead of one for each cue
+    ):  # most sentences stop here, after one search instead of one per cue
         return None
     for cue in CUES:
-        # Compiled when it is needed (`re` keeps it): few conversations need many, and a flush waits for the import.
+        # Compiled on first use and cached by `re`: few conversations need many, and a flush waits for the import.
         pattern = re.compile(f"{_LEAD}(?P<cue>{cue.pattern})", re.IGNORECASE)
         if (user or not cue.user_only) and (found := pattern.match(sentence)):
             return cue, found.start("cue") if cue.whole else found.end()
@@ -204,7 +204,7 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
 
 
 def heading(line: str, *, user: bool) -> Cue | None:
-    """The cue of a line that only announces what is listed below it, such as ``## Decisions``."""
+    """The cue of a line that only introduces the list below it, such as ``## Decisions``."""
     if len(line) > 60 or not (found := _HEADING.match(line)):
         return None
     words = (found["title"] or found["label"]).strip()
@@ -216,7 +216,7 @@ def heading(line: str, *, user: bool) -> Cue | None:
 
 
 def category(cue: Cue, text: str) -> Category | None:
-    """The category of the fact ``text``: "remember: I prefer tabs" is a preference."""
+    """The category for the fact ``text``: "remember: I prefer tabs" is a preference."""
     if cue.category is Category.KNOWLEDGE:
         if _HABIT.match(text):
             return Category.BEHAVIOR

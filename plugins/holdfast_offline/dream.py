@@ -1,7 +1,7 @@
-"""A dream without a model: the facts and decisions that the notes recorded, after what the memory says already.
+"""A dream without a model: appends the facts and decisions from the notes to the existing memory.
 
-Every item of the result is in a source, word for word. A newer statement takes the place of an older one that it
-repeats or replaces (:mod:`holdfast_dream.grounding.restating`); nothing else is left out of the memory.
+Every item of the result is in a source, word for word. A newer statement replaces an older statement that it repeats
+or supersedes (:mod:`holdfast_dream.grounding.restating`). Nothing else is removed from the memory.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from holdfast.session.dreamtext import Item, Memory
 from holdfast_dream.grounding.restating import Known, Relation, read
 from holdfast_dream.nearly import Seen
 
-#: Label of a note's lines -> the heading that new items come under.
+#: Label of a note's lines -> the heading for new items.
 HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}
 
-#: Words that an item may begin with and that say nothing of its matter.
+#: Opening words of an item that do not describe its subject.
 _OPENINGS: Final = frozenset(
     ("a", "an", "the", "we", "i", "use", "uses", "using", "to", "will", "shall", "should", "decided", "let's")
 )
@@ -29,7 +29,7 @@ _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def dream(sources: DreamSources) -> DreamDraft:
-    """The memory with the news of the notes."""
+    """The memory updated with new statements from the notes."""
     old = dreamtext.read(sources.memory, prose_is_item=True)
     memory = _Growing({duplicate_key(text): at for text, at in sources.confirmed})
     for item in old.items:
@@ -43,19 +43,19 @@ def dream(sources: DreamSources) -> DreamDraft:
 
 
 def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Item]]:
-    """The statements of the notes with their times; a block without a time counts as the one before."""
+    """Statements from the notes with their times. A block without a time uses the previous block's time."""
     at = _EVER
     for _, text in notes_read:
         for block in notes.blocks(text):
             at = block.at or at
             for label, heading in HEADINGS.items():
                 for said in block.items(label):
-                    for item in dreamtext.read(f"- {said}").items:  # as it will be read again
+                    for item in dreamtext.read(f"- {said}").items:  # in the form in which it will be read back
                         yield at, Item(text=item.text, heading=heading)
 
 
 class _Growing:
-    """The items of a memory, which statements join, confirm and replace."""
+    """Memory items, to which statements are added or which they confirm or replace."""
 
     def __init__(self, confirmed: dict[str, datetime]) -> None:
         self._items: dict[str, Item] = {}
@@ -70,7 +70,7 @@ class _Growing:
         return [self._items[key] for key in sorted(self._items, key=self._ranks.__getitem__)]
 
     def keep(self, item: Item) -> None:
-        """Take over an item of the old memory, unless it repeats one before it."""
+        """Add an item of the old memory, unless it repeats an earlier item."""
         key = duplicate_key(item.text)
         if key in self._items or any(self._known.same(read(item.text))):
             self.repeated += 1
@@ -78,7 +78,7 @@ class _Growing:
             self._put(key, item, len(self._ranks))
 
     def hear(self, item: Item, at: datetime) -> None:
-        """Take in a statement made ``at`` a time. Older statements do not replace newer ones."""
+        """Add a statement made ``at`` a time. Older statements do not replace newer ones."""
         key = duplicate_key(item.text)
         statement = read(item.text)
         related = dict(self._known.related(statement))
@@ -94,7 +94,7 @@ class _Growing:
         gone = [k for k in older if self._time(k) <= at]
         if there is None:
             self._at[key] = at
-            if gone:  # in its place, under its heading
+            if gone:  # replace in place, under the same heading
                 first = min(gone, key=self._ranks.__getitem__)
                 self._put(key, Item(text=item.text, heading=self._items[first].heading), self._ranks[first])
             else:
@@ -123,7 +123,7 @@ class _Growing:
 
 
 def _matter(text: str) -> str:
-    """What an item is about, without how it begins: "use a lock", "we use a lock" and "A lock" are one decision."""
+    """The subject of an item, without its opening: "use a lock", "we use a lock" and "A lock" are one decision."""
     words = text.split()
     while words and words[0].strip(",:").casefold() in _OPENINGS:
         del words[0]
@@ -131,7 +131,7 @@ def _matter(text: str) -> str:
 
 
 def _grouped(items: Iterable[Item]) -> list[Item]:
-    """Items of one heading together, in order of the headings' first appearance."""
+    """Items grouped by heading, in order of each heading's first appearance."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.heading, []).append(item)
@@ -145,7 +145,7 @@ def _told(read_notes: int, added: int, repeated: int, replaced: int) -> str:
     if replaced:
         counts.append(f"{_count(replaced, 'older item')} replaced")
     notes_read = _count(read_notes, "daily note")
-    return f"No model was asked. Facts and decisions from {notes_read} were copied unchanged: {', '.join(counts)}."
+    return f"No model was used. Facts and decisions from {notes_read} were copied unchanged: {', '.join(counts)}."
 
 
 def _count(number: int, noun: str) -> str:

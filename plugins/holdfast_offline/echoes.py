@@ -1,4 +1,4 @@
-"""Statements of the agent that repeat what a tool returned: a page, a file, a log. They were not stated in the session.
+"""Agent statements that only repeat tool output, such as a page, a file or a log. They were not made in the session.
 
 The first speaker counts. Text that the agent wrote or said before a tool returned it is the agent's own. The user's
 words are always the user's.
@@ -12,14 +12,14 @@ from typing import Final
 from holdfast.models import Message
 from holdfast_offline import replies
 
-#: The newest this many messages are searched, and the part of a statement that is compared, in characters.
+#: Number of newest messages to search, and length of the compared statement prefix, in characters.
 _MESSAGES: Final = 5_000
 _KEY_CHARS: Final = 60
 _LEAST_CHARS: Final = 12
 
 
 def read_by_tools(texts: Iterable[str], said: Sequence[Message]) -> frozenset[str]:
-    """The ``texts`` that a tool result in ``said``, oldest first, holds before the agent or the user says them."""
+    """The ``texts`` that appear in a tool result in ``said``, oldest first, before the agent or the user says them."""
     keys = {key: text for text in texts if len(key := _plain(text)[:_KEY_CHARS]) >= _LEAST_CHARS}
     waiting, found = set(keys), set[str]()
     for message in said[-_MESSAGES:] if keys else ():

@@ -1,7 +1,7 @@
-"""Derives a flush from a session by quoting it: requests, answers, task list, changes. Nothing here makes up a word.
+"""Derives a flush from a session by quoting it: requests, answers, task list, changes. No word is invented.
 
-What was stated outright goes into the fields of the payload. Everything else that may matter is quoted in the summary,
-under the name of whoever said it, so that nothing is called a decision on suspicion.
+Explicit statements go into the fields of the payload. Other text that may matter is quoted in the summary under its
+speaker's name, so nothing is called a decision by guesswork.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ _ANSWERS_CHARS: Final = 1_800
 _COMPACTION_CHARS: Final = 2_000
 _HEADLINE_CHARS: Final = 300
 _EARLIER_CHARS: Final = 200
-#: Two requests that begin alike for so long are the same.
+#: Two requests with this many equal leading characters are the same.
 _ALIKE_CHARS: Final = 60
 _MAX_LISTED: Final = 8
-#: This many of the newest messages of a kind are searched for quotations.
+#: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
-#: What a client's summary holds besides the summary: how it was made, and its own introduction.
+#: Text of a client's summary that is not part of it: how it was made, and its own introduction.
 _ANALYSIS: Final = Lazy(
     r"<analysis>.*?</analysis>|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)|^This session is being continued[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
 _SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
-#: Messages of the user beyond this length were pasted; only their headline is quoted.
+#: Longer messages of the user were pasted, so only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
 
 
 def extract(turns: Sequence[Turn]) -> Extraction:
-    """What ``turns`` state, and a summary in quotations. Fields that nothing was said about stay None."""
+    """The statements in ``turns``, and a summary in quotations. Fields without statements stay None."""
     messages = [m for turn in turns for m in turn.messages]
     if not messages:
         return Extraction()
@@ -80,7 +80,7 @@ def extract(turns: Sequence[Turn]) -> Extraction:
 
 
 def _without_echoes(draft: Payload, said: Sequence[Message]) -> Payload:
-    """``draft`` without statements of the agent that repeat what a tool returned. The summary still quotes them."""
+    """``draft`` without agent statements that repeat tool output. The summary still quotes them."""
     names = ("decisions", "blockers", "follow_ups")
     stated = [text for name in names for text in getattr(draft, name) or ()] + [draft.next_step or ""]
     echoed = echoes.read_by_tools(stated, said)
@@ -91,7 +91,7 @@ def _without_echoes(draft: Payload, said: Sequence[Message]) -> Payload:
 
 
 def _follow_ups(found: Statements, listed: tasks.Tasks) -> list[str]:
-    """Promises, and the entries of the task list beyond the one that is next."""
+    """Promises, and task list entries except the next one."""
     waiting = [*listed.doing, *listed.pending][1:]
     return [*found.follow_ups.texts(), *(clip(text, MAX_ITEM_CHARS) for text in waiting)][:MAX_ITEMS]
 
@@ -104,7 +104,7 @@ def _summary(
     done: Changes,
     listed: tasks.Tasks,
 ) -> str:
-    """The quotations, what matters first, at most :data:`MAX_SUMMARY_CHARS` characters."""
+    """The quotations, most important first, at most :data:`MAX_SUMMARY_CHARS` characters."""
     requests = list(asked.requests(said))
     known = {duplicate_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
@@ -153,7 +153,7 @@ def _summary(
 
 
 def _since_last_request(said: Sequence[Message], requests: Sequence[tuple[Message, str]]) -> Sequence[Message]:
-    """A check that failed before the user asked for something else was repaired, or is in the words of somebody."""
+    """The messages since the last request. An earlier failed check was fixed by then, or is quoted in its own words."""
     last = requests[-1][0] if requests else None
     at = next((number for number in range(len(said) - 1, -1, -1) if said[number] is last), 0)
     return said[at:]
@@ -164,12 +164,12 @@ def _count(number: int, noun: str) -> str:
 
 
 def _compaction(messages: Sequence[Message]) -> Message | None:
-    """The newest summary that the client itself made."""
+    """The newest summary made by the client itself."""
     return next((m for m in reversed(messages) if m.role == "system" and m.tool == SUMMARY), None)
 
 
 def _summary_lines(message: Message) -> Iterator[Quote]:
-    """The lines of a client's summary, of each of its sections by turns, so that all of them are heard."""
+    """The lines of a client's summary, taking turns between its sections so that each is represented."""
     text = _ANALYSIS.sub("", message.text)
     sections = [evolve(message, text=part) for part in _SECTION.split(text) if part.strip()]
     waiting = [quotes.lines(section, named=False) for section in sections]
@@ -178,7 +178,7 @@ def _summary_lines(message: Message) -> Iterator[Quote]:
 
 
 def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[str]) -> list[Quote]:
-    """The first request and those before the last one. What the objective quotes is not repeated, neither here nor
+    """The first request and all others except the last. Text that the objective quotes is not repeated, here or
     below."""
     if not requests:
         return []
@@ -198,7 +198,7 @@ def _place(said: Sequence[Message]) -> Callable[[tuple[Message, str]], int]:
 
 
 def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str]) -> list[Quote]:
-    """What the user stated: when space is short, what limits or corrects comes first, then the newest; printed in
+    """The user's statements. When space is short, limits and corrections are kept first, then the newest. Printed in
     order."""
     found: list[Quote] = []
     for message, own in spoke[-_NEWEST:]:
@@ -212,7 +212,7 @@ def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str])
 
 
 def _best(found: Sequence[Quote], room: int, known: set[str]) -> list[Quote]:
-    """Of ``found``, oldest first, those of the highest rank and then the newest that fit; in order."""
+    """The quotes of ``found`` (oldest first) that fit, chosen by rank and then newest first; in order."""
     kept: list[tuple[int, Quote]] = []
     for number, quote in sorted(enumerate(found), key=lambda item: (-item[1].rank, -item[0])):
         new = quotes.fit([quote], room, known)
@@ -230,7 +230,7 @@ def _task_lines(listed: tasks.Tasks) -> list[Quote]:
 
 
 def _round_robin(messages: Sequence[Message], room: int, known: set[str]) -> list[Quote]:
-    """Lines of each message by turns, newest message first, so that each is heard before one is heard out."""
+    """Lines taken from each message in turn, newest message first, so that every message is represented."""
     waiting = [(message, quotes.lines(message)) for message in reversed(messages)]
     kept: dict[str, list[tuple[int, Quote]]] = {}
     order = {message.id: number for number, message in enumerate(messages)}

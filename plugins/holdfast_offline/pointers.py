@@ -1,4 +1,4 @@
-"""Pointers in what was said: issue and pull request numbers, URLs, commits."""
+"""Pointers in messages: issue and pull request numbers, URLs, commits."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LOOPBACK: Final = Lazy(r"https?://(?:localhost|127\.|\[::1\]|0\.0\.0\.0)", re.I
 
 
 def may_point(text: str) -> bool:
-    """Whether ``text`` may hold a pointer at all; far quicker than looking for one."""
+    """Whether ``text`` may hold a pointer at all; much faster than searching for one."""
     return any(hint in text for hint in ("#", "://", "ommit", "ushed", "erged"))
 
 
 def pointers(line: str) -> Iterator[str]:
-    """The pointers of a line in order. Loopback URLs point nowhere for anybody else and are left out."""
+    """Pointers from a line, in order. Loopback URLs are left out, because they work only on this machine."""
     for found in _POINTER.finditer(line):
         text = found[found.lastgroup or 0]
         if found.lastgroup == "url":

@@ -1,7 +1,7 @@
-"""Lines worth quoting from what was said: whole sentences and list items, each with the message that holds it.
+"""Quotable lines in messages: whole sentences and list items, each with its message.
 
-Nothing here decides what was important. Lines are kept when they name something (a path, a number, an identifier), and
-the answers that end a turn come before remarks between tool calls.
+This module does not decide importance. It keeps lines that name something (a path, a number, an identifier), and ranks
+answers at the end of a turn before remarks between tool calls.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MAX_LINE_CHARS: Final = 320
 #: Shorter lines say too little without their context.
 _LEAST_CHARS: Final = 24
 _LEAST_WORDS: Final = 4
-#: Unless it names something, in the text that matters most.
+#: Minimum length for the most important messages, unless the line names something.
 _LEAST_NAMED: Final = 12
 _MAX_LINES: Final = 5_000
 
-#: A path, a number, code, an identifier, or a name inside the sentence. Each form begins with a character that is rare
-#: in prose, and looks back from there: the search skips everything else, which makes it ten times as fast.
+#: A path, a number, code, an identifier, or a name inside the sentence. Each form is found by a character that is rare
+#: in prose, with a lookbehind from there. Skipping the rest makes the search ten times as fast.
 _NAMES: Final = Lazy(
     r"(?=[^a-z ,;!?'])(?:`[^`]+`|\d|[\"“«].{2,}[\"”»]|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}"
     r"|(?<=\w)(?:_\w|\.\w{1,6}\b|/\w|::\w|\(\))"
@@ -52,7 +52,7 @@ _ABOUT_TO: Final = Lazy(
     r"|the (?:test|tests|engine|rest|next|last|other|same)\b|line \d|to the\b|for the\b|`[^`]+`:$)",
     re.IGNORECASE,
 )
-#: A remark with one of these says why, or what came out.
+#: Words of a remark that gives a reason or a result.
 _REASONS: Final = Lazy(
     r"\b(?:because|cause[ds]?|root|turns out|instead|rather than|fails?|failed|failing|does(?:n['’]t| not)"
     r"|did(?:n['’]t| not)|can(?:['’]t|not)|no longer|only|must|never|always|bug|mismatch|missing|conflicts?|decid\w+"
@@ -60,7 +60,7 @@ _REASONS: Final = Lazy(
     r"|trade-?off|drop(?:ped|s)?|keep(?:s|ing)?|revert\w*|already|issue|error|wrong|works?|since|so that|due to)\b",
     re.IGNORECASE,
 )
-#: A line of the user with one of these limits or corrects more often than others.
+#: Words in a user's line that often mark a limit or a correction.
 _LIMITS: Final = Lazy(
     r"\b(?:not|n['’]t|never|always|only|instead|rather|too|must|prefer|wrong|should|without|unless|until|already|keep|no"
     r"|dont|cant|didnt|isnt|over\w+ing)\b",
@@ -68,14 +68,14 @@ _LIMITS: Final = Lazy(
 )
 _HEADING: Final = Lazy(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
 _TABLE_RULE: Final = Lazy(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
-#: A line before a list or code that says something by itself: it names code, or what was found.
+#: A line that is meaningful even without the list or code after it, because it names code or a finding.
 _SAYS_MORE: Final = Lazy(r"(?:\S+ ){3,}.*`[^`]+`|`[^`]+`(?: \S+){3,}")
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
 _TAG: Final = Lazy(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
 
 
 class Quote(NamedTuple):
-    """A line as it was said, on one line. ``source`` names its message, ``rank`` orders lines when space is short."""
+    """A message line, on one line. ``source`` names its message, ``rank`` orders lines when space is short."""
 
     text: str
     source: str
@@ -83,8 +83,8 @@ class Quote(NamedTuple):
 
 
 def lines(message: Message, *, remark: bool = False, user: bool = False, named: bool = True) -> list[Quote]:
-    """The lines of a message that can be read alone, in order. ``remark``: said between tool calls, where actions are
-    announced. ``user``: said by the user. ``named``: lines of the agent that name nothing are left out."""
+    """Self-contained lines from a message, in order. ``remark``: written between tool calls, where actions are
+    announced. ``user``: written by the user. ``named``: omit agent lines that name nothing."""
     text = asked.own_words(message.text) if user else message.text
     found: list[Quote] = []
     for line in _units(text):
@@ -109,7 +109,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
 
 
 def _units(text: str) -> Iterator[str]:
-    """List items whole and paragraphs by sentence, without headings, rules, code and the head of a table."""
+    """Whole list items, and paragraphs by sentence, without headings, rules, code and table headers."""
     row = ""
     for line in own_lines(text):
         if row and not _TABLE_RULE.match(line):
@@ -128,7 +128,7 @@ def _units(text: str) -> Iterator[str]:
 
 
 def final_answers(messages: Sequence[Message]) -> list[Message]:
-    """The last text of the agent in each turn, oldest first; of the last turn only if nothing follows it."""
+    """The agent's last text in each turn, oldest first; for the last turn only if nothing follows it."""
     found: list[Message] = []
     waiting: Message | None = None
     for message in messages:
@@ -144,13 +144,13 @@ def final_answers(messages: Sequence[Message]) -> list[Message]:
 
 
 def remarks(messages: Sequence[Message], answers: Iterable[Message]) -> list[Message]:
-    """What the agent said between tool calls, oldest first."""
+    """The agent's text between tool calls, oldest first."""
     ends = {id(message) for message in answers}
     return [m for m in messages if m.role == "assistant" and not m.tool and id(m) not in ends]
 
 
 def fit(quotes: Iterable[Quote], room: int, known: set[str]) -> list[Quote]:
-    """The quotes that fit into ``room`` characters, taken in the given order; those in ``known`` are left out and the
+    """The quotes that fit into ``room`` characters, in the given order. Quotes in ``known`` are left out, and the
     others are added to it."""
     kept: list[Quote] = []
     for quote in quotes:

@@ -1,5 +1,5 @@
-"""What the user said inside a tool's result: answers to the agent's questions, and the words with which a call was
-refused. Clients record both as results, so no message with the role user holds them.
+"""User replies inside tool results: answers to the agent's questions, and reasons for refusing a call. Clients record
+both as results, so no message with the role user holds them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
-#: Questions about the course of the conversation rather than its subject.
+#: Questions about how to continue the conversation, not about its subject.
 _COURSE: Final = Lazy(
     r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
     r"|do you want me"
@@ -30,7 +30,7 @@ _COURSE: Final = Lazy(
     r"|what(?:['’]s| is) next|continue\b|proceed\b)",
     re.IGNORECASE,
 )
-#: Answers that leave the choice to the agent, put it off, or ask back.
+#: Answers that leave the choice to the agent, postpone it, or ask a question.
 _NO_CHOICE: Final = Lazy(
     r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
     r"|depends\b|let me think|no answer)|\?(?:\s|$)",
@@ -39,8 +39,9 @@ _NO_CHOICE: Final = Lazy(
 
 
 class Reply(NamedTuple):
-    """``text`` on one line: a question with its answer, or the user's words. ``decides``: it settles a question;
-    ``refuses``: it came with the refusal of a call."""
+    """``text`` on one line: a question with its answer, or the user's words. ``decides``: whether it settles a
+    question.
+    ``refuses``: whether it refused a call."""
 
     text: str
     decides: bool
@@ -64,7 +65,7 @@ def replies(message: Message) -> Iterator[Reply]:
 
 
 def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
-    """The messages that hold a reply, each with its text; of questions about the course of the talk nothing."""
+    """Messages with a reply, each with its text, except replies to questions about how to continue."""
     for message in messages:
         for reply in replies(message):
             if reply.decides or reply.refuses:

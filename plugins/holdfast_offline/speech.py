@@ -1,4 +1,4 @@
-"""What somebody said themselves: a message without code, quotations and what a client or holdfast put into it."""
+"""A speaker's own words: a message without code, quotations and text inserted by a client or holdfast."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from holdfast.text import asked
 from holdfast.text.lazy import Lazy
 
-_LINE: Final = Lazy(r"[^\r\n]{3,}")  # nothing shorter says anything, and fences have three characters
+_LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 _FENCE: Final = Lazy(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
-#: The sign comes first, so that the expression skips to it, and the abbreviations that it may end are looked up there.
+#: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind.
 _SENTENCE_END: Final = Lazy(r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)[\"')\]]*\s+")
 BULLET: Final = Lazy(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
@@ -18,7 +18,7 @@ BULLET: Final = Lazy(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 def own_lines(text: str) -> Iterator[str]:
     """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted.
 
-    A block that never ends reaches to the end of the text.
+    An unclosed block extends to the end of the text.
     """
     for part in asked.outside(text):
         fence = ""
@@ -34,7 +34,7 @@ def own_lines(text: str) -> Iterator[str]:
 
 
 def sentences(line: str) -> Iterator[str]:
-    """The sentences of a line without its bullet."""
+    """Sentences from a line, without its bullet."""
     bullet = BULLET.match(line)
     start = bullet.end() if bullet else 0
     for end in _SENTENCE_END.finditer(line, start):
@@ -44,7 +44,7 @@ def sentences(line: str) -> Iterator[str]:
 
 
 def clip(text: str, max_chars: int) -> str:
-    """``text`` with single blanks, cut at a word so that it has at most ``max_chars``; nothing is put in its place."""
+    """``text`` with single spaces, cut at a word to at most ``max_chars``, without an ellipsis."""
     text = " ".join(text.split())
     if len(text) <= max_chars:
         return text

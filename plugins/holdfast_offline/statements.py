@@ -1,6 +1,6 @@
-"""What somebody stated outright: facts, decisions, blockers, promises and pointers, in their words.
+"""Explicit statements: facts, decisions, blockers, promises and pointers, in the speaker's words.
 
-Only the user's own words are read for what the user states. A message as long as a pasted document states nothing.
+A user's statements come only from the user's own words. A message as long as a pasted document yields no statements.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 
-#: The newest this many of each kind are kept.
+#: Number of newest statements of each kind to keep.
 MAX_ITEMS: Final = 20
 MAX_ITEM_CHARS: Final = 500
-#: Longest message of the user in which statements are looked for, in characters. A longer one was pasted.
+#: Maximum length of a user message to search for statements, in characters. Longer messages were pasted.
 MAX_STATED_CHARS: Final = 4_000
-#: What is looked at of one message: this many lines that may hold something, of each this many characters.
+#: Limits per message: number of lines that may hold a statement, and characters read per line.
 MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
@@ -33,7 +33,7 @@ _HEADINGS: Final = Lazy(r"^#{1,4} \S", re.MULTILINE)
 _BOX: Final = Lazy(r"\[([ xX])\]\s+")
 #: "I think it's fine to run them in parallel, can you revert that?" decides before it asks.
 _ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
-#: A decision that only points back at what somebody else said.
+#: A decision that only refers to an earlier statement.
 _POINTS_BACK: Final = Lazy(
     r"(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
     r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
@@ -54,20 +54,20 @@ _WORK: Final = re.compile(
     r"|documented|reviewed|reverted|deleted|created|implemented|corrected|changed|replaced|refactored|done|ready)\b",
     re.IGNORECASE,
 )
-#: A fact that only points at what was shown or done: "never do that again", "this is the command I ran".
+#: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = re.compile(
     r"(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
     r"|that|it|these|those|so)\b",
     re.IGNORECASE,
 )
-#: Fewer words than these are a fragment, not a fact.
+#: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
 
 
 @define
 class Newest:
-    """Texts without duplicates, in order of their last mention; only the newest are kept."""
+    """Strings without duplicates, in order of their last mention. Only the newest are kept."""
 
     _texts: dict[str, str] = field(factory=dict)
 
@@ -90,8 +90,8 @@ class Newest:
 
 @define
 class Statements:
-    """What the messages read so far state. ``next_step`` is what the user named as next in the newest message that
-    asks or states anything, empty when that names nothing."""
+    """The statements in the messages read so far. ``next_step`` is the next task named in the user's newest message
+    with a request or a statement; empty when it names none."""
 
     next_step: str = ""
     decisions: Newest = field(factory=Newest)
@@ -102,7 +102,7 @@ class Statements:
     _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
 
     def read(self, message: Message, *, point: bool = True) -> None:
-        """Take what one message states. ``point``: pointers, too. Of a tool's result only the user's reply is read."""
+        """Read a message. ``point``: also collect pointers. Of a tool result only the user's reply is read."""
         if message.role == "tool":
             self._replied(message)
             return
@@ -117,7 +117,7 @@ class Statements:
         pointing = point and may_point(text)
         if not (cued or pointing):
             return
-        announced: Cue | None = None  # a cue whose text follows in the next line or list
+        announced: Cue | None = None  # a cue with its text on the next line or in a list
         listed = looked = 0
         for line in own_lines(text):
             line = line[:MAX_LINE_CHARS]
@@ -147,13 +147,14 @@ class Statements:
                 self.read(evolve(message, role="user", tool="", text=reply.text), point=False)
 
     def _answered(self) -> None:
-        """The user spoke, so a question or blocker of the agent is no longer open."""
+        """Close the agent's open questions and blockers, because the user has spoken."""
         for question in self._asked:
             self.blockers.discard(question)
         self._asked.clear()
 
     def _sentences(self, line: str, message: Message) -> Cue | None:
-        """Take what the sentences of a line state; returns a cue at its end that announces something."""
+        """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
+        next."""
         announced: Cue | None = None
         for sentence in sentences(line):
             hit = cues.match(sentence, user=message.role == "user")
@@ -211,7 +212,7 @@ class Statements:
 
 
 def _states_nothing(cue: Cue, text: str) -> bool:
-    """Whether a text after a cue only points at something, or speaks of the work or the talk itself."""
+    """Whether the text after a cue only refers to something, or is about the work or the conversation itself."""
     if cue.kind is Kind.FACT:
         return ":" not in text and bool(_POINTS_AT.match(text))
     if cue.kind is not Kind.DECISION:
@@ -221,12 +222,12 @@ def _states_nothing(cue: Cue, text: str) -> bool:
 
 
 def _is_document(text: str) -> bool:
-    """Whether a message of the user is a plan or another document rather than talk: it has headings of its own."""
+    """Whether a user message is a plan or another document, recognised by its headings, rather than conversation."""
     return len(_HEADINGS.findall(text)) > 1
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:
-    """What ``line`` says to the cue before it: an item of its list, or the one line below it; else empty."""
+    """The text of ``line`` for the cue before it: a list item, or the one line after the cue. Otherwise empty."""
     bullet = BULLET.match(line)
     if (listed and not bullet) or cues.heading(line, user=user):
         return ""

@@ -1,7 +1,7 @@
-"""Forgetting on request: remove, prove that it is gone, and leave a tombstone that tells nothing of what it was.
+"""Forgetting on request: remove, prove the removal, and leave a tombstone that reveals nothing about the content.
 
-The same call again completes a purge that was interrupted. What was purged is kept in no file on the way: the note of
-an unfinished purge and the tombstone know it by a keyed digest only.
+Calling it again with the same arguments completes an interrupted purge. No file ever names the purged content: the
+note of an unfinished purge and the tombstone identify it by a keyed digest only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS = ("subject", "session", "before", "all")
 
 @frozen(kw_only=True)
 class What:
-    """What is to be forgotten: exactly one of a text, a session's id, a day (what is older goes), or everything."""
+    """The data to forget: exactly one of a string, a session id, a day (older data goes), or everything."""
 
     subject: str | None = field(default=None, repr=False)
     session: str | None = None
@@ -47,7 +47,7 @@ class What:
         given = [self.subject is not None, self.session is not None, self.before is not None, self.everything]
         if sum(given) != 1:
             raise BadValue(
-                "purge", "takes exactly one of subject, session, before and all", next_step="Say what is to go."
+                "purge", "takes exactly one of subject, session, before and all", next_step="Name the data to forget."
             )
 
     @property
@@ -57,7 +57,7 @@ class What:
         return next(kind for kind, is_it in zip(KINDS, given, strict=True) if is_it)
 
     def edit(self, services: Services) -> Edit:
-        """What becomes of each text. Raises: BadValue."""
+        """The edit that removes this data from stored text. Raises: BadValue."""
         if self.subject is not None:
             return BySubject(self.subject)
         if self.session is not None:
@@ -67,7 +67,7 @@ class What:
         return Everything()
 
     def digest(self, key: bytes) -> str:
-        """By which the same purge is known again, and nothing else."""
+        """A keyed digest that identifies a repeated purge and reveals nothing else."""
         value = fold(self.subject) if self.subject is not None else self.session or self.before or ""
         return blake2s(f"{self.kind}\n{value}".encode("utf-8", "replace"), key=key, digest_size=16).hexdigest()
 
@@ -78,12 +78,12 @@ def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
 
 @frozen(kw_only=True)
 class PurgeReport:
-    """What a purge removed or, with ``dry_run``, would remove.
+    """Data removed by a purge or, with ``dry_run``, to be removed.
 
-    ``left`` is what of ours still holds it, and why; ``elsewhere`` what holdfast cannot reach and somebody has to
-    delete: comments on a forge, files of others. ``files`` and ``size`` (in bytes) are what the last search looked at.
-    ``resumed`` is true when this completed an interrupted purge; ``unfinished`` tells when other purges began that
-    were interrupted.
+    ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
+    cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)
+    measure the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when
+    other interrupted purges began.
     """
 
     kind: str
@@ -98,24 +98,24 @@ class PurgeReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing of ours holds it any more."""
+        """Whether no place that holdfast owns still holds the data."""
         return not self.left
 
     @property
     def counts(self) -> dict[str, int]:
-        """Kind of place -> how many things went or changed there."""
+        """Kind of place -> number of items removed or changed there."""
         return counted(self.changed)
 
 
 def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeReport:
-    """Remove ``what`` from every place and look whether it is gone. See docs/retention.md.
+    """Remove ``what`` from every place and verify the removal. See docs/retention.md.
 
-    A place that cannot be edited is told in the report; the others are. Raises: BadValue; Unavailable when the note
-    of the purge cannot be written, or another purge runs.
+    A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
+    when the purge's note cannot be written, or another purge is running.
     """
     if dry_run:
         return _planned(services, what)
-    what.edit(services)  # says first what is wrong with it
+    what.edit(services)  # validates before anything is removed
     private.make(services.state)
     with durable.lock(services.private("purge.lock"), timeout_s=0.2):
         register = _Register(services)
@@ -140,7 +140,7 @@ def _planned(services: Services, what: What) -> PurgeReport:
 
 def _done(services: Services, what: What, *, resumed: bool, others: tuple[str, ...]) -> PurgeReport:
     edit = what.edit(services)
-    pointers = published(services, edit)  # before the receipts that name them go
+    pointers = published(services, edit)  # read before the receipts that name them are removed
     outcome = carry_out(services, edit)
     return PurgeReport(
         kind=what.kind,
@@ -156,7 +156,7 @@ def _done(services: Services, what: What, *, resumed: bool, others: tuple[str, .
 
 
 def published(services: Services, edit: Edit) -> tuple[str, ...]:
-    """Where flushes that the edit concerns published something that only a person can delete, by their receipts."""
+    """Published items affected by the edit, from flush receipts. Only a user can delete them."""
     edit.begin(services)
     found: list[str] = []
     for path in journal.session_files(services.state):
@@ -165,17 +165,17 @@ def published(services: Services, edit: Edit) -> tuple[str, ...]:
             for entry in journal.Journal(services.state, session_id).entries():
                 evidence = (entry.record.get("receipt") or {}).get("evidence") or ()
                 if evidence and (edit.session(session_id, None) or edit.record(entry.record) != entry.record):
-                    # What waited then may have been published since: its address is not known, its target is.
+                    # Items queued then may have been published since. Their address is unknown, but not their target.
                     found += [
                         item["pointer"] or item["target"] for item in evidence if item["pointer"] or item["pending"]
                     ]
         except HoldfastError:
-            continue  # the walk says so
+            continue  # the walk reports it
     return tuple(dict.fromkeys(found))
 
 
 def bury(services: Services, kind: str, counts: Mapping[str, object]) -> None:
-    """Leave a tombstone: when, what kind, how many. Raises: Unavailable."""
+    """Leave a tombstone with the time, the kind and the counts. Raises: Unavailable."""
     stone = {"at": stamp(services.clock().astimezone(UTC)), "kind": kind, **counts}
     durable.append(services.private(TOMBSTONES), json.dumps(stone).encode("utf-8") + b"\n")
     logger.info("a tombstone was set for a purge or scrub by %s", kind)
@@ -183,7 +183,7 @@ def bury(services: Services, kind: str, counts: Mapping[str, object]) -> None:
 
 @define
 class _Register:
-    """What is known of purges, without what they purged."""
+    """The record of purges, without the purged content."""
 
     _services: Services
     key: bytes = field(init=False, repr=False)
@@ -202,7 +202,7 @@ class _Register:
             durable.replace(path, self.key)
 
     def begin(self, digest: str, kind: str) -> bool:
-        """Note that this purge has begun. Whether it had before and was interrupted."""
+        """Record that this purge has begun. Returns whether it was already begun and interrupted."""
         begun = self._read()
         if digest in begun:
             return True
@@ -210,12 +210,12 @@ class _Register:
         return False
 
     def others(self, digest: str) -> tuple[str, ...]:
-        """The purges that were interrupted, but for this one: kind and when it began."""
+        """Other interrupted purges: kind and start time."""
         rows = (row for key, row in self._read().items() if key != digest)
         return tuple(f"{row.get('kind')} of {row.get('at')}" for row in rows)
 
     def bury(self, digest: str, kind: str, report: PurgeReport) -> None:
-        """Set the tombstone; a purge that left something stays unfinished."""
+        """Set the tombstone. A purge that left something stays unfinished."""
         counts = {"changed": report.counts, "files_searched": report.files, "bytes_searched": report.size}
         bury(self._services, kind, {"digest": digest, **counts, "left": len(report.left)})
         if report.clean:

@@ -1,7 +1,7 @@
-"""Removing what is older than ``[retention]`` keeps it, and never what is still needed.
+"""Removing data past its ``[retention]`` limit, unless it is still needed.
 
-Never removed: a journal with turns that no flush covers or of a session that is UNSAFE or has not ended, a document of
-today, one that open work in the handoff points to, and one that proves the last flush of a session that goes on.
+Never removed: journals with unflushed turns or whose session is UNSAFE or has not ended, today's documents, a
+document that open work in the handoff points to, and the proof of the last flush of a session still in progress.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DATED = (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING)
-#: A temporary file of a write that is under way is younger than this.
+#: A temporary file younger than this may belong to a write in progress.
 TEMPORARY_DAYS = 1
-BACKUPS = ("backups", "dreams")  # folders of copies in the private folder
+BACKUPS = ("backups", "dreams")  # backup folders in the private folder
 _WAIT_S = 0.2
 
 
@@ -47,7 +47,7 @@ def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
 
 @frozen(kw_only=True)
 class RetentionReport:
-    """What was removed or, with ``dry_run``, would be; ``kept`` is what is old enough and still needed, and why."""
+    """The removed items or, with ``dry_run``, those to remove. ``kept`` lists expired items still needed, and why."""
 
     dry_run: bool
     removed: tuple[Changed, ...] = field(converter=_changes)
@@ -56,8 +56,8 @@ class RetentionReport:
 
 
 def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
-    """See :meth:`holdfast.engine.Holdfast.retention`. A place that fails is told; the others are done. Raises:
-    Unavailable when a purge or another of these runs."""
+    """See :meth:`holdfast.engine.Holdfast.retention`. A place that fails is reported, and the others are still cleaned.
+    Raises: Unavailable when a purge or another retention run is in progress."""
     job = _Job(services=services, dry_run=dry_run)
     if dry_run or not os.path.isdir(services.state):
         job.run()
@@ -78,8 +78,8 @@ class _Job:
     removed: list[Changed] = field(factory=list)
     kept: list[Left] = field(factory=list)
     failed: list[Left] = field(factory=list)
-    needed: dict[str, str] = field(factory=dict)  # documents that must stay, and why
-    pointers: dict[str, str] = field(factory=dict)  # what open work of each session names
+    needed: dict[str, str] = field(factory=dict)  # documents to keep, and why
+    pointers: dict[str, str] = field(factory=dict)  # documents named by each session's open work
 
     def run(self) -> None:
         rules = self.services.config.retention
@@ -114,7 +114,7 @@ class _Job:
     def _session(self, path: str, days: int) -> None:
         session_id = journal.session_id_of(path)
         if session_id is None or Journal(self.services.state, session_id).path != path:
-            return  # damaged: `holdfast doctor` says so
+            return  # damaged: `holdfast doctor` reports it
         session = Session(self.services, session_id)
         reason = _why_needed(session)
         if reason and session.last_receipt is not None:
@@ -131,7 +131,7 @@ class _Job:
             with durable.lock(lock, timeout_s=_WAIT_S):
                 session.catch_up()
                 if _why_needed(session):
-                    return  # somebody just went on with it
+                    return  # another process just resumed the session
                 session.journal.erase()
                 durable.retire(lock)
         self._note("journals", path)
@@ -139,7 +139,7 @@ class _Job:
     # --- documents
 
     def _look_at_handoff(self) -> None:
-        """Raises: Corrupt; then no document is removed, since nobody can tell which ones are needed."""
+        """Raises: Corrupt. Then no document is removed, since the needed ones are unknown."""
         services = self.services
         document = services.store.read(services.layout.name(Surface.HANDOFF))
         for work in handoff.parse(document.text) if document else ():
@@ -223,7 +223,7 @@ class _Job:
         self.removed.append(Changed(kind=kind, name=self._shown(path), removed=True))
 
 
-#: What is proof of a purge, and what waits to be worked on, has no age.
+#: Proof of a purge and queued work never expire.
 _LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl"})
 
 
@@ -239,9 +239,9 @@ class _OldRows(Edit):
 
 
 def _why_needed(session: Session) -> str:
-    """Why the journal of a session must stay, or nothing."""
+    """Why a session's journal must be kept, or an empty string."""
     if session.state is State.UNSAFE:
         return "is UNSAFE"
     if session.unflushed:
-        return "has turns that no flush covers"
+        return "has unflushed turns"
     return "" if session.ended else "has not ended"

@@ -1,6 +1,6 @@
-"""Masking what was stored before a rule knew it: the validators judge everything once more, as if it were written now.
+"""Masking content stored before a rule could recognise it. The validators check it as if written now.
 
-The secrets that were found are then looked for in every byte. They are held in memory only.
+The secrets found are then searched for in every byte. They are held in memory only.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Masking is repeated as often as the gate does it.
+#: Maximum masking passes, the same as the gate's.
 _ROUNDS = 4
-#: What is shorter is no secret that could be told from a word wherever it stands.
+#: Shorter strings are not treated as secrets outside of the match, because ordinary words would match too.
 _LEAST_CHARS = 6
 _OURS = frozenset({"kind", "at", "role", "crc", "id", "sha256", "revision", "flush_id", "key", "digest"})
 
@@ -41,11 +41,11 @@ def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
 
 @frozen(kw_only=True)
 class ScrubReport:
-    """What was masked or, with ``dry_run``, would be.
+    """The masked secrets or, with ``dry_run``, those to mask.
 
-    ``rules`` counts masks by rule; ``secrets`` how many different ones there were; ``judges`` names the plugins that
-    judged. ``allowed`` are places where one of them stands and may. ``left``, ``elsewhere``, ``files`` and ``size`` are
-    those of a purge.
+    ``rules`` counts masks by rule. ``secrets`` is the number of different secrets. ``judges`` names the plugins that
+    checked. ``allowed`` lists places that hold a secret the policy permits there. ``left``, ``elsewhere``, ``files``
+    and ``size`` are the same as for a purge.
     """
 
     dry_run: bool
@@ -61,18 +61,18 @@ class ScrubReport:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing of ours holds a text that the validators want masked."""
+        """Whether no place that holdfast owns holds a string the validators want masked."""
         return not self.left
 
     @property
     def counts(self) -> dict[str, int]:
-        """Kind of place -> how many things changed there."""
+        """Kind of place -> number of items changed there."""
         return counted(self.changed)
 
 
 def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
     """See :meth:`holdfast.engine.Holdfast.scrub`."""
-    services.gate.findings(Subject(Surface.JOURNAL, "", "a text"))  # a broken validator is one error, not one a place
+    services.gate.findings(Subject(Surface.JOURNAL, "", "a text"))  # report a broken validator once, not once per place
     if dry_run or not os.path.isdir(services.state):
         return _scrubbed(services, dry_run=dry_run)
     private.make(services.state)
@@ -85,7 +85,7 @@ def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
 
 def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
     edit = _Masking(services)
-    Walk(services=services, edit=edit, dry_run=True).run()  # to know them all before the first is masked
+    Walk(services=services, edit=edit, dry_run=True).run()  # collect all secrets before masking any
     rules = dict(sorted(edit.rules.items()))
     edit.everywhere = True
     left: tuple[Left, ...]
@@ -114,14 +114,14 @@ def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
 
 @frozen(kw_only=True)
 class _Secret:
-    """``line`` is where it was recognised first: by it a surface is asked whether it may stand there."""
+    """``line`` is the line that first held the secret, which decides whether a surface permits the secret."""
 
     replacement: str
     line: str
 
 
 class _Masking(Edit):
-    """Masks what the validators want masked, and with ``everywhere`` the same texts where they were not recognised."""
+    """Masks the strings that validators reject; with ``everywhere`` also where no validator recognised them."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -162,7 +162,7 @@ class _Masking(Edit):
         if not (self.everywhere and any(needle.in_bytes(new) for needle in self.traces())):
             return new
         ours = not path or path.startswith(self._services.state + os.sep) or is_temporary(path)
-        return None if ours else new  # in a form that nobody can mask in place
+        return None if ours else new  # cannot be masked in place
 
     def _mapped(self, table: dict[str, Any], name: str) -> dict[str, Any]:
         changed: dict[str, Any] = map_texts(table, lambda text: self._masked(text, Surface.JOURNAL, name), keep=_OURS)
@@ -204,8 +204,8 @@ class _Masking(Edit):
                 where = name or str(surface)
                 self.refused[where] = Left(
                     name=where,
-                    why=f"{finding.message} ({finding.rule}), and the policy offers no mask for it",
-                    next_step=finding.fix or "Edit it by hand, or set the policy to mask.",
+                    why=f"{finding.message} ({finding.rule}), and the policy has no mask for it",
+                    next_step=finding.fix or "Edit it manually, or set the policy to mask.",
                 )
 
     def _known(self, text: str, surface: str, name: str) -> str:
@@ -219,7 +219,7 @@ class _Masking(Edit):
         return text
 
     def _may_stand(self, secret: str, known: _Secret, surface: str) -> bool:
-        """Whether the validators let the line in which it was recognised pass on this surface."""
+        """Whether the validators allow the secret's original line on this surface."""
         key = (secret, surface)
         if key not in self._may:
             found = self._services.gate.findings(Subject(surface, "", known.line))

@@ -1,4 +1,4 @@
-"""What a purge wants gone, as edits of stored texts: by subject, by session, by date, or everything."""
+"""Purges as edits of stored text: by subject, by session, by date, or everything."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
-#: What stands in the place of a text that had to go while its record stays.
+#: Replaces removed text in a kept record.
 PURGED: Final = "[purged]"
 MIN_SUBJECT_CHARS: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STAMP_SESSION: Final = re.compile(r"(<!-- at=\S+ session=).*( reason=\S+ -->)")
-#: Keys whose values are ours, not anybody's words.
+#: Keys whose values holdfast generates.
 _OURS: Final = frozenset({"kind", "at", "role", "crc", "version"})
 
 
 class BySubject(Edit):
-    """Whatever holds ``text``: lines of documents, texts of records, facts, rows, whole sessions named after it."""
+    """Everything that holds ``text``: lines of documents, strings in records, facts, rows, sessions named after it."""
 
     def __init__(self, text: str) -> None:
         if len(fold(text)) < MIN_SUBJECT_CHARS:
             raise BadValue(
                 "subject",
                 f"has fewer than {MIN_SUBJECT_CHARS} characters",
-                next_step="Name the person or the matter as it is written; `--all` removes everything.",
+                next_step="Name the subject as it is written; `--all` removes everything.",
             )
         self._needle = Needle(text)
         self._private = ""
@@ -57,7 +57,10 @@ class BySubject(Edit):
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
         if self._holds(str(record.get("id", ""))):
-            record = {**record, "id": "purged-" + os.urandom(6).hex()}  # two with one id would count as one message
+            record = {
+                **record,
+                "id": "purged-" + os.urandom(6).hex(),
+            }  # two records with the same id would count as one message
         changed: dict[str, Any] = map_texts(record, self._text, keep=_OURS)
         return changed
 
@@ -70,7 +73,7 @@ class BySubject(Edit):
             new = edit_handoff(text, self._work)
             if new is None:
                 return self._lines(text)
-            # What a person wrote below the entries is not part of them, and goes with the next flush anyhow.
+            # Text written below the entries is not part of them, and the next flush replaces it anyway.
             return handoff.render(handoff.parse(new)) if self._holds(new) else new
         if surface is Surface.DAILY:
             text = _STAMP_SESSION.sub(lambda m: m[1] + PURGED + m[2] if self._holds(m[0]) else m[0], text)
@@ -96,7 +99,7 @@ class BySubject(Edit):
         new = edit_bytes(data, self._lines)
         if not self._needle.in_bytes(new):
             return new
-        # In a form that has no lines. A private leftover goes; what a person keeps in the store is left to them.
+        # Not line-based. A private leftover is removed; a user's file in the store is kept.
         ours = not path or path.startswith(self._private) or is_temporary(path)
         return None if ours else new
 
@@ -109,7 +112,7 @@ class BySubject(Edit):
         return (self._lines(text).strip("\n") or PURGED) if self._holds(text) else text
 
     def _lines(self, text: str) -> str:
-        """``text`` without the lines that hold the subject, or over which it is spread."""
+        """``text`` without the lines that hold the subject or parts of it."""
         if not self._holds(text):
             return text
         lines = [line for line in text.split("\n") if not self._holds(line)]
@@ -119,7 +122,7 @@ class BySubject(Edit):
         return "\n".join(lines)
 
     def _spread(self, lines: list[str]) -> tuple[int, int]:
-        """The fewest lines over which it is spread: no more of them say something than it has words."""
+        """The shortest run of lines that holds the subject, with at most as many non-empty lines as words."""
         said = [number for number, line in enumerate(lines) if line.strip()]
         for count in range(2, self._needle.words + 2):
             for first, last in zip(said, said[count - 1 :], strict=False):
@@ -141,16 +144,16 @@ class BySubject(Edit):
 
 
 class BySession(Edit):
-    """What one session left: its journal and marker, its blocks in notes and trails, its handoff, its facts."""
+    """Everything from one session: its journal and marker, its blocks in notes and trails, its handoff, its facts."""
 
     def __init__(self, session_id: str) -> None:
         if not session_id.strip():
             raise BadValue("session", "is blank", next_step="`holdfast sessions` lists them.")
         self._id = session_id
-        self._stamp = f" session={notes.comment(session_id)} "  # of its blocks; most notes have none
+        self._stamp = f" session={notes.comment(session_id)} "  # marks its blocks; most notes have none
         self._flushes: set[str] = set()
         self._sources: set[str] = {session_id}
-        self._days: set[str] = set()  # of its notes
+        self._days: set[str] = set()  # days of its notes
 
     def begin(self, services: Services) -> None:
         one = Journal(services.state, self._id)
@@ -162,13 +165,13 @@ class BySession(Edit):
                 self._flushes.add(receipt.get("flush_id", ""))
                 self._noted(services, *(w["name"] for w in receipt.get("written", ())))
         except Corrupt:
-            pass  # what its notes tell is enough
+            pass  # its notes are enough
         for name in services.store.names():
             if services.layout.surface_of(name) is Surface.DAILY:
                 try:
                     document = services.store.read(name)
                 except HoldfastError:
-                    continue  # told when its turn comes
+                    continue  # reported when its turn comes
                 text = document.text if document else ""
                 if self._stamp in text:
                     self._noted(services, name)
@@ -188,7 +191,7 @@ class BySession(Edit):
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:
         if surface is Surface.HANDOFF:
             return edit_handoff(text, lambda work: None if work.session == self._id else work) or text
-        if surface is Surface.REPORT:  # made of the notes of its day; it can be made again
+        if surface is Surface.REPORT:  # derived from that day's notes; can be regenerated
             return None if any(day in name for day in self._days) else text
         if surface in (Surface.DAILY, Surface.TRAIL):
             if self._stamp not in text and not any(map(self._is_of_flush, notes.block_ids(text))):
@@ -208,7 +211,7 @@ class BySession(Edit):
         return None if table.get("session") == self._id else table
 
     def _is_of_flush(self, block_id: str) -> bool:
-        """Whether a block is of one of the flushes; a suffix counts copies."""
+        """Whether a block belongs to a purged flush. A suffix counts copies."""
         return block_id in self._flushes or block_id.partition("-")[0] in self._flushes
 
     def _said(self, block: Block) -> bool:
@@ -216,7 +219,7 @@ class BySession(Edit):
 
 
 class Before(Edit):
-    """What was said before ``day``: dated documents, sessions, facts, rows. What bears no date stays."""
+    """Everything from before ``day``: dated documents, sessions, facts, rows. Undated content is kept."""
 
     def __init__(self, day: date, layout: Layout, zone: tzinfo | None) -> None:
         self._day = day
@@ -273,7 +276,7 @@ class Before(Edit):
 
 
 class Everything(Edit):
-    """All of it. Documents that others keep in folders of the store stay."""
+    """Everything. Third-party documents in the store's folders are kept."""
 
     def session(self, session_id: str, last: datetime | None) -> bool:
         return True
@@ -295,7 +298,7 @@ class Everything(Edit):
 
 
 def day_of(layout: Layout, surface: Surface | None, name: str) -> date | None:
-    """The day that a document is about, or None."""
+    """The day that a document covers, or None."""
     if surface is None:
         return None
     if surface in (Surface.HEARTBEAT, Surface.BRIEFING):
@@ -308,7 +311,7 @@ def day_of(layout: Layout, surface: Surface | None, name: str) -> date | None:
 
 
 def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None]) -> str | None:
-    """The handoff with ``change`` applied to its entries, or None when it cannot be read as one."""
+    """The handoff with ``change`` applied to its entries, or None when it cannot be parsed."""
     try:
         entries = handoff.parse(text)
     except Corrupt:
@@ -318,13 +321,13 @@ def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None
 
 
 def without_blocks(text: str, gone: Callable[[Block], bool]) -> str:
-    """A note or a trail without some of its blocks; everything else stays."""
+    """A note or trail without the selected blocks."""
     plain = text.replace("\r\n", "\n")
     found = [block for block in notes.blocks(plain) if gone(block)]
     for block in found:
         marker = block_marker(block.id)
         rest = block.text.partition("\n")[2]
-        # Without its own heading the block begins at its marker: what stands above belongs to another.
+        # Without its own heading the block begins at its marker, because the text above belongs to another block.
         part = block.text if rest.startswith(marker) else block.text[block.text.index(marker) :]
         whole = f"\n{part}\n"
         plain = plain.replace(whole, "", 1) if whole in plain else plain.replace(part, "", 1)

@@ -1,9 +1,9 @@
-"""Every place that can hold what was said, and the one way through all of them.
+"""Every place that can hold session content, and a single walk through them all.
 
 A purge and a scrub differ only in how they change a string, given as an :class:`~holdfast_privacy.transforms.Edit`.
-:class:`Walk` takes it through facts, documents, journals, UNSAFE markers and whatever else lies in the private and the
-store's folder, so that a new part of holdfast that keeps a file there is covered without being named here. Doing it
-again completes what an interruption left undone.
+:class:`Walk` applies it to facts, documents, journals, UNSAFE markers and every other file in the private folder and
+the store folder. A new holdfast component that keeps a file there is covered without being named here. Repeating the
+walk completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: What a purge keeps for itself, without content; the key of the placeholders, which is no content either.
+#: The purge's own files, which hold no content, and the placeholder key.
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
 _OWN: Final = frozenset(
     {
@@ -52,15 +52,15 @@ _OWN: Final = frozenset(
 )
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
-#: So long a session that is being flushed is waited for, in seconds.
+#: Maximum wait, in seconds, for a session being flushed.
 _WAIT_S: Final = 20.0
 _ROUNDS: Final = 3
 
 
 @frozen(kw_only=True)
 class Outcome:
-    """What became of an edit: ``left`` still holds what was to go; ``foreign`` are files of others that hold it;
-    ``files`` and ``size`` (bytes) are what the last search looked at."""
+    """The outcome of an edit: ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
+    hold it; ``files`` and ``size`` (bytes) measure the last search."""
 
     changed: tuple[Changed, ...]
     left: tuple[Left, ...]
@@ -70,10 +70,10 @@ class Outcome:
 
 
 def carry_out(services: Services, edit: Edit) -> Outcome:
-    """Edit every place, go through all of them again and search every byte; up to three times, since a flush that was
-    under way may write once more what was taken out. No dream runs meanwhile: it would write what it read before.
+    """Edit every place, walk them all again and search every byte, up to three times, because a flush in progress may
+    write removed data again. No dream runs meanwhile, because it would write data it read earlier.
 
-    Raises: Unavailable when a dream is under way.
+    Raises: Unavailable when a dream is in progress.
     """
     dreaming = services.private("dream.lock")
     if not os.path.isdir(services.state):
@@ -93,7 +93,10 @@ def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
         found, files, size = check.search()
         foreign = {*check.foreign, *filter(check.is_foreign, found)}
         names = dict.fromkeys([*(one.name for one in check.changed), *(n for n in found if n not in foreign)])
-        still = [Left(name=n, why="It still holds what was to go.", next_step="Remove it by hand.") for n in names]
+        still = [
+            Left(name=n, why="It still holds data that should have been removed.", next_step="Remove it manually.")
+            for n in names
+        ]
         left = {one.name: one for one in (*still, *walk.left, *check.left)}
         if not left:
             break
@@ -104,35 +107,35 @@ def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
 
 @define(kw_only=True)
 class Walk:
-    """One way through all places. With ``dry_run`` nothing is written, not even a lock."""
+    """One walk through all places. With ``dry_run`` nothing is written, not even a lock."""
 
     services: Services
     edit: Edit
     dry_run: bool = False
-    held: str = ""  # a lock file that the caller holds already
+    held: str = ""  # a lock file already held by the caller
     changed: list[Changed] = field(factory=list)
     left: list[Left] = field(factory=list)
-    #: Files of others in folders that the store shares with them: looked at, never touched.
+    #: Third-party files in folders shared with the store: read, never changed.
     foreign: list[str] = field(factory=list)
     seen: int = 0
 
     def run(self) -> None:
-        """Edit every place. One that fails is told in ``left``, and the others are edited all the same."""
+        """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
         self.edit.begin(self.services)
         for aside in private.foreign(self.services.state):
-            why = "It is state of another user or machine and is never read."
-            step = "Take it over with `holdfast trust --adopt-state` and do this again, or remove it by hand."
+            why = "This state belongs to another user or machine and is never read."
+            step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
             self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
         self._guarded("facts", self._facts)
         for path in list(self._loose_files()):
             self._guarded(self._shown(path), self.file, path)
         for name in self._documents():
             self._guarded(name, self._document, name)
-        # Journals last: they tell what belongs to a session, also when this is interrupted and done again.
+        # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
         for path in journal.session_files(self.services.state):
             self._guarded(self._shown(path), self._session, path)
         if not self.dry_run:
-            # Also when nothing was changed: a run that was interrupted may have left only this undone.
+            # Even when nothing changed, because an interrupted run may have left only this undone.
             self._guarded(f"{private.DERIVED} files", forget_derived, self.services.state)
             self._guarded("the store", self.services.store.backend.compact)
 
@@ -153,7 +156,7 @@ class Walk:
         state = self.services.state
         session_id = journal.session_id_of(path)
         if session_id is None or Journal(state, session_id).path != path:
-            self.file(path)  # damaged at its beginning, or put there by hand
+            self.file(path)  # damaged at its beginning, or not written by holdfast
             return
         one = Journal(state, session_id)
         marker = safety.path_of(state, session_id)
@@ -161,7 +164,7 @@ class Walk:
             self._edit_session(one, marker)
             return
         lock = os.path.join(one.folder, f"{file_stem(session_id)}.flush.lock")
-        with durable.lock(lock, timeout_s=_WAIT_S):  # a flush that is under way would write it all once more
+        with durable.lock(lock, timeout_s=_WAIT_S):  # a flush in progress would write it all again
             if self._edit_session(one, marker):
                 durable.retire(lock)
 
@@ -186,7 +189,7 @@ class Walk:
     # --- the store
 
     def _documents(self) -> list[str]:
-        """Trails first: which of their blocks belong to a session is told by the notes."""
+        """All document names, trails first: notes identify the trail blocks that belong to a session."""
         names = self.services.store.names()
         return sorted(names, key=lambda n: (self.services.layout.surface_of(n) is not Surface.TRAIL, n))
 
@@ -217,11 +220,11 @@ class Walk:
         self._note("documents", name, removed=new is None)
 
     def _forget(self, name: str) -> None:
-        if not self.edit.session("", None):  # else all receipts go, too
+        if not self.edit.session("", None):  # all receipts are removed, too
             note_forgotten(self.services, name)
 
     def _unreadable(self, surface: Surface | None, name: str) -> None:
-        """A document that the store cannot read goes, or its bytes are edited where it is a file. Raises: Corrupt."""
+        """Remove a document the store cannot read, or edit its bytes when it is a file. Raises: Corrupt."""
         backend = self.services.store.backend
         if self.edit.document(surface, name, "") is None:
             if not self.dry_run:
@@ -249,7 +252,7 @@ class Walk:
                 else:
                     self._update(fact, new)
             except NotFound:
-                continue  # somebody else was quicker
+                continue  # another process removed it first
         if gone:
             self._note("facts", "facts", gone, removed=True)
         if count:
@@ -260,7 +263,7 @@ class Walk:
         try:
             if new.content != old.content:
                 backend.update_fact(old.id, content=new.content)
-        except DuplicateFact:  # without what set them apart two facts are one
+        except DuplicateFact:  # without their difference two facts are duplicates
             backend.delete_fact(old.id)
             return
         if new.source != old.source:
@@ -269,7 +272,7 @@ class Walk:
     # --- files
 
     def _loose_files(self) -> Iterator[str]:
-        """Every file in the private and the store's folder that is no document, no journal and not the store's own."""
+        """Every file in the private and store folders except documents, journals and the store's own files."""
         journals = set(journal.session_files(self.services.state))
         markers = {
             safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
@@ -302,16 +305,16 @@ class Walk:
 
     @property
     def store_folder(self) -> str:
-        """Where local stores keep their files."""
+        """The folder of local stores."""
         return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
 
     def file(self, path: str) -> None:
-        """A file by its form: JSON lines, one JSON object, or anything else."""
+        """Edit a file by its format: JSON lines, one JSON object, or anything else."""
         if self.dry_run:
             self._edit_file(path)
             return
         lock = private.lock_path(path)
-        appended = path.endswith((".jsonl", ".log"))  # by other processes, perhaps for the first time just now
+        appended = path.endswith((".jsonl", ".log"))  # other processes append to it, and may have just created it
         if lock != self.held and (appended or os.path.exists(lock)):
             with private.lock(path, timeout_s=_WAIT_S):
                 self._edit_file(path)
@@ -350,7 +353,7 @@ class Walk:
         return new_data, int(new_data != data)
 
     def _edited_line(self, line: bytes) -> tuple[bytes, int]:
-        """A line of JSON keeps its form, also the checksum where it has one."""
+        """A JSON line keeps its format, including any checksum."""
         record = records.decode(line.rstrip(b"\n"))
         row = _object(line) if record is None else record
         if row is None:
@@ -369,9 +372,9 @@ class Walk:
     # --- the proof
 
     def search(self) -> tuple[list[str], int, int]:
-        """Look for what must not be there in every byte of every file, names of files and documents too.
+        """Search every byte of every file, and all file and document names, for data that must be gone.
 
-        Returns the places where it is, and how many files and bytes were looked at. Raises: Unavailable.
+        Returns the places that hold it, and how many files and bytes were searched. Raises: Unavailable.
         """
         needles = self.edit.traces()
         found: list[str] = []
@@ -381,7 +384,7 @@ class Walk:
             try:
                 size += os.path.getsize(path)
             except OSError:
-                continue  # it is gone meanwhile
+                continue  # removed meanwhile
             shown = self._shown(path)
             if any(needle.in_text(shown) for needle in needles) or text_search.in_file(path, needles):
                 found.append(shown)
@@ -395,7 +398,7 @@ class Walk:
             yield config
 
     def is_foreign(self, shown: str) -> bool:
-        """Whether the file is somebody else's: a person's own, or the settings."""
+        """Whether the file is a user's file or the settings, not holdfast's own."""
         path = os.path.join(self.services.root, *shown.split("/"))
         if path.startswith(self.services.state + os.sep):
             return False
@@ -408,8 +411,8 @@ class Walk:
 
 
 def forget_derived(state: str) -> None:
-    """Remove the files that are derived from what is stored, after that was edited. Each is removed under its lock, so
-    that a process that derives from what it read before has ended. Raises: Unavailable."""
+    """Remove files derived from stored data after an edit. Each is removed under its lock, so a process that derives
+    from data it read earlier has ended by then. Raises: Unavailable."""
     for path in list(text_search.files(os.path.join(state, private.DERIVED))):
         if not path.endswith(".lock"):
             with private.lock(path, timeout_s=_WAIT_S):
@@ -417,7 +420,7 @@ def forget_derived(state: str) -> None:
 
 
 def last_said(one: Journal) -> datetime | None:
-    """When the journal's newest dated record was written; of the file, when it cannot be read."""
+    """The time of the journal's newest dated record, or of the file when the journal cannot be read."""
     from datetime import UTC
 
     last: datetime | None = None

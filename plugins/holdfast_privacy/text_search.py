@@ -1,6 +1,6 @@
-"""Finding a text again in whatever form it lies: another case or Unicode form, other spacing, escaped, in UTF-16, cut.
+"""Finding a string in any form: another case or Unicode form, other spacing, escaped, in UTF-16, cut short.
 
-Used to decide what a purge removes and, on the raw bytes of every file, to prove that nothing of it is left.
+Used to select data for a purge and, on the raw bytes of every file, to prove that nothing is left.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from typing import Final
 
 from holdfast.fs import durable, safeopen
 
-_CHUNK: Final = 1 << 20  # bytes looked at in one piece
+_CHUNK: Final = 1 << 20  # bytes read at a time
 _OVERLAP: Final = 1 << 16
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([\"\\/bfnrt']))")
 _SIGNS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_NESTED: Final = 3  # JSON in a JSON text in a JSON text
-_CUT: Final = "…"  # what our own shortened texts end with
+_NESTED: Final = 3  # levels of JSON nested in JSON strings
+_CUT: Final = "…"  # ends a string that holdfast has shortened
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_ASCII: Final = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
-#: Characters that only they themselves, in either case, become by :func:`fold`. Others do not: "ﬁ" becomes "fi", and
-#: the Kelvin sign "k". Source: all code points of Unicode 15, tried by a test.
+#: Characters that only their own upper and lower case :func:`fold` to. Others fail this: "ﬁ" becomes "fi", and
+#: the Kelvin sign "k". Source: all code points of Unicode 15, checked by a test.
 _SURE: Final = re.compile("[bcdeghjmopqruvwxyz0-9_]+")
 _ESCAPED_ASCII: Final = re.compile(rb"\\(?:u00|U000000|x)[2-7][0-9a-fA-F]")
 
 
 def fold(text: str) -> str:
-    """``text`` for comparing: composed, without case, every run of white space one space.
+    """``text`` normalised for comparison: composed, case-folded, each run of white space as one space.
 
-    White space counts for nothing because notes put a text on one line, and ``<!--`` is written ``&lt;!--`` there.
+    White space is normalised because notes put a string on one line and write ``<!--`` as ``&lt;!--``.
     """
     text = text.lower() if text.isascii() else _composed(_composed(text).casefold())
     return " ".join(text.replace("&lt;!--", "<!--").split())
 
 
 def _composed(text: str) -> str:
-    """``text`` in the form NFC. Nothing in ASCII composes with what comes before it, so the rest is done by itself."""
+    """``text`` in NFC. ASCII never composes with the character before it, so the rest is composed separately."""
     return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
 class Needle:
-    """A text that is looked for. Its repr does not show it."""
+    """A string to search for. Its repr does not show it."""
 
     def __init__(self, text: str) -> None:
         self._text = fold(text)
         self.words = self._text.count(" ") + 1
-        # So much of it must stand before a cut to count: less would be anybody's word.
+        # Minimum length of the part before a cut, because a shorter part could be any word.
         self._least = max(5, len(self._text) * 2 // 3)
         runs = _SURE.findall(self._text[: self._least])
         self._sure = max(runs, key=len, default="").encode()
@@ -56,21 +56,21 @@ class Needle:
         return len(self._text)
 
     def in_text(self, text: str) -> bool:
-        """Whether ``text`` holds it, or the beginning of it at a place where a text of ours was cut short."""
+        """Whether ``text`` holds the string, or its beginning where holdfast has shortened the text."""
         folded = fold(text)
         return self._text in folded or (_CUT in folded and self._is_cut_in(folded))
 
     def in_key(self, key: str) -> bool:
-        """Whether ``key`` was made of a text that holds it: such keys have no case, signs or spaces."""
+        """Whether ``key`` was derived from text that holds the string: such keys have no case, signs or spaces."""
         letters = _letters(self._text)
         return bool(letters) and letters in _letters(fold(key))
 
     def in_bytes(self, data: bytes) -> bool:
-        """Whether ``data`` holds it as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
+        """Whether ``data`` holds the string as UTF-8, as UTF-16 or escaped as in JSON and TOML."""
         return any_in_bytes((self,), data)
 
     def may_be_in(self, plain: bytes) -> bool:
-        """A quick look, which says no only where :meth:`in_bytes` does. ``plain`` is in lower case, without NUL bytes,
+        """A fast check that is false only where :meth:`in_bytes` is. ``plain`` is in lower case, without NUL bytes,
         and no ASCII letter in it is escaped."""
         return self._sure in plain
 
@@ -80,9 +80,9 @@ class Needle:
 
 
 def any_in_bytes(needles: Iterable[Needle], data: bytes) -> bool:
-    """Whether ``data`` holds one of them, see :meth:`Needle.in_bytes`."""
+    """Whether ``data`` holds any of the needles, see :meth:`Needle.in_bytes`."""
     if not _ESCAPED_ASCII.search(data):
-        plain = data.replace(b"\0", b"").lower()  # so UTF-16 is one byte a letter, too
+        plain = data.replace(b"\0", b"").lower()  # so that UTF-16 has one byte per letter, too
         needles = [needle for needle in needles if needle.may_be_in(plain)]
         del plain
     else:
@@ -112,7 +112,7 @@ def _readings(data: bytes) -> Iterator[str]:
 
 
 def unescape(text: str) -> str:
-    """``text`` with the escapes of JSON and TOML read, wherever they stand."""
+    """``text`` with all JSON and TOML escapes decoded."""
 
     def read(match: re.Match[str]) -> str:
         digits = match[1] or match[2] or match[3]
@@ -122,13 +122,13 @@ def unescape(text: str) -> str:
         return chr(code) if code < 0x110000 else match[0]
 
     text = _ESCAPE.sub(read, text)
-    if _SURROGATE.search(text):  # JSON writes what lies beyond U+FFFF as two of these
+    if _SURROGATE.search(text):  # JSON escapes a character beyond U+FFFF as two of these
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 
 def in_file(path: str, needles: Iterable[Needle]) -> bool:
-    """Whether the file holds one of ``needles``; a missing file holds none. Memory stays flat. Raises: Unavailable."""
+    """Whether the file holds any of ``needles``; false for a missing file. Memory stays flat. Raises: Unavailable."""
     needles = tuple(needles)
     if not needles:
         return False
@@ -149,7 +149,7 @@ def in_file(path: str, needles: Iterable[Needle]) -> bool:
 
 
 def files(folder: str, *, deep: bool = True) -> Iterator[str]:
-    """Paths of the regular files in ``folder``, in order; symbolic links are not followed. Raises: Unavailable."""
+    """Paths of the regular files in ``folder``, sorted; symbolic links are not followed. Raises: Unavailable."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)

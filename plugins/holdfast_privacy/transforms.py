@@ -1,4 +1,4 @@
-"""What becomes of what is stored: a purge and a scrub are edits, and :mod:`holdfast_privacy.sweep` carries them out."""
+"""Edits of stored data. Purge and scrub are edits, and :mod:`holdfast_privacy.sweep` carries them out."""
 
 from __future__ import annotations
 
@@ -20,48 +20,48 @@ if TYPE_CHECKING:
 
 
 class Edit:
-    """What becomes of what is stored. This one keeps everything; its methods must be idempotent."""
+    """An edit of stored data. The base class keeps everything. Methods must be idempotent."""
 
     def begin(self, services: Services) -> None:
-        """Look around, before anything is changed."""
+        """Collect information before anything is changed."""
 
     def session(self, session_id: str, last: datetime | None) -> bool:
-        """Whether the session goes as a whole; ``last`` is when something was last said in it."""
+        """Whether to remove the whole session. Its last record was written at ``last``."""
         return False
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
-        """A record of a journal that stays."""
+        """The new record, in a kept journal."""
         return record
 
     def document(self, surface: Surface | None, name: str, text: str) -> str | None:
-        """The document's new text; None when it goes."""
+        """The document's new text, or None to remove it."""
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
-        """The fact, perhaps with other content or source; None when it goes."""
+        """The fact, possibly with new content or source, or None to remove it."""
         return fact
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """One line of a private list: a trail, a queue. None when it goes."""
+        """One row of a private list (a trail, a queue), or None to remove it."""
         return row
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
-        """A private JSON file that is one object: an UNSAFE marker, a status. None when it goes."""
+        """A private JSON file that holds one object (an UNSAFE marker, a status), or None to remove it."""
         return table
 
     def other(self, path: str, data: bytes) -> bytes | None:
-        """Any other file, or a damaged one of those above. None when it goes."""
+        """Any other or damaged file, or None to remove it."""
         return data
 
     def traces(self) -> tuple[Needle, ...]:
-        """What must be found nowhere afterwards."""
+        """The needles that must not be found anywhere afterwards."""
         return ()
 
 
 @frozen(kw_only=True)
 class Changed:
-    """``count`` things were changed or removed in one place. ``kind`` is one of journals, markers, documents, facts,
-    private files; ``name`` is told to people only, never kept: it may hold what was purged."""
+    """``count`` items changed or removed in one place. ``kind`` is one of journals, markers, documents, facts,
+    private files. ``name`` is only shown, never stored, because it may hold purged text."""
 
     kind: str
     name: str
@@ -71,7 +71,7 @@ class Changed:
 
 @frozen(kw_only=True)
 class Left:
-    """A place that still holds something, and why."""
+    """A place that still holds data, and why."""
 
     name: str
     why: str
@@ -79,7 +79,7 @@ class Left:
 
 
 def counted(changed: Iterable[Changed]) -> dict[str, int]:
-    """Kind of place -> how many things went or changed there."""
+    """Kind of place -> number of items removed or changed there."""
     counts: dict[str, int] = {}
     for one in changed:
         counts[one.kind] = counts.get(one.kind, 0) + one.count
@@ -87,13 +87,13 @@ def counted(changed: Iterable[Changed]) -> dict[str, int]:
 
 
 def is_temporary(path: str) -> bool:
-    """Whether the file is what a crash left of a write."""
+    """Whether the file is left over from a crashed write."""
     name = os.path.basename(path)
     return name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX)
 
 
 def edit_bytes(data: bytes, change: Callable[[str], str]) -> bytes:
-    """``data`` with ``change`` applied to its text; bytes that are no UTF-8 stay as they are."""
+    """``data`` with ``change`` applied to its text; bytes that are not UTF-8 are kept."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         codec = "utf-16-le" if data.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
         text = data[2:].decode(codec, "surrogatepass" if len(data) % 2 == 0 else "replace")
@@ -108,8 +108,8 @@ def map_texts(
     keep: Collection[str] = (),
     drop: Callable[[str], bool] | None = None,
 ) -> Any:
-    """``value``, which is plain JSON, with ``change`` applied to every text in it but those under the keys ``keep``.
-    Entries whose key ``drop`` wants gone are left out."""
+    """``value``, plain JSON, with ``change`` applied to every string except under the keys ``keep``.
+    Entries whose key ``drop`` selects are left out."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""What automation left for the operator: the entries of a heartbeat or a briefing, and which of them matter.
+"""Automation output for the operator: heartbeat or briefing entries with their severity.
 
-Read are JSON, JSON lines, Markdown lists and tables, and plain lines. An entry is bad or doubtful when its status says
-so, or when its words do; one that cannot be told is good, since most entries only state something.
+Reads JSON, JSON lines, Markdown lists and tables, and plain lines. An entry is bad or doubtful when its status or its
+words say so. An unclear entry counts as good, since most entries only state something.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BAD: Final = re.compile(
 _DOUBTFUL: Final = re.compile(
     r"\b(?:warn(?:ings?)?|degraded|slow|stale|late|retry(?:ing)?|skipped|unknown)\b", re.IGNORECASE
 )
-#: Words that say the opposite: "no errors", "0 failed", "errors: 0".
+#: Negations: "no errors", "0 failed", "errors: 0".
 _NONE: Final = re.compile(
     r"\b(?:no|0|zero|without|never|not)\s+(?:\w+\s+)?(?:fail\w*|errors?|warnings?|alerts?|down|crash\w*)\b"
     r"|\b(?:fail\w*|errors?|warnings?|alerts?|crashes)\"?\s*[:=]\s*(?:0\b|none\b|no(?=\s*(?:[,;.|]|$))|false\b|\[\]|null\b)",
@@ -43,7 +43,7 @@ _RULE: Final = re.compile(r"^[\s|:=-]*$|^\s*<!--.*-->\s*$|^\s*```")
 
 
 class Level(IntEnum):
-    """How good an entry is: the greater, the worse."""
+    """An entry's severity. Greater is worse."""
 
     GOOD = 0
     DOUBTFUL = 1
@@ -60,7 +60,7 @@ class Entry:
 
 
 def entries(name: str, text: str) -> list[Entry]:
-    """The entries of the document ``name``, oldest first as far as they have times, else in their order."""
+    """The entries of the document ``name``, oldest first where they have times, otherwise in document order."""
     found = list(_of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text))
     if all(entry.at for entry in found):
         found.sort(key=lambda entry: entry.at)
@@ -68,7 +68,7 @@ def entries(name: str, text: str) -> list[Entry]:
 
 
 def summary(found: Sequence[Entry]) -> list[str]:
-    """What to tell of ``found``: the newest entry, and before it the worst when that is a worse one."""
+    """Lines that report ``found``: the newest entry, preceded by the worst entry when that is worse."""
     if not found:
         return []
     newest = found[-1]
@@ -83,7 +83,7 @@ def _of_json(text: str) -> Iterator[Entry]:
         yield from _of_value(untrusted.from_json(text))
         return
     except (ValueError, RecursionError):
-        pass  # then it is one value a line
+        pass  # then each line is one value
     for line in text.splitlines():
         if line.strip():
             try:
@@ -114,7 +114,7 @@ def _of_value(value: Any) -> Iterator[Entry]:
 
 
 def _level(table: dict[str, Any]) -> Level | None:
-    """What the table's own status says, None when it has none."""
+    """The severity in the table's own status field, or None."""
     lower = {str(key).casefold(): value for key, value in table.items()}
     levels = [_level_of(lower[key]) for key in _STATUS if key in lower]
     levels += [Level.BAD if lower[key] else Level.GOOD for key in _CODE if isinstance(lower.get(key), int)]
@@ -138,7 +138,7 @@ def _time(table: dict[str, Any]) -> str:
 
 
 def _moment(text: str) -> str:
-    """The first time in ``text``: in UTC when it has a date and an offset, else as it is."""
+    """The first time in ``text``: in UTC when it has a date and an offset, otherwise unchanged."""
     match = _MOMENT.search(text)
     if match is None:
         return ""
@@ -153,7 +153,7 @@ def _moment(text: str) -> str:
 
 
 def _of_lines(text: str) -> Iterator[Entry]:
-    """Each line but headings that state nothing bad; all headings when there is nothing else."""
+    """Each line except headings that state nothing bad; all headings when there is nothing else."""
     lines = [line for line in text.splitlines() if line.strip() and not _RULE.match(line)]
     said = [line for line in lines if not line.lstrip().startswith("#") or _words(line)] or lines
     for line in said:

@@ -1,4 +1,4 @@
-"""``holdfast report``: what an operator wants to know, from files; with ``--morning`` from the forges, too."""
+"""``holdfast report``: the operator's report from files; with ``--morning`` also from the forges."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
     from holdfast_report.report import Line
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Go on"
 SUMMARY = "the operator's report: what happened, what is blocked, what is needed"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--days", metavar="N", type=positive("days"), help="how many days back, today included (1)")
     parser.add_argument(
-        "--morning", action="store_true", help="yesterday and the night, with what happened on the forge"
+        "--days", metavar="N", type=positive("days"), help="number of days to cover, including today (default 1)"
     )
-    parser.add_argument("--write", action="store_true", help="store it as the report on today, too")
+    parser.add_argument("--morning", action="store_true", help="cover yesterday and the night, with forge activity")
+    parser.add_argument("--write", action="store_true", help="also store the report as today's")
     add_json(parser)
     parser.epilog = (
         examples("holdfast report", "holdfast report --days 7", "holdfast report --morning", "holdfast report --write")
-        + "\n\nThe nightly run of `holdfast schedule` stores the report on the day before."
+        + "\n\nThe nightly run of `holdfast schedule` stores the previous day's report."
     )
 
 
@@ -37,9 +37,9 @@ def run(args: Namespace) -> int:
     from holdfast_report.report import write
 
     if args.morning and args.days:
-        raise UsageError("--morning looks at yesterday and the night.", next_step="Leave out --days.")
+        raise UsageError("--morning always covers yesterday and the night.", next_step="Leave out --days.")
     if args.write and (args.morning or (args.days or 1) > 1):
-        raise UsageError("A stored report is of one day.", next_step="Leave out --morning and --days, or --write.")
+        raise UsageError("A stored report covers one day.", next_step="Leave out --morning and --days, or --write.")
     out = Term()
     sections: Mapping[str, tuple[Line, ...]]
     with Holdfast.open(args.root) as memory:

@@ -1,7 +1,7 @@
 """The morning report: yesterday and the night, from files and from the forges where people work.
 
-A pure function of its sources and the window: made twice it is the same text, and losing it loses nothing. Every line
-has a pointer to its proof. Without a forge it is made from files alone and says so.
+A pure function of its sources and the window. The same input gives the same text, and a lost report can be regenerated.
+Every line has a pointer to its proof. Without a forge the report uses files alone and says so.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ FINDINGS: Final = "What does not fit together"
 
 @frozen(kw_only=True)
 class Morning:
-    """``since`` is yesterday 00:00 in the configured zone. ``sections`` maps those of a report, then :data:`FORGE` and
-    :data:`FINDINGS`, to their lines; an empty one holds a line that says where was looked. ``remarks`` tell what could
-    not be asked. ``str()`` is the Markdown."""
+    """``since`` is yesterday 00:00 in the configured zone. ``sections`` maps the section names of a report, then
+    :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the sources searched.
+    ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
 
     since: datetime
     report: Report
@@ -59,7 +59,7 @@ def morning(services: Services) -> Morning:
         happened += lines
         remarks += [remark] if remark else []
     if not forges:
-        remarks.append("No forge is enabled: this report is made from files alone.")
+        remarks.append("No forge is enabled, so this report uses files alone.")
     sections = {**files.sections, FORGE: tuple(happened), FINDINGS: tuple(_findings(services, files, happened))}
     return Morning(
         since=since,
@@ -70,14 +70,14 @@ def morning(services: Services) -> Morning:
 
 
 def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[Line], str]:
-    """What a forge tells, and what it could not."""
+    """A forge's activity as lines, and an error message when it could not be reached."""
     try:
         activity = forge.activity(since, now)
         texts = _masked(services, [_told(one, now) for one in activity])
     except HoldfastError as error:
-        return [], f"{forge.title} could not be asked, so this is from files alone: {error}"
+        return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not cost the report
-        return [], f"{forge.title} could not be asked: the plugin {forge.name!r} failed ({type(error).__name__})."
+        return [], f"{forge.title} could not be read: the plugin {forge.name!r} failed ({type(error).__name__})."
     return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True)], ""
 
 
@@ -87,7 +87,7 @@ def _told(one: Activity, now: datetime) -> str:
 
 
 def _masked(services: Services, texts: list[str]) -> list[str]:
-    """People write secrets into comments, too."""
+    """Forge text with secrets masked; users write secrets into comments, too."""
     masked = services.gate.outgoing("\n".join(texts), surface=Surface.REPORT).split("\n") if texts else []
     if len(masked) == len(texts):
         return masked
@@ -95,7 +95,7 @@ def _masked(services: Services, texts: list[str]) -> list[str]:
 
 
 def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:
-    """What the summaries of the window say and no source does."""
+    """Claims in the window's summaries that no source supports."""
     days = (files.first_day, files.last_day)
     names = [services.layout.name(s, day) for day in days for s in (Surface.DAILY, Surface.TRAIL, Surface.REPORT)]
     there = set(services.store.names())
@@ -107,7 +107,7 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
 
 
 def _nothing(services: Services, section: str, files: Report) -> Line:
-    """The line of an empty section: where was looked."""
+    """An empty section's line, which names the sources searched."""
     layout, where = services.layout, services.store.backend.where
     if section == FORGE:
         return Line(text="nothing", pointer="holdfast plugins")

@@ -1,6 +1,7 @@
-"""What an operator wants to know: what happened, what changed, what is blocked, what is needed, where the proof lies.
+"""The operator's report: what happened, what changed, what is blocked, what is needed, where the proof lives.
 
-Derived from files only, with a pointer for every claim; making it twice gives the same text, losing it loses nothing.
+Derived from files only, with a pointer for every claim. The same input gives the same text, and a lost report can be
+regenerated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SECTIONS = ("What happened", "What changed", "What is blocked", "What is needed 
 
 @frozen(kw_only=True)
 class Line:
-    """One claim and the document (and block) that proves it."""
+    """One claim, and the document (and block) that proves it."""
 
     text: str
     pointer: str
@@ -56,14 +57,14 @@ class Report:
 def report(services: Services, *, days: int = 1, last_day: date | None = None) -> Report:
     """The report on the last ``days`` calendar days up to ``last_day`` (default: today).
 
-    What is open is that of now. Raises: ValueError; Corrupt; Unavailable.
+    Open items are those open now. Raises: ValueError; Corrupt; Unavailable.
     """
     if days < 1:
         raise ValueError("days must be 1 or more")
     today = last_day or services.now().date()
     window = [today - timedelta(days=n) for n in reversed(range(days))]
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
-    needed: dict[str, list[Line]] = {}  # by session: the newest word on it counts
+    needed: dict[str, list[Line]] = {}  # by session, newest entry wins
     for day in window:
         _from_note(services, services.layout.name(Surface.DAILY, day), found, needed)
         _from_trail(services, services.layout.name(Surface.TRAIL, day), found)
@@ -85,15 +86,15 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
 
 
 def write(services: Services, made: Report) -> Written:
-    """Store a report as the one of its last day; an earlier one of that day is replaced. It is derived, so nothing
-    reads it as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
+    """Store a report as its last day's report, replacing an earlier report for that day. Reports are derived, so
+    nothing reads them as a source. Raises: Refused, PluginError; Conflict; Corrupt; Unavailable."""
     name = services.layout.name(Surface.REPORT, made.last_day)
     text = services.gate.admit(str(made), surface=Surface.REPORT, name=name)
     return services.store.change(Surface.REPORT, name, lambda _: text)
 
 
 def write_yesterdays(services: Services) -> Written | None:
-    """Store the report on yesterday, once; None when there is one, or nothing to report.
+    """Store yesterday's report, once; None when it exists already or there is nothing to report.
 
     Raises: as :func:`report` and :func:`write`.
     """
@@ -117,7 +118,7 @@ def _from_note(services: Services, name: str, found: dict[str, list[Line]], need
     for block in notes.blocks(document.text):
         pointer = f"{where}, {block.title}"
         if not block.objective:
-            continue  # a summary that came later: its flush has a block of its own
+            continue  # a summary added later; its flush has its own block
         found["What happened"].append(Line(text=block.objective, pointer=pointer))
         needed[block.session] = [Line(text=item, pointer=pointer) for item in block.items("Needed")]
         for target, labels in (
@@ -139,7 +140,7 @@ def _from_trail(services: Services, name: str, found: dict[str, list[Line]]) -> 
 
 
 def _from_automation(services: Services, window: Iterable[date], found: dict[str, list[Line]]) -> None:
-    """Heartbeat and briefings of the window, when automation wrote any. They are read, never rewritten."""
+    """Add the window's heartbeat and briefings, if automation wrote any. They are read, never rewritten."""
     days = {day.isoformat() for day in window}
     for surface in (Surface.HEARTBEAT, Surface.BRIEFING):
         prefix = services.layout.prefix(surface)
@@ -153,12 +154,12 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
                 ]
                 if told and told[-1].level is automation.Level.BAD:
                     found["What is needed from you"].append(
-                        Line(text=f"Look at the {surface}: {told[-1].text}", pointer=where)
+                        Line(text=f"Check the {surface}: {told[-1].text}", pointer=where)
                     )
 
 
 def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
-    """What waits to be published, and what stands in the way."""
+    """Add items waiting to be published, and their errors."""
     items = Outbox(services.state).items()
     if items:
         why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()

@@ -1,11 +1,11 @@
-"""Reads what an agent client recorded of a conversation. The format is told from the content, never from the name.
+"""Reads the conversations that agent clients recorded. The format is detected from the content, never from the name.
 
 >>> from holdfast_transcripts import read
 >>> transcript = read("session.jsonl")              # doctest: +SKIP
->>> later = read("session.jsonl", offset=transcript.next_offset)   # only what is new   # doctest: +SKIP
+>>> later = read("session.jsonl", offset=transcript.next_offset)   # only the new rows   # doctest: +SKIP
 
-A client may stop, be killed or change its format at any time. A row of no known form is counted, and kept as it is
-when it may be part of the conversation; only when no row is understood does reading raise.
+A client may stop, be killed or change its format at any time. A row of unknown form is counted, and kept unchanged when
+it may be part of the conversation. Reading raises only when no row is recognised.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ __all__ = ["FORMATS", "Format", "Transcript", "detect", "read"]
 _HEAD_ROWS: Final = 1_000
 _PLACE_ROWS: Final = 50
 _NEXT_STEP: Final = (
-    "Give a Claude Code transcript, a Codex rollout or an opencode message dump; "
-    'rows of {"role": ..., "content": ...} are read too.'
+    "Pass a Claude Code transcript, a Codex rollout or an opencode message dump; "
+    'rows of {"role": ..., "content": ...} are supported, too.'
 )
 
 
 class Format(Protocol):
-    """A module that knows one format."""
+    """A module that reads one format."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 - a module's constant
-        """What the format is called in results and messages."""
+        """The format's name in results and messages."""
 
     @property
     def APPENDED(self) -> bool:  # noqa: N802 - a module's constant
-        """True when a file of this format only ever grows, so that a later reading may start in the middle."""
+        """Whether a file of this format only grows, so that a later reading may start in the middle."""
 
     def recognises(self, row: Mapping[str, object]) -> bool:
-        """Is this a row that only this format has?"""
+        """Whether only this format has such a row."""
 
     def take(self, row: Mapping[str, object], position: int, reading: Reading) -> bool:
-        """Add what the row says to ``reading``; False when its type is not known."""
+        """Add the row's content to ``reading``; False when its type is unknown."""
 
 
 FORMATS: Final[tuple[Format, ...]] = (claude_code, codex, opencode, messages)
-"""The most particular first: a row of another format may hold a role and a content as well."""
+"""The most specific first, because a row of another format may also hold a role and a content."""
 
 
 def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
     """The conversation in the file at ``path``, from byte ``offset`` on.
 
-    Rows are read one by one; what is held is the messages and the row at hand. Where no row starts at ``offset`` the
-    file was replaced, and it is read from the start. Reading again what was read before gives the same ids. ``agent``
-    reads what the sub-agent of that id said, which Claude Code keeps apart (``isSidechain``), and nothing else.
+    Rows are read one by one; memory holds the messages and the current row. If no row starts at ``offset``, the file
+    was replaced and is read from the start. Reading the same rows again gives the same ids. ``agent`` selects only the
+    messages of the sub-agent with that id, which Claude Code keeps apart (``isSidechain``).
 
     Raises:
         ConfigError: ``path`` is missing, not a regular file, or cannot be read.
-        Corrupt: the file is empty, or of no known format.
+        Corrupt: the file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
         form, document = _told(stream, path)
@@ -80,11 +80,11 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """The name of the file's format: ``claude-code``, ``codex``, ``opencode`` or ``messages``.
+    """The file's format: ``claude-code``, ``codex``, ``opencode`` or ``messages``.
 
     Raises:
         ConfigError: ``path`` is missing, not a regular file, or cannot be read.
-        Corrupt: the file is empty, or of no known format.
+        Corrupt: the file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
         return _told(stream, path)[0].NAME
@@ -92,10 +92,10 @@ def detect(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """The file, opened for reading; what the system refuses, also later while rows are read, is a ConfigError."""
+    """The file, opened for reading. Any OS error, also while rows are read, becomes a ConfigError."""
     name = os.fspath(path)
     try:
-        if "\0" in name or not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would wait for ever
+        if "\0" in name or not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would block indefinitely
             raise ConfigError(f"{name!r} is not a regular file.", next_step=_NEXT_STEP)
         with open(name, "rb") as stream:
             yield stream
@@ -105,7 +105,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _told(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, bool]:
-    """The format, and whether the file is one document rather than a row a line."""
+    """The format, and whether the file is one document rather than one row per line."""
     if is_document(stream) and (form := _recognised(elements(stream))):
         return form, True
     if form := _recognised(lines(stream)):
@@ -132,7 +132,7 @@ def _starts_row(stream: BinaryIO, offset: int) -> bool:
 
 
 def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:
-    """An empty reading that knows session, branch and folder: rows after an offset may not tell them again."""
+    """An empty reading with session, branch and folder known, because rows after an offset may not repeat them."""
     head = Reading(agent=agent)
     for row in islice(lines(stream), _PLACE_ROWS):
         if isinstance(row.value, dict):

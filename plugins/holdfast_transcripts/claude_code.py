@@ -1,8 +1,8 @@
 """Transcripts of Claude Code: JSONL, a row per content block, among many rows of bookkeeping.
 
 Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
-are read as published descriptions give them. Versions before them record such a prompt only in ``queue-operation``
-rows, unless it waits for the turn's end; then it follows as a row of its own.
+are read as in published descriptions. Earlier versions record such a prompt only in ``queue-operation`` rows, unless it
+waits for the end of the turn and follows as its own row.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _BOOKKEEPING: Final = frozenset(
         "tools-used",
     }
 )
-#: Attachments that the client makes of its own state, and of what its hooks (so holdfast's brief, too) put in.
+#: Attachments with the client's own state, and with hook output (including holdfast's brief).
 _OWN_ATTACHMENTS: Final = ("hook_", "async_hook_", "todo", "task_", "plan_mode", "skill_", "deferred_", "agent_listing")
-# Rows with the role user that the client wrote: its own commands and their output, hook feedback, interruptions.
+# Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
 _NOT_SAID: Final = (
     "<command-",
     "<local-command-",
@@ -50,20 +50,20 @@ _NOT_SAID: Final = (
     "Stop hook feedback:",
 )
 _INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
-#: Commands to the client and to holdfast itself, whatever is written after them.
+#: Commands to the client and to holdfast itself, regardless of their arguments.
 _CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})
 _PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Is this a row that only Claude Code writes? A later version may name the session in another way."""
+    """Whether only Claude Code writes such a row. A later version may name the session differently."""
     if not isinstance(row.get("type"), str) or "payload" in row:
         return False
     return isinstance(row.get("sessionId"), str) or mapping(row.get("message")).get("role") == row["type"]
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add what the row says; False when its type is not known."""
+    """Add the row's content; False when its type is unknown."""
     kind = clean(row.get("type"))
     sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
     if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
@@ -98,7 +98,7 @@ def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
 
 
 def _is_injected(row: Mapping[str, object]) -> str:
-    """Why nobody said this row; empty when somebody did."""
+    """Why the row is not speech, or an empty string when it is."""
     if row.get("isMeta") is True:
         return "context"
     if row.get("isCompactSummary") is True:
@@ -110,7 +110,7 @@ def _is_injected(row: Mapping[str, object]) -> str:
 
 
 def _own_words(text: str) -> str:
-    """Why a text with the role user is the client's own; empty when it is the user's."""
+    """Why text with the role user is the client's own, or an empty string when it is the user's."""
     text = text.strip()
     if text in _INTERRUPTED:
         return "interruption"
@@ -118,7 +118,7 @@ def _own_words(text: str) -> str:
 
 
 def _command(text: str) -> str:
-    """A command with what the user wrote after it, like ``/review the login form``; empty when nothing was written."""
+    """A command with the user's arguments, like ``/review the login form``; empty when there are none."""
     found = {
         name: text.partition(f"<command-{name}>")[2].partition(f"</command-{name}>")[0].strip()
         for name in ("name", "args")
@@ -146,7 +146,7 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
 
 
 def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading) -> bool:
-    """Add a text of the role user that the client has dressed up; False when it is plain speech."""
+    """Add text with the role user and client formatting; False when it is plain speech."""
     at = reading.at(row.get("timestamp"))
     result = background_result(text)
     if result is not None:
@@ -164,8 +164,8 @@ def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading)
 
 
 def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
-    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry; it comes when the
-    queue is handed to the running turn, so it adds all prompts that wait."""
+    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry. It appears when the
+    queue is passed to the running turn, so it adds all waiting prompts."""
     reading.place(session_id=row.get("sessionId"))
     reading.leave_out("queue-operation")
     operation, waiting = row.get("operation"), reading.queued
@@ -182,7 +182,7 @@ def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> 
 
 
 def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading) -> None:
-    """Add a queued prompt, unless a row of another kind gave it already."""
+    """Add a queued prompt, unless a row of another kind already has it."""
     if text in reading.handed_over:
         reading.handed_over.discard(text)
     else:
@@ -191,8 +191,8 @@ def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading
 
 
 def _take_attachment(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add a prompt typed while the model works. What the client attaches by itself is left out, except for what it may
-    be the only one to have: then False."""
+    """Add a prompt typed while the model works. Automatic attachments are left out. False for an attachment that may be
+    the only copy of its content."""
     attachment = mapping(row.get("attachment"))
     kind = clean(attachment.get("type"))
     if kind != "queued_command":

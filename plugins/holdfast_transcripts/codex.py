@@ -1,6 +1,6 @@
 """Transcripts ("rollouts") of Codex: JSONL rows ``{timestamp, ordinal, type, payload}``.
 
-Source: observed with 0.169.0. What was said stands in ``response_item`` rows; ``event_msg`` rows repeat it for display.
+Source: observed with 0.169.0. ``response_item`` rows hold the conversation; ``event_msg`` rows repeat it for display.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ APPENDED: Final = True
 _TYPES: Final = frozenset(
     {"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record"}
 )
-# Rollouts of versions that do not yet say what kind an item is: what the client put in as the user.
+# Rollouts of versions without item kinds: content that the client inserted as the user.
 _NOT_SAID: Final = (
     "<environment_context>",
     "<user_instructions>",
@@ -30,18 +30,18 @@ _NOT_SAID: Final = (
     "<subagent_notification>",
     "# AGENTS.md instructions",
 )
-#: Rows that say where and how the session ran, and ``event_msg``, which repeats for display what items say.
+#: Rows about where and how the session ran, and ``event_msg``, which repeats items for display.
 _BOOKKEEPING: Final = _TYPES - {"response_item"}
 _MESSAGE: Final = frozenset({"type", "role", "content", "internal_chat_message_metadata_passthrough"})
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Is this a row that only Codex writes?"""
+    """Whether only Codex writes such a row."""
     return clean(row.get("type")) in _TYPES and "payload" in row
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add what the row says; False when its type is not known."""
+    """Add the row's content; False when its type is unknown."""
     kind, payload = clean(row.get("type")), mapping(row.get("payload"))
     if kind == "session_meta":
         branch = mapping(payload.get("git")).get("branch")
@@ -95,7 +95,7 @@ def _is_plain(block: object) -> bool:
 
 
 def _own(item: Mapping[str, object]) -> list[object]:
-    """The user's own blocks of a message; the client sends its context and its summaries as the user, too."""
+    """The user's own blocks of a message. The client also sends its context and summaries as the user."""
     kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
     told = kinds if isinstance(kinds, list) else []
     content = item.get("content")

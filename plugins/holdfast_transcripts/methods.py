@@ -1,4 +1,4 @@
-"""The method that this package adds to an opened project; :class:`holdfast.plugin.features.Features` declares it."""
+"""The method added to an opened project; :class:`holdfast.plugin.features.Features` declares it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message dumps of opencode: ``{info, parts}``, a row each, as one array, or under ``data`` or ``messages``.
+"""Message dumps of opencode: ``{info, parts}``, one per row, in one array, or under ``data`` or ``messages``.
 
 Source: observed with 1.18.33 (``client.session.messages``); ``messages`` is the shape of ``opencode export``.
 """
@@ -15,31 +15,31 @@ from holdfast.text.rows.blocks import text_of
 from holdfast.text.rows.reading import Reading, mapping, row_key
 
 NAME: Final = "opencode"
-APPENDED: Final = False  # a dump is written anew each time
+APPENDED: Final = False  # each dump is written from scratch
 
-#: Parts that hold no conversation, members that say which part it is, and members of a tool's state that are read,
-#: or repeat its input and output for display.
+#: Parts without conversation, keys that identify the part, and keys of a tool's state that are read, or that repeat
+#: its input and output for display.
 _BOOKKEEPING: Final = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "compaction"})
-#: Members of a message that the client makes of its own state: paths, instructions, titles and diffs for display.
+#: Keys of a message with the client's own state: paths, instructions, titles and diffs for display.
 _INFO: Final = frozenset({"path", "summary", "system", "tools", "time", "model", "agent", "mode"})
 _PART: Final = frozenset({"id", "sessionID", "messageID", "callID", "type", "time", "metadata"})
 _STATE: Final = frozenset({"status", "input", "title", "metadata", "time", "raw"})
 
 
 def recognises(row: Mapping[str, object]) -> bool:
-    """Is this a row that only opencode writes?"""
+    """Whether only opencode writes such a row."""
     return isinstance(row.get("info"), dict) and isinstance(row.get("parts"), list)
 
 
 def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
-    """Add what the message says; False when it is no message."""
+    """Add the message's content; False when it is not a message."""
     info = mapping(row.get("info"))
     role = clean(info.get("role"))
     if role not in {"user", "assistant"} or not isinstance(row.get("parts"), list):
         return False
     reading.place(session_id=info.get("sessionID"), cwd=mapping(info.get("path")).get("cwd"))
     if info.get("summary") is True:
-        # A compaction part alone is only the wish: it stays, unanswered, when a plugin blocks it.
+        # A compaction part alone is only a request, and remains unanswered when a plugin blocks it.
         if not info.get("error"):
             reading.boundary()
             text = text_of(row.get("parts"))
@@ -81,7 +81,7 @@ def _take_part(part: Mapping[str, object], role: str, key: str, at: datetime, re
 
 
 def _take_tool(part: Mapping[str, object], key: str, reading: Reading) -> None:
-    """A call and, once it has ended, its result, which has the part's id with ``#result``."""
+    """A call and, once it has ended, its result, whose id is the part's id with ``#result``."""
     state = mapping(part.get("state"))
     time = mapping(state.get("time"))
     call_id = part.get("callID")

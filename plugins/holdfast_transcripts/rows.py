@@ -1,4 +1,4 @@
-"""The JSON values of a file one by one: a line each (JSONL), or the elements of one array, in bounded memory."""
+"""JSON values from a file one by one: lines (JSONL) or the elements of one array, in bounded memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 MAX_ROW_BYTES: Final = 64 * 1024 * 1024
-"""A longer row is skipped; a row has to be held in memory to be decoded."""
+"""Maximum row size in bytes. Longer rows are skipped, because decoding holds the row in memory."""
 
 CONTAINERS: Final = frozenset({"data", "messages"})
 """Keys under which a whole-file object holds its rows."""
@@ -21,9 +21,9 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 
 
 class Row(NamedTuple):
-    """``value`` is what the row decodes to, :data:`BAD` when it does not. ``position`` is its byte (lines) or index
-    (elements); ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside.
-    ``raw`` is the text of a BAD line; of one over :data:`MAX_ROW_BYTES` the beginning, its length and digest."""
+    """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements);
+    ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw``
+    is the text of a BAD line; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
 
     value: object
     position: int
@@ -48,8 +48,9 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
 def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
-    """The rows of a JSONL file from byte ``offset``. Blank lines are passed over. An unfinished last line is ``cut``
-    and its ``end`` is its own start, so that the next reading meets it again, finished."""
+    """The rows of a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
+    its
+    ``end`` is its own start, so the next reading reads it again when finished."""
     stream.seek(offset)
     start = offset
     while line := stream.readline(MAX_ROW_BYTES):
@@ -76,7 +77,7 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
 def elements(stream: BinaryIO) -> Iterator[Row]:
     """The elements of a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`.
 
-    After an element that cannot be decoded nothing more can be told apart: it is ``BAD`` and ``cut``, and the last.
+    After an element that cannot be decoded the rest is unreadable. That element is ``BAD``, ``cut`` and the last.
     """
     stream.seek(0)
     feed = _Feed(stream)
@@ -94,7 +95,7 @@ def elements(stream: BinaryIO) -> Iterator[Row]:
 
 
 def is_document(stream: BinaryIO) -> bool:
-    """Is the file one JSON array (or an object around one) rather than a row a line?"""
+    """Whether the file is one JSON array (or an object around one) rather than one row per line."""
     stream.seek(0)
     return _Feed(stream).open_array()
 
@@ -148,7 +149,7 @@ class _Feed:
                     return value
 
     def open_array(self) -> bool:
-        """Go to just behind the ``[`` of the rows; False when the file has none."""
+        """Skip past the ``[`` of the rows; False when the file has none."""
         if self.peek() == "{":
             self.skip()
             while True:

@@ -1,16 +1,16 @@
 """The three-file memory of document 004: workflows that load and update it, and patterns captured during work.
 
 The methods are ``memory.workflow()``, ``update()`` and ``capture()``, the commands ``holdfast workflow``, ``update``
-and ``capture``. Here is the plugin ``anchors``, which keeps the structure of documents: required anchors, each once,
+and ``capture``. This is the plugin ``anchors``, which checks the structure of documents: required anchors, each once,
 none empty.
 
 By default it checks the three files of document 004 (:data:`holdfast_workflow.three.ANCHORS`).
-``[plugins.anchors.required]`` gives any other document anchors of its own, by name:
-``"MEMORY.md" = ["## Tools", "## Rules"]``; an empty list frees one of the three files from its anchors.
-The findings are listed in :mod:`holdfast_workflow.anchor_check`.
+``[plugins.anchors.required]`` sets the anchors of any other document by name:
+``"MEMORY.md" = ["## Tools", "## Rules"]``. An empty list removes a file's anchors.
+:mod:`holdfast_workflow.anchor_check` lists the findings.
 
-This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
-there is something to check. Besides the framework it uses the standard library only (R232).
+This module runs at every agent event, usually only to skip the text, so everything else is imported when needed.
+Besides the framework it uses the standard library only (R232).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class _Context(Protocol):
 
 
 class Anchors:
-    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use.
+    """The plugin. Raises: ConfigError for an unknown or unusable setting.
 
-    A project may not set ``required`` without the user's trust: headings that no document has would refuse every write.
+    A project may not set ``required`` without the user's trust: impossible headings would block all writes.
     """
 
     known_settings: ClassVar[tuple[str, ...]] = ("required",)
@@ -45,9 +45,9 @@ class Anchors:
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding]:
-        """Findings for whole documents that have anchors, in order of line; nothing for any other text.
+        """Findings for whole documents with anchors, in line order. Other text has none.
 
-        A text without a document's name is a fragment (an entry that is about to be put under an anchor).
+        Text without a document name is a fragment (an entry about to be placed under an anchor).
         """
         if not subject.name or (subject.surface not in _SURFACES and subject.name not in self.required):
             return ()
@@ -60,7 +60,9 @@ def _required(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     table = settings.get("required", {})
     unknown = sorted(set(settings) - {"required"})
     if unknown or not isinstance(table, Mapping):
-        raise _bad(f"plugins.anchors.{unknown[0]} is not known" if unknown else "plugins.anchors.required is no table")
+        raise _bad(
+            f"plugins.anchors.{unknown[0]} is not known" if unknown else "plugins.anchors.required is not a table"
+        )
     for name, anchors in table.items():
         if not isinstance(anchors, list) or not all(isinstance(a, str) and _is_heading(a) for a in anchors):
             raise _bad(f"plugins.anchors.required.{name} is not a list of headings")

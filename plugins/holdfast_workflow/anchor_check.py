@@ -1,8 +1,8 @@
-"""The judgement of a document with anchors.
+"""Validation of a document with anchors.
 
-Refused (severity error): a required anchor that is missing or there more than once, something that never ends and
-swallows what follows, a document too large to be read. Only reported (warning): the words of a required anchor in other
-case, which do not satisfy it (reading A52); another heading more than once (A53); an empty section (A54).
+Errors refuse the document: missing or repeated required anchors, an unclosed construct that swallows the text after it,
+excessive size. Warnings are only reported: a required anchor in different case, which does not satisfy it (reading
+A52), other repeated headings (A53), and empty sections (A54).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from holdfast_workflow.three import ANCHORS
 if TYPE_CHECKING:
     from holdfast.subject import Subject
 
-#: A comment; one that never ends reaches to the end.
+#: A comment. An unclosed comment extends to the end.
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FILE: Final = "`holdfast validate --fix` adds it."
 
 
 def check(subject: Subject, required: Sequence[str] | None) -> tuple[Finding, ...]:
-    """Findings in order of line, those without a line first; ``()`` when all is well."""
+    """Findings in line order, those without a line first; ``()`` for a valid document."""
     anchors = ANCHORS[Surface(subject.surface)] if required is None else required
     if not anchors:
         return ()
     text = subject.text
     if len(text) > MAX_DOCUMENT_CHARS:
-        message = f"has {len(text):,} characters, more than the {MAX_DOCUMENT_CHARS:,} that it may have"
-        return (_finding(subject, "anchors/size", message, fix="Move what is old out of it."),)
+        message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"
+        return (_finding(subject, "anchors/size", message, fix="Move old entries out of it."),)
     found = outline(text)
     told = [*_anchors(subject, found, anchors), *_repeats(subject, found, anchors), *_empty(subject, found)]
     if found.unclosed:
@@ -57,14 +57,14 @@ def _anchors(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
                 yield _finding(subject, "anchors/case", message, line=other.line, fix=fix, warning=True)
             yield _finding(subject, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
         for again in places[1:]:
-            message = f"The anchor `{anchor}` is there again; it was in line {places[0].line}"
+            message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
             yield _finding(
-                subject, "anchors/duplicate", message, line=again.line, fix="Merge the two sections by hand."
+                subject, "anchors/duplicate", message, line=again.line, fix="Merge the two sections manually."
             )
 
 
 def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
-    """Headings that are there more than once and need not be there, and those like an anchor that is there as well."""
+    """Repeated headings that are not required, and headings that resemble an existing anchor."""
     required = {heading_of(anchor) for anchor in anchors}
     have = required & {(h.level, h.text) for h in found.headings}
     first: dict[tuple[int, str], int] = {}
@@ -77,34 +77,34 @@ def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
         near = next((a for a in have if a[0] == heading.level and _alike(a[1], heading.text)), None)
         if near:
             message = f"`{_shown(heading)}` differs from the anchor `{'#' * near[0]} {near[1]}` in case only"
-            fix = "Merge the two sections, or give this one a name of its own."
+            fix = "Merge the two sections, or rename this one."
             yield _finding(subject, "anchors/case", message, line=heading.line, fix=fix, warning=True)
             continue
-        # Under different parents the same words say different things: `### Notes` of two sections is fine.
+        # The same words under different parents mean different things: `### Notes` of two sections is fine.
         key = (heading.level, "\n".join(parent))
         if first.setdefault(key, heading.line) != heading.line:
-            message = f"The heading `{_shown(heading)}` is there again; it was in line {first[key]}"
-            fix = "Merge the two sections, or give one another name."
+            message = f"The heading `{_shown(heading)}` is a duplicate of line {first[key]}"
+            fix = "Merge the two sections, or rename one."
             yield _finding(subject, "anchors/repeated", message, line=heading.line, fix=fix, warning=True)
 
 
 def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
-    """A section ends at the next heading of the same or a higher level; comments are nothing, ``None`` is something."""
+    """Report empty sections. A section ends at the next heading of its level or higher; comments are not text."""
     pieces: list[bool] = []
     for index, heading in enumerate(found.headings):
         until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(subject.text)
         body = subject.text[heading.end : until]
         pieces.append(bool(_COMMENT.sub("", body).strip() if "<!--" in body else body.strip()))
-    # From the end, so that each section knows about the ones inside of it: levels that are still open, filled or not.
+    # From the end, so each section knows its subsections: level still open -> whether it has text.
     told: list[Finding] = []
     for index in range(len(found.headings) - 1, -1, -1):
         heading = found.headings[index]
         inside = index + 1
         if not pieces[index] and inside < len(found.headings) and found.headings[inside].level > heading.level:
-            continue  # what is empty is a section inside of it, and that is reported
+            continue  # the empty part is a subsection, reported separately
         if not pieces[index]:
             message = f"The section `{_shown(heading)}` is empty"
-            fix = "Write what belongs there, or `- None yet`."
+            fix = "Write its text, or `- None yet`."
             told.append(_finding(subject, "anchors/empty", message, line=heading.line, fix=fix, warning=True))
     yield from reversed(told)
 

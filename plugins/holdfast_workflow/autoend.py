@@ -1,9 +1,9 @@
-"""Ends a workflow by what was observed: the UPDATE is prepared while an agent works, and written when it stops.
+"""Ends a workflow from observed checks. The UPDATE is prepared while an agent works, and written when it stops.
 
-Only ``build`` ends like this, because its condition is the only one that commands show: tests ran in this session, all
-checks pass, no file was edited since, and the last answer leaves nothing open. For the other workflows, and whenever
-one of these is missing, the update stays prepared: ``holdfast workflow status`` shows it, and ``workflow end`` writes
-it. When a session ends while checks fail, that is written to the deferred items.
+Only ``build`` ends like this, because commands can prove its condition alone: tests ran in this session, all checks
+pass, no file was edited since, and the last answer leaves nothing open. For other workflows, or if any of these is
+missing, the update stays prepared: ``holdfast workflow status`` shows it, and ``workflow end`` writes it. If a session
+ends while checks fail, the failure is added to the deferred items.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _MAX_TASK: Final = 200
-#: Why a conversation is open although its last request may be answered, see :class:`holdfast.text.ending.Ending`.
+#: Reasons that keep a conversation open after its last request, see :class:`holdfast.text.ending.Ending`.
 _OPEN: Final = frozenset({"announced", "question to the user", "task list"})
 
 
 @frozen(kw_only=True)
 class Prepared:
-    """The update of an open workflow as far as it is known: ``given`` would be written, ``seen`` are the observed
-    checks, ``shown`` the conditions that they show and ``missing`` those that have to be stated."""
+    """The prepared update of an open workflow: ``given`` would be written, ``seen`` holds the observed checks,
+    ``shown`` the conditions they prove and ``missing`` the conditions still to be stated."""
 
     workflow: str
     given: MemoryUpdate
@@ -48,7 +48,7 @@ class Prepared:
 
 
 def prepared(services: Services, record: Record, *, session: str = "") -> Prepared:
-    """The prepared update of an open workflow, in the words of ``session``, by default of the session whose check ran
+    """The prepared update of an open workflow, in the words of ``session``, by default the session whose check ran
     last. Raises: Unavailable, Corrupt."""
     seen = observed.since(services, record.started_at)
     session = session or (seen.runs[-1].session if seen.runs else "")
@@ -63,10 +63,10 @@ def prepared(services: Services, record: Record, *, session: str = "") -> Prepar
 
 
 def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
-    """The agent of a session stopped, or with ``final`` the session ended: end the workflows whose conditions were
-    observed, and write down at the end which checks fail. Returns a sentence for each, for a person.
+    """Handle the end of an agent's turn or, with ``final``, of its session: end the workflows whose conditions were
+    observed, and at the session's end record failing checks. Returns one sentence for each, for the user.
 
-    Raises: HoldfastError from the files; the workflow then stays open.
+    Raises: HoldfastError from the files. The workflow then stays open.
     """
     told: list[str] = []
     if not services.config.workflow.automatic:
@@ -96,13 +96,13 @@ def _is_over(record: Record, seen: Observed, session: Session, *, final: bool) -
     if seen.failing or not passed or {*observed_conditions(record.name, seen)} != {*wanted}:
         return False
     if seen.edited is not None and seen.edited > passed[-1].at:
-        return False  # what was tested is not what there is now
+        return False  # files changed after the tests ran
     end = ending.of(session.messages)
     return end.why not in _OPEN if final else end.open is False
 
 
 def _update(services: Services, record: Record, seen: Observed, session: Session | None) -> MemoryUpdate:
-    """What is known of the work, in words that were stated, with the checks as evidence."""
+    """The stated update of the work, with the checks as evidence."""
     task = _task(record, session)
     tests = observed.tests(seen.passing)
     stated = _stated(services, record, session)
@@ -117,12 +117,12 @@ def _update(services: Services, record: Record, seen: Observed, session: Session
 
 
 def _task(record: Record, session: Session | None) -> str:
-    """The user's last request, else the workflow's name."""
+    """The user's last request, otherwise the workflow's name."""
     return (asked.objective(session.messages, _MAX_TASK) if session else "") or f"The workflow {record.name}"
 
 
 def _stated(services: Services, record: Record, session: Session | None) -> Payload:
-    """What the agent stated in a flush since the workflow was started; nothing that was derived."""
+    """The agent's statements in a flush since the workflow started, without derived text."""
     kept = session.last_flush if session else None
     try:
         if not kept or moment(str(kept["at"])) < record.started_at:

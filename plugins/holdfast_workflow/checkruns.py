@@ -1,7 +1,7 @@
-"""Test, build and lint commands in a line of shell, when the line's exit status is theirs.
+"""Test, build and lint commands in a shell line, when the line's exit status is theirs.
 
-``pytest -q | tail`` ends with the status of ``tail``, and ``pytest; echo done`` with that of ``echo``: neither says
-whether the tests passed, so neither counts. A line that is not plain (loops, substitutions, background) does not count.
+``pytest -q | tail`` ends with the status of ``tail``, and ``pytest; echo done`` with that of ``echo``. Neither shows
+whether the tests passed, so neither counts. Lines with loops, substitutions or background jobs do not count.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _MODULES: Final[Mapping[str, str]] = {"unittest": TEST, "build": BUILD}
 _WRAPPERS: Final = frozenset({"env", "time", "sudo", "nice", "command", "exec", "xvfb-run", "npx", "pnpx", "bunx"})
 _RUN: Final = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "npm", "pnpm", "yarn", "bun"})
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash"})
-#: A line with one of these as a command's first word is not plain.
+#: First words of a command that make a line not plain.
 _KEYWORDS: Final = frozenset(
     [
         "if",
@@ -114,7 +114,7 @@ _KEYWORDS: Final = frozenset(
         ".",
     ]
 )
-#: With one of these a command runs no check.
+#: Words that stop a command from running a check.
 _NO_RUN: Final = frozenset(
     [
         "--version",
@@ -130,36 +130,36 @@ _NO_RUN: Final = frozenset(
         "--setup-plan",
     ]
 )
-#: Flags that change what is printed and not what is checked.
+#: Flags that change the output but not the check.
 _PRINTING: Final = frozenset(["-q", "-qq", "-v", "-vv", "-vvv", "-s", "-x", "--quiet", "--verbose", "--silent"])
 _OPERATORS: Final = "();<>|&\n"
 _ENDS: Final = frozenset(";\n")
 
 
 class Part(NamedTuple):
-    """One check in a line: its kind, its words without wrappers (``uv run``) and flags that only change the output, and
-    the folder that the line changes to before it."""
+    """One check in a line: its kind, its words without wrappers (``uv run``) and output-only flags, and the folder the
+    line changes to before it."""
 
     kind: str
     words: tuple[str, ...]
     folder: str = ""
 
     def covers(self, other: Part) -> bool:
-        """Whether this one, when it passes, shows that what failed in ``other`` passes: the same check, or one of
-        more."""
+        """Whether a pass of this check proves that the failure in ``other`` is fixed, as the same or a more
+        inclusive check."""
         if self == other:
             return True
         if (self.folder, self.words[: self._own]) != (other.folder, other.words[: other._own]):
             return False
         mine, theirs = self.words[self._own :], other.words[other._own :]
         if any(word.startswith("-") for word in mine):
-            return False  # a flag may leave something out
+            return False  # a flag may skip some checks
         named = [word for word in theirs if not word.startswith("-")]
         return not mine or (bool(named) and all(_is_within(word, mine) for word in named))
 
     @property
     def _own(self) -> int:
-        """How many words name the check itself."""
+        """The number of words that name the check itself."""
         return 1 if self.words[0] in _PROGRAMS else 2
 
 
@@ -168,8 +168,8 @@ def _is_within(word: str, others: Sequence[str]) -> bool:
 
 
 def parts(line: str, more: Collection[str] = ()) -> tuple[Part, ...]:
-    """The checks whose exit status is that of the shell line ``line``; empty when it has none. ``more`` are beginnings
-    of further test commands."""
+    """The checks whose exit status is that of the shell line ``line``; empty when there are none. ``more`` lists the
+    beginnings of additional test commands."""
     return tuple(_parts(line, more, depth=0))
 
 
@@ -193,8 +193,8 @@ def _parts(line: str, more: Collection[str], depth: int) -> list[Part]:
 
 
 def _last_chain(line: str) -> list[list[str]] | None:
-    """The commands joined by ``&&`` that end the line, so that status 0 is that of all of them. None when the line's
-    status is another one's, or cannot be told."""
+    """The commands joined by ``&&`` at the end of the line, which all passed if the status is 0. None when the status
+    belongs to another command or is unclear."""
     if "`" in line or "$(" in line or "<<" in line:
         return None
     lexer = shlex.shlex(line.replace("\\\n", " ").strip(), posix=True, punctuation_chars=_OPERATORS)
@@ -206,7 +206,7 @@ def _last_chain(line: str) -> list[list[str]] | None:
     while words and set(words[-1]) <= _ENDS:
         words.pop()
     chain: list[list[str]] = [[]]
-    piped = safe = False  # ``safe``: with pipefail a pipe that ends well has no part that did not
+    piped = safe = False  # ``safe``: with pipefail a successful pipe has no failed part
     redirecting = False
     for word in words:
         operator = set(word) <= set(_OPERATORS)
@@ -239,7 +239,7 @@ def _has_pipefail(chain: Sequence[Sequence[str]]) -> bool:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """The command without variables, and without programs that run another one and end with its status."""
+    """The command without variables, and without wrappers that run another program and return its status."""
     while words:
         first, second = os.path.basename(words[0]), words[1] if len(words) > 1 else ""
         if first.partition("=")[0].isidentifier() and "=" in first:
@@ -255,19 +255,19 @@ def _unwrapped(words: list[str]) -> list[str]:
         ):
             words = words[2:]
         elif words[0].startswith("-") and len(words) > 1:
-            words = words[1:]  # a flag of what was taken off
+            words = words[1:]  # a flag of the removed wrapper
         else:
             return words
     return words
 
 
 def _script(program: str, name: str) -> bool:
-    """Whether ``PROGRAM run NAME`` runs a script of the project's own."""
+    """Whether ``PROGRAM run NAME`` runs a script of the project."""
     return program in ("npm", "pnpm", "yarn", "bun") and name.partition(":")[0] in _SCRIPTS
 
 
 def _named(words: Sequence[str]) -> list[str]:
-    """The words with the program by its plain name: ``python -m pytest`` and ``.venv/bin/pytest`` are ``pytest``, and
+    """The words with the plain program name: ``python -m pytest`` and ``.venv/bin/pytest`` become ``pytest``, and
     ``npm run test`` is ``npm test``."""
     first = os.path.basename(words[0]).removesuffix(".exe").removesuffix(".cmd")
     if first.startswith("python") and list(words[1:2]) == ["-m"] and len(words) > 2:

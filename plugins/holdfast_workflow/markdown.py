@@ -1,10 +1,10 @@
-"""The headings of a Markdown document, found the way CommonMark finds them: by its block structure, not line by line.
+"""The headings of a Markdown document, found as CommonMark defines them: by block structure, not line by line.
 
-A ``##`` inside fenced or indented code, an HTML block or comment, a list item or a quotation is no heading of the
-document; a setext underline, closing hashes, up to three spaces of indentation, a byte order mark and CRLF are all
-understood. In one thing it is kinder than CommonMark: a heading that is indented by two or three spaces and follows a
-list is a heading of the document, not of the last item (reading A51). Only what decides about headings is parsed; the
-text inside blocks is not looked at. The time is linear in the length of the text.
+A ``##`` inside fenced or indented code, an HTML block or comment, a list item or a quotation is not a heading of the
+document. Setext underlines, closing hashes, up to three spaces of indentation, a byte order mark and CRLF are
+supported. One rule is more lenient than in CommonMark. A heading indented by two or three spaces after a list is a
+heading of the document, not of the last item (reading A51). Only constructs that affect headings are parsed, not inline
+text. The time is linear in the document's length.
 
 Source: CommonMark 0.31.2, section 4 and the appendix on the parsing strategy.
 """
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from holdfast.text.plain import BOM
 
 _BREAKS: Final = re.compile(r"\r\n|\r|\n")
-#: Blocks inside blocks inside blocks: what is deeper is taken for text, so that no line can take long.
+#: Maximum nesting of blocks. Deeper blocks are treated as text, which bounds the time per line.
 _MAX_DEPTH: Final = 20
 _ATX: Final = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
 _INDENTED: Final = re.compile(r" {1,3}#{1,6}(?: |$)")
@@ -38,7 +38,7 @@ _TAG_NAMES: Final = (
     "|title|tr|track|ul"
 )
 _ATTRIBUTE: Final = r"""(?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?)"""
-#: How an HTML block begins and the text on the line that ends it; without one a blank line does.
+#: Start of an HTML block, and the text on its last line; without such text it ends at a blank line.
 _HTML: Final = tuple(
     (re.compile(begin, re.IGNORECASE), re.compile(end, re.IGNORECASE) if end else None)
     for begin, end in (
@@ -56,8 +56,8 @@ _CONTINUES: Final = ("fence", "html")
 
 
 class Heading(NamedTuple):
-    """A heading of the document itself. ``text`` is without hashes, its blanks made single; ``line`` is 1-based;
-    ``start`` and ``end`` are the offsets of its first character and of the first one after its line(s)."""
+    """A heading of the document itself. ``text`` has no hashes and single spaces. ``line`` is 1-based. ``start`` and
+    ``end`` are the offsets of its first character and of the first character after its line(s)."""
 
     level: int
     text: str
@@ -67,9 +67,9 @@ class Heading(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """``headings`` in order. ``items`` are the offsets of the lines that begin a list item of the document itself, not
-    of a quotation or another item. ``unclosed`` is what never ends and swallows the rest: ``fence`` or ``html``, and
-    its line."""
+    """``headings`` in order. ``items`` are the offsets of lines that begin a list item of the document itself, not of a
+    quotation or another item. ``unclosed`` is the unclosed block that swallows the rest, ``fence`` or ``html``, and its
+    line."""
 
     headings: tuple[Heading, ...]
     items: tuple[int, ...] = ()
@@ -77,20 +77,20 @@ class Outline(NamedTuple):
 
 
 def outline(text: str) -> Outline:
-    """The headings of ``text``, and what is left open at its end."""
+    """The headings of ``text``, and any block left open at its end."""
     scanner = _Scanner()
     for number, start, end, line in _lines(text):
         scanner.read(line, number, start, end)
     unclosed = (scanner.leaf, scanner.leaf_line) if scanner.leaf in _CONTINUES and not scanner.stack else None
     if unclosed and scanner.leaf == "html" and scanner.html_end is None:
-        unclosed = None  # a blank line would end it, and so does any text that is appended after one
+        unclosed = None  # a blank line, and so any text appended after one, ends it
     return Outline(tuple(scanner.headings), tuple(scanner.items), unclosed)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """Number, start, end and text of each line; tabs are made the spaces that they stand for."""
+    """Number, start, end and text of each line, with tabs expanded to spaces."""
     at = len(BOM) if text.startswith(BOM) else 0
-    # Not splitlines(): it breaks at form feeds and at other characters that end no line in Markdown.
+    # Not splitlines(): it breaks at form feeds and other characters that do not end a line in Markdown.
     pieces = _BREAKS.split(text[at:]) if "\r" in text else text[at:].split("\n")
     for number, line in enumerate(pieces, 1):
         end = at + len(line)
@@ -102,7 +102,7 @@ def _lines(text: str) -> Iterator[tuple[int, int, int, str]]:
 
 
 class _Item:
-    """A list item: its content begins ``width`` columns into its parent; ``empty`` until something is in it."""
+    """A list item. Its content begins ``width`` columns into its parent; ``empty`` until it has content."""
 
     __slots__ = ("empty", "width")
 
@@ -112,8 +112,8 @@ class _Item:
 
 
 class _Scanner:
-    """The open blocks: ``stack`` holds list items, and None for a quotation; ``leaf`` what lines go into, if anything:
-    ``paragraph``, ``code`` (indented), ``fence`` or ``html``."""
+    """The open blocks: ``stack`` holds list items, and None for a quotation. ``leaf`` is the open block that receives
+    lines, if any: ``paragraph``, ``code`` (indented), ``fence`` or ``html``."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
@@ -170,10 +170,10 @@ class _Scanner:
         self._take_rest(line[at:], matched, number, start, lazy=lazy)
 
     def _take_rest(self, rest: str, matched: int, number: int, start: int, *, lazy: bool) -> None:
-        """What is left of a line once every block that it begins is open: text, or nothing."""
+        """The rest of a line, text or nothing, once every block that it begins is open."""
         blank = not rest.strip(" ")
         if lazy and not blank:
-            return  # a lazy line of a paragraph inside containers; what it says does not matter
+            return  # a lazy continuation line inside containers; its content does not matter
         if matched < len(self.stack):
             self._close_to(matched)
         if not blank:
@@ -183,7 +183,7 @@ class _Scanner:
             self.leaf = ""
 
     def _match_containers(self, line: str) -> tuple[int, int]:
-        """How far into the line the open containers reach, and how many of them go on in it."""
+        """The column where the open containers end in the line, and how many of them continue in it."""
         at = 0
         for matched, container in enumerate(self.stack):
             indent = _indent(line, at)
@@ -204,7 +204,7 @@ class _Scanner:
         return at, len(self.stack)
 
     def _continue_leaf(self, line: str, at: int) -> bool:
-        """Whether the line belongs to the open code or HTML, whatever it says."""
+        """Whether the line belongs to the open code or HTML block regardless of its content."""
         if self.leaf == "fence":
             closing = line[at:].strip(" ")
             mark = self._fence[0]
@@ -228,7 +228,7 @@ class _Scanner:
     def _leaf_block(
         self, rest: str, matched: int, number: int, start: int, end: int, *, under: bool, lazy: bool
     ) -> bool:
-        """Whether ``rest`` begins a block that holds no others, which is then opened."""
+        """Open the block without children that ``rest`` begins, if any. Returns whether there was one."""
         first = rest[0]
         if first == "#" and (atx := _ATX.match(rest)):
             self._open("", matched, number)
@@ -271,7 +271,7 @@ class _Scanner:
         self._paragraph.append(text)
 
     def _is_reference(self) -> bool:
-        """Whether the open paragraph is nothing but a link definition so far: what follows is a block of its own."""
+        """Whether the open paragraph is only a link definition so far, so that the next line begins a new block."""
         return len(self._paragraph) == 1 and _REFERENCE.match(self._paragraph[0]) is not None
 
     def _enter(self, container: _Item | None, matched: int) -> None:
@@ -299,7 +299,7 @@ def _indent(line: str, at: int) -> int:
 
 
 def _item(rest: str, indent: int, *, under: bool) -> _Item | None:
-    """The list item that ``rest`` begins, or None. One that would interrupt a paragraph must not be empty, and must
+    """The list item that ``rest`` begins, or None. An item that interrupts a paragraph must not be empty, and must
     begin with 1 if it is numbered."""
     marker = _BULLET.match(rest) or _ORDERED.match(rest)
     if marker is None:

@@ -1,4 +1,4 @@
-"""The methods that this package adds to an opened project; :class:`holdfast.plugin.features.Features` declares them."""
+"""Methods added to an opened project; :class:`holdfast.plugin.features.Features` declares them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""What is noticed in the middle of a workflow: issues become gotchas, patterns become conventions (FR-4b).
+"""Observations during a workflow: issues become gotchas, patterns become conventions (FR-4b).
 
 A sighting is only counted, durably and across sessions, until a trigger fires:
 
 - *repeated*: similar ones were seen three times;
-- *critical*: a critical violation of a name or pattern, at once;
-- *integration*: the same was seen in two workflows.
+- *critical*: a critical violation of a name or pattern, immediately;
+- *integration*: the same observation was made in two workflows.
 
 Then it is written once. Writes are throttled: at most :data:`WRITES` in a window of :data:`WINDOW_S` seconds, and
-:data:`CRITICAL_WRITES` with critical ones; what has to wait lies in the private folder and goes out with the next
-write, the end of a workflow or an update. Nothing is lost by a crash, nothing is written twice.
+:data:`CRITICAL_WRITES` including critical ones. Waiting entries stay in the private folder until the next write, the
+end of a workflow or an update. A crash loses nothing, and nothing is written twice.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from holdfast_workflow.three import FILES, WORKFLOWS
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: Source: FR-4b names the triggers; the window and its bounds are ours.
+#: Source: FR-4b names the triggers; holdfast defines the window and its bounds.
 REPEATED: Final = 3
 WORKFLOWS_AFFECTED: Final = 2
 WINDOW_S: Final = 60.0
 WRITES: Final = 5
 CRITICAL_WRITES: Final = 20
-#: How many different ones are counted. Beyond, those that triggered nothing for the longest time are forgotten.
+#: Maximum number of counted sightings. Past it, those without a trigger for the longest time are forgotten.
 MAX_COUNTED: Final = 2000
 MAX_CHARS: Final = 500
 
@@ -50,7 +50,7 @@ _PUNCTUATION: Final = re.compile(r"[^\w\s#]+|_+")
 
 
 class Kind(StrEnum):
-    """What was noticed. An issue goes to ``## Gotchas``, a pattern to ``## Conventions`` of patterns.md."""
+    """The kind of observation. An issue goes to ``## Gotchas``, a pattern to ``## Conventions`` of patterns.md."""
 
     ISSUE = "issue"
     PATTERN = "pattern"
@@ -61,8 +61,8 @@ _ANCHORS: Final = {Kind.ISSUE: "## Gotchas", Kind.PATTERN: "## Conventions"}
 
 @frozen(kw_only=True)
 class Sighting:
-    """Similar ones, counted together. ``text`` is the first one's; ``trigger`` is empty until one fired; ``written`` is
-    true when it is in patterns.md. Times are ISO-8601."""
+    """Similar observations, counted together. ``text`` is the first one's. ``trigger`` is empty until one fires.
+    ``written`` is true when it is in patterns.md. Times are ISO-8601."""
 
     kind: str
     text: str
@@ -75,8 +75,8 @@ class Sighting:
 
 @frozen(kw_only=True)
 class Captured:
-    """What became of a sighting: how often it was seen, the trigger that fired (now or before), and whether it is in
-    patterns.md. ``waiting`` counts the entries that are held back by the throttle."""
+    """The result of a capture, with the number of sightings, the trigger that fired (now or before), and whether it is
+    in patterns.md. ``waiting`` counts the throttled entries."""
 
     sighting: Sighting
     waiting: int
@@ -84,14 +84,14 @@ class Captured:
 
 @frozen(kw_only=True)
 class _Book:
-    """What is stored: sightings by key, and the instants of the writes in the window."""
+    """Stored data: sightings by key, and write times within the window."""
 
     sightings: dict[str, Sighting] = field(factory=dict)
     writes: tuple[str, ...] = ()
 
 
 def similar_key(kind: str, text: str) -> str:
-    """The key under which two sightings are the same: without case, punctuation, numbers and hexadecimal names."""
+    """The key that equal sightings share: without case, punctuation, numbers and hexadecimal names."""
     plain = _NUMBERS.sub("#", duplicate_key(text))
     return f"{Kind(kind)}:" + " ".join(_PUNCTUATION.sub(" ", plain).split())
 
@@ -99,21 +99,21 @@ def similar_key(kind: str, text: str) -> str:
 def capture(services: Services, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
     """Count a sighting and, when a trigger fires and the throttle allows it, write it to patterns.md.
 
-    It is counted durably first: an error of the write loses nothing. ``workflow`` is the one it was noticed in; empty
-    when it was in none or is not known.
-    Raises: ValueError for an unknown kind or workflow; Refused when it is blank, too long or not let through the gate;
+    The count is made durable first, so a failed write loses nothing. ``workflow`` is the workflow it was noticed in;
+    empty when there was none or it is unknown.
+    Raises: ValueError for an unknown kind or workflow; Refused when it is blank, too long or refused by the gate;
     NotFound, Corrupt or Unavailable when it cannot be counted or written.
     """
     kind = Kind(kind)
     if workflow and workflow not in WORKFLOWS:
-        raise ValueError(f"{workflow!r} is not a workflow; there are {', '.join(WORKFLOWS)}")
+        raise ValueError(f"{workflow!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
     entry = CuratedEntry(text=text)
     line = update.admit(services, {Surface.PATTERNS: {_ANCHORS[kind]: [entry]}})[Surface.PATTERNS][_ANCHORS[kind]][
         0
     ].text
     if not line or len(line) > MAX_CHARS:
         raise Refused(
-            f"A sighting has 1 to {MAX_CHARS} characters, not {len(line)}.", next_step="Say it in one sentence."
+            f"A sighting must have 1 to {MAX_CHARS} characters, not {len(line)}.", next_step="Say it in one sentence."
         )
     key = similar_key(kind, line)
     with _lock(services):
@@ -134,7 +134,7 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
 
 
 def write_due(services: Services) -> int:
-    """Write what waits, whatever the throttle says: an explicit update point has come. Returns how many entries."""
+    """Write waiting entries regardless of the throttle, at an explicit update point. Returns the number written."""
     with _lock(services):
         book = _load(services)
         due = len(_due(book))
@@ -144,12 +144,12 @@ def write_due(services: Services) -> int:
 
 
 def waiting(services: Services) -> tuple[Sighting, ...]:
-    """The entries that triggered and are not written yet."""
+    """The triggered entries not yet written."""
     return tuple(_due(_load(services)))
 
 
 def counted(services: Services) -> tuple[Sighting, ...]:
-    """Everything that is counted, in the order of first sight."""
+    """All counted sightings, in the order they were first seen."""
     return tuple(_load(services).sightings.values())
 
 
@@ -170,13 +170,13 @@ def _may_write(services: Services, book: _Book, *, critical: bool) -> bool:
 
 
 def _recent(services: Services, book: _Book) -> tuple[str, ...]:
-    """The writes in the window. One in the future (the clock went back) does not count: it would block for ever."""
+    """The writes in the window. A future time (the clock went back) is ignored, or it would block indefinitely."""
     now = services.now()
     return tuple(at for at in book.writes if 0 <= (now - moment(at)).total_seconds() < WINDOW_S)
 
 
 def _write(services: Services, book: _Book) -> _Book:
-    """Write everything due in one go; what does not fit into its section any more goes on waiting."""
+    """Write everything due in one step. Entries for a full section keep waiting."""
     due = _fitting(services, _due(book))
     entries: dict[str, list[CuratedEntry]] = {}
     for seen in due:

@@ -1,7 +1,7 @@
-"""What agents' hooks saw of checks: test, build and lint commands with their exit status, from the journals.
+"""Checks that agents' hooks observed: test, build and lint commands with their exit status, from the journals.
 
-Only a command counts whose call and result a hook journalled together, and whose client named the exit status, to the
-hook or, for the same call, in its transcript. Commands that only transcripts or messages name are not counted.
+A command counts only if a hook journalled its call and result together, and the client gave the exit status to the hook
+or, for the same call, in its transcript. Commands that appear only in transcripts or messages do not count.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ MAX_LINE_CHARS: Final = 160
 
 @frozen(kw_only=True)
 class Run:
-    """One observed command line: its checks, its exit status (None: it failed, and the client named no status), when
-    and in which session."""
+    """One observed command line: its checks, its exit status (None: it failed without a known status), its time and its
+    session."""
 
     line: str
     parts: tuple[Part, ...]
@@ -64,14 +64,14 @@ class Run:
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """The command and its exit status, in words."""
         status = "an unknown exit status" if self.exit_status is None else f"exit status {self.exit_status}"
         return f"`{self.line}` ended with {status}"
 
 
 @frozen(kw_only=True)
 class Observed:
-    """``runs`` in order of time; ``edited`` when a file that is not prose was last edited by a tool, None for never."""
+    """``runs`` in time order; ``edited`` is the last time a tool edited a non-prose file, None for never."""
 
     runs: tuple[Run, ...] = ()
     edited: datetime | None = None
@@ -91,8 +91,8 @@ class Observed:
 
     @property
     def passing(self) -> tuple[Run, ...]:
-        """The runs that passed, each line once with its last run and in order of time, without those that have failed
-        since."""
+        """The runs that passed and have not failed since. Each line is listed once, with its last run, in time
+        order."""
         failing = {part for run in self.failing for part in run.parts}
         last: dict[str, Run] = {}
         for run in self.runs:
@@ -102,7 +102,7 @@ class Observed:
 
     @property
     def mended(self) -> tuple[Run, ...]:
-        """The last runs of tests that had failed before."""
+        """The last runs of tests that failed earlier."""
         failed = [(run.at, part) for run in self.runs if not run.passed for part in run.parts]
         return tuple(
             run
@@ -112,12 +112,12 @@ class Observed:
 
 
 def tests(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """Those of ``runs`` that ran tests."""
+    """The entries of ``runs`` that ran tests."""
     return tuple(run for run in runs if any(part.kind == checkruns.TEST for part in run.parts))
 
 
 def since(services: Services, start: datetime) -> Observed:
-    """What was observed in all sessions from ``start`` on. Raises: Unavailable."""
+    """The checks observed in all sessions since ``start``. Raises: Unavailable."""
     runs: list[Run] = []
     edited: list[datetime] = []
     more = services.config.workflow.tests
@@ -139,12 +139,12 @@ def since(services: Services, start: datetime) -> Observed:
         except OSError as error:
             raise durable.unavailable(error, path, "read") from error
         except ValueError:
-            continue  # a time that is none
+            continue  # not a valid time
     return Observed(runs=tuple(sorted(runs, key=lambda run: run.at)), edited=max(edited, default=None))
 
 
 def _rows(path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """Results with their calls, and calls that edited a file, these with None. Other lines are not decoded."""
+    """Results with their calls, and file edits with None. Other lines are not decoded."""
     before = b""
     later = _named_later(path)
     with safeopen.reader(path) as file:
@@ -161,7 +161,7 @@ def _rows(path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
 
 
 def _named_later(path: str) -> dict[str, int]:
-    """The exit statuses that a client named after its hook had run, by call."""
+    """The exit statuses that a client reported after its hook had run, by call."""
     with safeopen.reader(path) as file:
         rows = [decode(line.rstrip(b"\n")) for line in file if _LATER in line]
     return {str(row["call"]): row["exit"] for row in rows if row and row.get("kind") == "exit"}

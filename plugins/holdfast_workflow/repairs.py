@@ -1,5 +1,5 @@
-"""Putting the three files right, safely: missing files are made and missing anchors added at the end. Nothing is
-renamed, moved or removed."""
+"""Repairing the three files safely: missing files are created and missing anchors added at the end. Nothing is renamed,
+moved or removed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
-    """The possible repairs of the files ``names``, by default of all. A file that cannot be read or added to is left
-    out, because ``validate`` reports it."""
+    """The possible repairs of the files ``names``, by default of all. Files that cannot be read or extended are left
+    out, because ``validate`` reports them."""
     wanted = set(names)
     found = []
     for name, surface in three_files(services, services.store.names()).items():
@@ -35,6 +35,6 @@ def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
 
 
 def apply(services: Services, repair: Repair) -> None:
-    """Write a repair; changes that others made in between stay. Raises: Refused; Corrupt; Conflict; Unavailable."""
+    """Write a repair, keeping changes made in between. Raises: Refused; Corrupt; Conflict; Unavailable."""
     change = functools.partial(update.completed, services, repair.surface)
     services.store.change(repair.surface, repair.name, change)

@@ -1,7 +1,7 @@
-"""Editing a Markdown document under its anchors: an entry goes to its own section, every other byte stays.
+"""Editing a Markdown document by anchor. An entry goes to its section, and every other byte is kept.
 
-An anchor is a heading as it is written, ``## Decisions``. It has to stand there exactly once, as a heading of the
-document; the same words in other case are another heading (reading A52).
+An anchor is a heading as written, ``## Decisions``. It must appear exactly once as a heading of the document. The same
+words in different case are another heading (reading A52).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.subject import MAX_DOCUMENT_CHARS
 from holdfast.text.plain import BOM
 from holdfast_workflow.markdown import Heading, Outline, outline
 
-#: What a new section holds, so that it is not empty; the first entry takes its place.
+#: The placeholder text of a new section, replaced by the first entry.
 PLACEHOLDER: Final = "- None yet"
 
 _MARKER: Final = re.compile(r" {0,3}[-+*][ \t]+|[ \t]{0,3}\d{1,9}[.)][ \t]+")
@@ -28,7 +28,7 @@ _NOTHING: Final = ("none yet", "none yet.")
 
 @frozen(kw_only=True)
 class Limits:
-    """``max_items`` in a section and ``max_chars`` characters in an entry; what is more is refused (R237, R239)."""
+    """``max_items`` per section and ``max_chars`` characters per entry. More is refused (R237, R239)."""
 
     max_items: int = 50
     max_chars: int = 500
@@ -43,7 +43,7 @@ class Item(NamedTuple):
 
 
 class Section(NamedTuple):
-    """``start`` to ``end`` is what stands under the heading itself, before any other heading, also a lower one."""
+    """``start`` to ``end`` spans the text directly under the heading, before the next heading of any level."""
 
     heading: Heading
     start: int
@@ -53,7 +53,7 @@ class Section(NamedTuple):
 
 @frozen(kw_only=True)
 class Edit:
-    """The new text, and by anchor the entries that were added and those that stood there already."""
+    """The new text, and by anchor the added entries and those already present."""
 
     text: str
     added: Mapping[str, tuple[str, ...]]
@@ -67,26 +67,26 @@ def heading_of(anchor: str) -> tuple[int, str]:
 
 
 def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
-    """The section of each anchor.
+    """Sections by anchor.
 
-    Raises: Corrupt, naming every anchor that is missing or stands there more than once, or what swallows the end.
+    Raises: Corrupt, naming every missing or duplicate anchor, or the unclosed block at the end.
     """
     return _locate(text, outline(_checked(text, name)), anchors, name)
 
 
 def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: str, limits: Limits) -> Edit:
-    """Put entries, each on one line, under their anchors; what is there already is not written again.
+    """Place entries, each on one line, under their anchors. Existing entries are not repeated.
 
-    An entry that ``replaces`` an item takes its place; when there is none, it is added. The first entry takes the place
-    of :data:`PLACEHOLDER`. Line ends are those of the section. The same call on its own result changes nothing.
-    Raises: Corrupt as :func:`locate`; Refused when an entry is blank or too long or its section is full.
+    An entry that ``replaces`` an item takes its place, or is added when the item is missing. The first entry replaces
+    :data:`PLACEHOLDER`. Line ends follow the section. Repeating the call on its own result changes nothing.
+    Raises: Corrupt as :func:`locate`; Refused when an entry is blank or too long, or its section is full.
     """
     before = outline(_checked(text, name))
     sections = _locate(text, before, entries, name)
     new = text
     added: dict[str, tuple[str, ...]] = {}
     known: dict[str, tuple[str, ...]] = {}
-    for anchor, section in sorted(sections.items(), key=lambda s: -s[1].start):  # from the end: offsets stay true
+    for anchor, section in sorted(sections.items(), key=lambda s: -s[1].start):  # from the end, so offsets stay valid
         change = _Change(text, section, limits, name)
         for entry in entries[anchor]:
             change.put(entry)
@@ -94,16 +94,16 @@ def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: st
         added[anchor], known[anchor] = tuple(change.added), tuple(change.known)
     if new != text and _structure(outline(new)) != _structure(before):
         raise Refused(
-            f"{name} is written in a way that cannot be added to without changing what its headings are.",
-            next_step="Look at the Markdown just above the place: something there is not closed.",
+            f"An entry added to {name} would change its headings.",
+            next_step="Close the open Markdown block just above the section.",
         )
     return Edit(text=new, added=added, known=known)
 
 
 def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str) -> str:
-    """``text`` with a section at its end for each anchor that it does not have; nothing is renamed or removed.
+    """``text`` with a section appended for each missing anchor. Nothing is renamed or removed.
 
-    Raises: Corrupt when the end is inside of something that is not closed, so that nothing can be added.
+    Raises: Corrupt when the end is inside an unclosed block, so nothing can be added.
     """
     if text is None or not text.removeprefix(BOM).strip():
         return f"{title}\n" + "".join(f"\n{anchor}\n\n{PLACEHOLDER}\n" for anchor in anchors)
@@ -119,13 +119,13 @@ def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str)
 
 
 def line_of(text: str) -> str:
-    """``text`` as one line that can be a list item: no marker, single blanks, nothing that opens a comment."""
+    """``text`` as one line for a list item, with no marker, single spaces, no comment opener."""
     line = " ".join(text.split())
     return line.removeprefix("- ").strip().replace("<!--", "&lt;!--")
 
 
 class _Change:
-    """The new text of one section, while entries are put into it."""
+    """The new text of one section while entries are added."""
 
     def __init__(self, text: str, section: Section, limits: Limits, name: str) -> None:
         self._body = text[section.start : section.end]
@@ -145,11 +145,11 @@ class _Change:
     def put(self, entry: CuratedEntry) -> None:
         line = line_of(entry.text)
         if not line:
-            raise Refused(f"An entry for {self._where} is blank.", next_step="Say something, or leave it out.")
+            raise Refused(f"An entry for {self._where} is blank.", next_step="Write some text, or leave the entry out.")
         if len(line) > self._limits.max_chars:
             raise Refused(
                 f"An entry for {self._where} has {len(line)} characters, more than {self._limits.max_chars}.",
-                next_step="Say it in one sentence, or link to where the detail lives.",
+                next_step="Use one sentence, or link to the details.",
             )
         key, old = duplicate_key(line), duplicate_key(line_of(entry.replaces))
         if key in self._keys:
@@ -186,14 +186,14 @@ class _Change:
         cut = len(filled) + len(_ending(body, len(filled)))
         head = body[:cut]
         lead = "" if head.endswith(("\n", "\r")) else newline
-        # Straight after a list item no blank line is needed; after anything else it keeps the two apart.
+        # A blank line is needed except directly after a list item.
         tail = self._body[self._items[-1].start :].rstrip() if self._items else ""
         ends_in_item = bool(tail) and not re.search(r"[\r\n]\S", tail)
         return head + lead + ("" if ends_in_item else newline) + new + body[cut:]
 
 
 def _ending(text: str, at: int) -> str:
-    """What is left of the line at ``at``: blanks and its line end."""
+    """The rest of the line at ``at``: spaces and its line end."""
     match = re.compile(r"[ \t]*(?:\r\n|\r|\n)?").match(text, at)
     return match[0] if match else ""
 
@@ -207,9 +207,9 @@ def _locate(text: str, found: Outline, anchors: Iterable[str], name: str) -> dic
     missing = [a for a in anchors if heading_of(a) not in places]
     twice = [a for a in anchors if len(places.get(heading_of(a), ())) > 1]
     if missing or twice:
-        told = [f"`{a}` is missing" for a in missing] + [f"`{a}` is there more than once" for a in twice]
-        step = "`holdfast validate --fix` adds what is missing." if not twice else "Merge the sections by hand."
-        raise Corrupt(f"{name} is not what it should be: {', '.join(told)}.", next_step=step)
+        told = [f"`{a}` is missing" for a in missing] + [f"`{a}` is duplicated" for a in twice]
+        step = "`holdfast validate --fix` adds missing anchors." if not twice else "Merge the sections manually."
+        raise Corrupt(f"{name} has invalid anchors: {', '.join(told)}.", next_step=step)
     sections = {}
     for anchor in anchors:
         index = places[heading_of(anchor)][0]
@@ -242,8 +242,8 @@ def _item(text: str, start: int, until: int) -> Item:
 def _checked(text: str, name: str) -> str:
     if len(text) > MAX_DOCUMENT_CHARS:
         raise Corrupt(
-            f"{name} has {len(text):,} characters, more than the {MAX_DOCUMENT_CHARS:,} that a document may have.",
-            next_step="Move what is old out of it.",
+            f"{name} has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}.",
+            next_step="Move old entries out of it.",
         )
     return text
 

@@ -1,7 +1,8 @@
-"""The three-file memory of document 004: what is in which file, when it is updated, and what counts as verified.
+"""The three-file memory of document 004: file contents, update rules, and the definition of verified work.
 
-``active_context`` says where the work stands, ``patterns`` what holds in this project, ``progress`` what is done and
-proven. :data:`ANCHORS` is the authoritative structure (section 4), :data:`CONDITIONS` when a workflow may end (FR-4).
+``active_context`` holds the current state of the work, ``patterns`` the project's conventions, ``progress`` finished
+and proven work. :data:`ANCHORS` is the authoritative structure (section 4), :data:`CONDITIONS` the rules for ending
+(FR-4).
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ ANCHORS: Final[Mapping[Surface, tuple[str, ...]]] = {
     Surface.PATTERNS: ("## Conventions", "## Gotchas", "## Approved Practices"),
     Surface.PROGRESS: ("## Verified Deliverables", "## Evidence Links", "## Deferred Items"),
 }
-#: What must be true when a workflow ends, by workflow: name of the condition -> in words. Source: FR-4.
+#: Conditions for ending a workflow, by workflow: name of the condition -> in words. Source: FR-4.
 CONDITIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "discovery": {"requirements-approved": "the requirements are approved"},
     "architecture": {"spec-approved": "the technical specification is approved"},
     "build": {"tests-passed": "the tests passed"},
     "debug": {
         "root-cause-confirmed": "the root cause is confirmed",
-        "regression-test": "a regression test is there",
+        "regression-test": "a regression test exists",
     },
     "review": {"review-complete": "the review is complete"},
 }
@@ -49,19 +50,19 @@ _PLACE: Final = re.compile(r"(?::\d+){1,2}$|::\S*$|#\S*$")  # a line, a test or 
 
 def _entries(value: Iterable[CuratedEntry | str]) -> tuple[CuratedEntry, ...]:
     if isinstance(value, str):
-        raise TypeError("expected a list of entries, got one text")
+        raise TypeError("expected a list of entries, got a string")
     return tuple(CuratedEntry(text=v) if isinstance(v, str) else v for v in value)
 
 
 def _deliverables(value: Iterable[Deliverable | str]) -> tuple[Deliverable, ...]:
     if isinstance(value, str):
-        raise TypeError("expected a list of deliverables, got one text")
+        raise TypeError("expected a list of deliverables, got a string")
     return tuple(Deliverable(text=v) if isinstance(v, str) else v for v in value)
 
 
 def _files(value: Iterable[str]) -> tuple[Surface, ...]:
     if isinstance(value, str):
-        raise TypeError("expected a list of file names, got one text")
+        raise TypeError("expected a list of file names, got a string")
     names = [v.removesuffix(".md") for v in value]
     for name in names:
         if name not in FILES:
@@ -71,8 +72,8 @@ def _files(value: Iterable[str]) -> tuple[Surface, ...]:
 
 @frozen(kw_only=True)
 class Deliverable:
-    """Something finished. It is *verified* when ``evidence`` is a link (a URL, ``owner/repo#12``, a commit or a
-    relative path), or when ``command`` ended with ``exit_status`` 0. Otherwise it is deferred. Source: reading A60.
+    """A finished item. It is *verified* when ``evidence`` is a link (a URL, ``owner/repo#12``, a commit or a relative
+    path), or when ``command`` ended with ``exit_status`` 0. Otherwise it is deferred. Source: reading A60.
 
     An update also checks that a path exists in the project."""
 
@@ -83,7 +84,7 @@ class Deliverable:
 
     @property
     def proof(self) -> str:
-        """The proof in words; empty when there is none."""
+        """The proof in words, or an empty string."""
         if is_link(self.evidence):
             return self.evidence.strip()
         if self.command.strip() and self.exit_status == 0:
@@ -92,20 +93,20 @@ class Deliverable:
 
     @property
     def problem(self) -> str:
-        """Why it is not verified; empty when it is."""
+        """Why it is not verified, or an empty string."""
         if self.proof:
             return ""
         if self.command.strip() and self.exit_status is not None:
             return f"`{self.command.strip()}` ended with exit status {self.exit_status}"
         if self.command.strip():
             return f"the exit status of `{self.command.strip()}` is not known"
-        return f"{self.evidence.strip()!r} is no link" if self.evidence.strip() else "no evidence"
+        return f"{self.evidence.strip()!r} is not a link" if self.evidence.strip() else "no evidence"
 
 
 @frozen(kw_only=True)
 class MemoryUpdate:
-    """Entries for the three files, each for the anchor of the same name. ``no_change`` names files, explicitly, that
-    nothing is to be said in; an entry may be a text or a :class:`CuratedEntry` that replaces an older one."""
+    """Entries for the three files, each for the anchor of the same name. ``no_change`` names files explicitly left
+    without entries. An entry may be a string or a :class:`CuratedEntry` that replaces an older one."""
 
     current_focus: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
     decisions: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
@@ -121,13 +122,13 @@ class MemoryUpdate:
 
     @property
     def unsaid(self) -> tuple[Surface, ...]:
-        """The files that get neither an entry nor an explicit "no change"."""
+        """The files with neither an entry nor an explicit "no change"."""
         said = {surface for surface, _, entries in _by_anchor(self) if entries}
         return tuple(s for s in FILES if s not in said and s not in self.no_change)
 
 
 def entries_of(update: MemoryUpdate) -> dict[Surface, dict[str, list[CuratedEntry]]]:
-    """What goes where: file -> anchor -> entries. Deliverables without proof are among the deferred items."""
+    """The entries as file -> anchor -> entries. Deliverables without proof become deferred items."""
     table: dict[Surface, dict[str, list[CuratedEntry]]] = {surface: {} for surface in FILES}
 
     def put(surface: Surface, anchor: str, entry: CuratedEntry) -> None:
@@ -155,24 +156,24 @@ def _by_anchor(update: MemoryUpdate) -> Iterator[tuple[Surface, str, Sequence[Cu
 
 
 def update_from(data: object, source: str = "The update") -> MemoryUpdate:
-    """An update from parsed JSON; an entry is a text, or a table with ``text`` and what else it has.
+    """An update from parsed JSON; an entry is a string, or a table with ``text`` and its other fields.
 
     Raises: ConfigError naming each bad key.
     """
     from holdfast.config.serde import structure
 
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{source} is not a JSON object.", next_step='Begin it with {"decisions": ["..."]}.')
+        raise ConfigError(f"{source} is not a JSON object.", next_step='Start it with {"decisions": ["..."]}.')
     return structure(data, MemoryUpdate, what=source)
 
 
 def is_link(text: str) -> bool:
-    """Whether ``text`` points at something: a URL, ``owner/repo#12``, ``#12``, a commit, or a path in the project."""
+    """Whether ``text`` is a reference: a URL, ``owner/repo#12``, ``#12``, a commit, or a path in the project."""
     return is_reference(text) or bool(path_of(text))
 
 
 def is_reference(text: str) -> bool:
-    """Whether ``text`` is a link whose form alone shows it: a URL, ``owner/repo#12``, ``#12`` or a commit."""
+    """Whether ``text`` is a link recognisable by form alone: a URL, ``owner/repo#12``, ``#12`` or a commit."""
     return bool(_REFERENCE.fullmatch(text.strip()))
 
 

@@ -1,5 +1,5 @@
-"""Reading and updating the three files of document 004: verified before anything is written, entries only under their
-anchors, everything else as it was, with the same gate and store as everything else."""
+"""Reading and updating the three files of document 004: checked before anything is written, entries placed only under
+their anchors, all other text kept, through the same gate and store as other documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from holdfast_workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryU
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-#: The line that records an explicit "no change" (reading A55). There is one, replaced each time: it must not add up.
+#: The line that records an explicit "no change" (reading A55). It is replaced each time, so it does not accumulate.
 _NO_CHANGE = "No change:"
 _NO_CHANGE_ANCHOR = "## Decisions"
 
@@ -31,7 +31,7 @@ Table = Mapping[Surface, Mapping[str, Sequence[CuratedEntry]]]
 
 @frozen(kw_only=True)
 class Loaded:
-    """One of the three files, as it was read."""
+    """A memory file, as read."""
 
     surface: Surface
     name: str
@@ -40,8 +40,8 @@ class Loaded:
 
 @frozen(kw_only=True)
 class FileChange:
-    """What an update did to one file: entries ``added`` and those that were ``known`` already, both as
-    ``(anchor, text)``; ``written`` is the proof, None when the file did not change."""
+    """The change to one file: ``added`` entries and those already ``known``, both as ``(anchor, text)``. ``written`` is
+    the proof, None when the file did not change."""
 
     surface: Surface
     name: str
@@ -52,8 +52,8 @@ class FileChange:
 
 @frozen(kw_only=True)
 class Updated:
-    """The three files in their order. ``deferred`` are deliverables without evidence, with why; ``repeated`` is true
-    when this very update was done before and nothing was left to do."""
+    """The three files in order. ``deferred`` lists deliverables without evidence, with reasons. ``repeated`` is true
+    when the same update was already applied and nothing was left to do."""
 
     files: tuple[FileChange, ...]
     deferred: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Updated:
 def load(services: Services) -> tuple[Loaded, ...]:
     """The three files in the order active context, patterns, progress, each with its anchors checked.
 
-    Raises: NotFound when one is missing; Corrupt when one cannot be read or lacks an anchor or has it twice;
+    Raises: NotFound for a missing file; Corrupt for an unreadable file, or a missing or duplicate anchor;
     Unavailable. Nothing is written.
     """
     loaded = []
@@ -74,7 +74,7 @@ def load(services: Services) -> tuple[Loaded, ...]:
         if document is None:
             raise NotFound(
                 f"{services.store.backend.where(name)} is missing.",
-                next_step="`holdfast init --three-files` makes it; restore it from a copy if it was there.",
+                next_step="`holdfast init --three-files` creates it; if it existed before, restore it from a copy.",
             )
         sections.locate(document.text, ANCHORS[surface], name)
         loaded.append(Loaded(surface=surface, name=name, text=document.text))
@@ -82,8 +82,8 @@ def load(services: Services) -> tuple[Loaded, ...]:
 
 
 def create(services: Services) -> tuple[list[str], list[str]]:
-    """Make the files that are missing, add the anchors that are missing; names of those made or changed, and of those
-    that were whole. All are looked at before the first is written.
+    """Create missing files and add missing anchors. Returns the names of files created or changed, and of files already
+    complete. All are checked before the first is written.
 
     Raises: Corrupt when one cannot be read or added to; Refused; Unavailable.
     """
@@ -103,7 +103,7 @@ def create(services: Services) -> tuple[list[str], list[str]]:
 
 
 def completed(services: Services, surface: Surface, text: str | None) -> str:
-    """The file with the anchors that it lacks, as it may be stored. Raises: Corrupt; Refused."""
+    """The file with its missing anchors added, ready to store. Raises: Corrupt; Refused."""
     name = services.layout.name(surface)
     new = sections.complete(text, title=TITLES[surface], anchors=ANCHORS[surface], name=name)
     if new == text:
@@ -112,7 +112,7 @@ def completed(services: Services, surface: Surface, text: str | None) -> str:
 
 
 def admit(services: Services, table: Table) -> dict[Surface, dict[str, list[CuratedEntry]]]:
-    """The entries as they may be stored: on one line, without this machine's paths, redacted. Raises: Refused."""
+    """The entries as stored: on one line, without this machine's paths, redacted. Raises: Refused."""
     gate, root = services.gate, services.root
 
     def clean(surface: Surface, text: str) -> str:
@@ -129,10 +129,10 @@ def admit(services: Services, table: Table) -> dict[Surface, dict[str, list[Cura
 
 
 def write(services: Services, table: Table, *, no_change: str = "") -> tuple[FileChange, ...]:
-    """Put admitted entries into the files. ``no_change`` is the record of files left as they are.
+    """Write admitted entries to the files. ``no_change`` records the files left unchanged.
 
-    All three are read, changed in memory and passed through the gate before the first is written; then each is written
-    by compare-and-swap and read back. Done again it adds nothing twice, so a retry completes what a crash left.
+    All three are read, changed in memory and passed through the gate before the first is written. Each is then written
+    by compare-and-swap and read back. Repeating adds nothing twice, so a retry completes work that a crash interrupted.
     Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
     """
     loaded = load(services)
@@ -143,14 +143,14 @@ def write(services: Services, table: Table, *, no_change: str = "") -> tuple[Fil
     for one in loaded:
         planned = plan[one.surface]
         changed = planned.result != one.text
-        # What is there already is written again: it may be the work of a try that was killed before it was durable.
+        # Rewrite existing entries, which may come from an attempt killed before they were durable.
         written = services.store.change(one.surface, one.name, planned) if changed or planned.asked else None
         changes.append(planned.change(written if changed else None))
     return tuple(changes)
 
 
 class _Plan:
-    """What becomes of one file; called again with another text when somebody else wrote in between."""
+    """The change to one file; called again with new text when another process wrote in between."""
 
     def __init__(
         self, services: Services, one: Loaded, entries: Mapping[str, Sequence[CuratedEntry]], no_change: str
@@ -161,7 +161,7 @@ class _Plan:
         self._no_change = no_change if one.surface is Surface.ACTIVE_CONTEXT else ""
         self._edit = sections.Edit(text=one.text, added={}, known={})
         self.result = one.text
-        #: Whether anything is to be put into this file.
+        #: Whether this file gets any entries.
         self.asked = bool(self._no_change or any(entries.values()))
 
     def __call__(self, text: str | None) -> str:
@@ -185,7 +185,7 @@ class _Plan:
         return CuratedEntry(text=f"{_NO_CHANGE} {self._no_change}", replaces=old)
 
     def change(self, written: Written | None) -> FileChange:
-        """What was done."""
+        """The result of the update."""
         return FileChange(
             surface=self._one.surface,
             name=self._one.name,
@@ -196,9 +196,9 @@ class _Plan:
 
 
 def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> Updated:
-    """The whole of an UPDATE: entries admitted, deliverables sorted by their evidence, files written.
+    """Run a whole UPDATE: admit entries, sort deliverables by evidence, write files.
 
-    Raises: Refused for a pointer that only this machine has, and as :func:`write`.
+    Raises: Refused for a pointer that exists only on this machine, and as :func:`write`.
     """
     for deliverable in given.verified_deliverables:
         pointer = paths.rewrite(deliverable.evidence.strip(), services.root)
@@ -215,7 +215,7 @@ def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> U
 
 
 def _checked(services: Services, deliverable: Deliverable) -> Deliverable:
-    """The deliverable, with evidence that says so when it is a path that does not exist."""
+    """The deliverable, its evidence marked when it is a path that does not exist."""
     path = path_of(paths.rewrite(deliverable.evidence.strip(), services.root))
     if not path or _exists(services, path):
         return deliverable

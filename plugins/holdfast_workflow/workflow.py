@@ -1,14 +1,14 @@
 """LOAD at the start of a workflow, UPDATE at its end, and nothing in between (document 004, FR-2 to FR-4).
 
-    (none)  --start-->  open    the three files were read, in order; nothing was written but the record of it
+    (none)  --start-->  open    the three files were read, in order; only the record was written
     open    --start-->  open    read again
     open    --end-->    ended   its condition is stated and each file got an entry or an explicit "no change"
 
-What is open is recorded in the private folder, so start and end may be different processes. Between the two the memory
-is only written by the triggers of :mod:`holdfast_workflow.observations` and by an update that somebody asks for.
+Open workflows are recorded in the private folder, so start and end may be different processes. Between the two, only
+the triggers of :mod:`holdfast_workflow.observations` and explicit updates write to the memory.
 
-What hooks observed in between (:mod:`holdfast_workflow.observed`) decides about passed and failed: a test that fails
-refuses the end, one that passed states the condition and is the evidence. The texts are those that are given.
+Checks observed by hooks (:mod:`holdfast_workflow.observed`) decide what passed and failed. A failing test blocks the
+end, and a passing test states the condition and is the evidence. The words come from the passed update.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _FOLDER = "workflows"
-#: Conditions that say that a test passed.
+#: Conditions that assert a passing test.
 TESTED = frozenset({"tests-passed", "regression-test"})
 
 
 @frozen(kw_only=True)
 class Record:
-    """What the private folder knows of a workflow. ``state`` is open or ended; times are ISO-8601. ``key`` identifies
-    the update that ended it."""
+    """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
+    that ended it."""
 
     name: str
     state: str
@@ -61,7 +61,7 @@ class Record:
 
 @frozen(kw_only=True)
 class Start:
-    """What a LOAD read, in the order of reading. ``str()`` is the text for the agent, fenced as data."""
+    """The documents that a LOAD read, in reading order. ``str()`` is the text for the agent, fenced as data."""
 
     workflow: str
     files: tuple[Loaded, ...]
@@ -75,26 +75,26 @@ class Workflow:
 
     def __init__(self, services: Services, name: str) -> None:
         if name not in WORKFLOWS:
-            raise ValueError(f"{name!r} is not a workflow; there are {', '.join(WORKFLOWS)}")
+            raise ValueError(f"{name!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
         self.name = name
         self._services = services
 
     @property
     def record(self) -> Record | None:
-        """What is known of it. Raises: Corrupt when the record is damaged; Unavailable."""
+        """The stored record. Raises: Corrupt when the record is damaged; Unavailable."""
         return _read(self._path, self.name)
 
     @property
     def is_open(self) -> bool:
-        """Whether it was started and not ended."""
+        """Whether it has been started and not ended."""
         record = self.record
         return record is not None and record.state == "open"
 
     def start(self) -> Start:
-        """LOAD: read the three files in order, and note durably that it was done.
+        """LOAD: read the three files in order, and durably record the load.
 
-        Raises: NotFound, Corrupt or Unavailable when a file is missing or not what it should be; Refused for one that
-        came with a clone that is not trusted; PluginError. The workflow is then not started, and nothing was written.
+        Raises: NotFound, Corrupt or Unavailable for a missing or invalid file; Refused for a file from an untrusted
+        clone; PluginError. The workflow is then not started, and nothing was written.
         """
         files = tuple(self._shown(one) for one in update.load(self._services))
         now = stamp(self._services.now())
@@ -102,10 +102,10 @@ class Workflow:
         return Start(workflow=self.name, files=files)
 
     def end(self, given: MemoryUpdate, *, confirmed: Collection[str] = ()) -> Updated:
-        """UPDATE: write ``given``, together with what was noticed on the way and waits to be written.
+        """UPDATE: write ``given``, together with waiting observations.
 
-        ``confirmed`` states the condition of FR-4 (:data:`holdfast_workflow.three.CONDITIONS`). The same update again
-        is answered without writing anything.
+        ``confirmed`` states the condition of FR-4 (:data:`holdfast_workflow.three.CONDITIONS`). Repeating an update
+        writes nothing.
         Raises: Refused without a LOAD, without the condition, or when a file gets neither an entry nor an explicit "no
         change"; NotFound, Corrupt, Conflict or Unavailable from the files. The workflow then stays open.
         """
@@ -118,15 +118,15 @@ class Workflow:
             repeated = record is not None and record.state == "ended" and record.key == key
             if record is None or (record.state != "open" and not repeated):
                 raise Refused(
-                    f"The workflow {self.name} cannot end: it was not started, so the memory was not read.",
-                    next_step=f"Run `holdfast workflow start {self.name}` and read what it prints.",
+                    f"The workflow {self.name} cannot end: it was not started, so the memory was not loaded.",
+                    next_step=f"Run `holdfast workflow start {self.name}` and read its output.",
                 )
             given = _with_evidence(given, seen)
             if given.unsaid:
                 names = ", ".join(f"{s}.md" for s in given.unsaid)
                 raise Refused(
-                    f"The workflow {self.name} cannot end: nothing is said for {names}.",
-                    next_step="Give an entry for each of the three files, or say `--no-change FILE`.",
+                    f"The workflow {self.name} cannot end: no entry for {names}.",
+                    next_step="Pass an entry for each of the three files, or `--no-change FILE`.",
                 )
             now = self._services.now()
             if repeated:
@@ -139,19 +139,19 @@ class Workflow:
         return done
 
     def observed(self, record: Record | None = None) -> Observed:
-        """What hooks saw of checks since the workflow was started; nothing when it is not open. Raises: Unavailable."""
+        """The checks hooks observed since the workflow started; empty when it is not open. Raises: Unavailable."""
         record = record or self.record
         if record is None or record.state != "open":
             return Observed()
         return observed.since(self._services, record.started_at)
 
     def _check_tests(self, seen: Observed) -> None:
-        """A test that fails contradicts every claim that tests passed. Raises: Refused."""
+        """Refuse when a test fails, because that contradicts any claim that tests passed. Raises: Refused."""
         failing = observed.tests(seen.failing)
         if failing and TESTED & {*CONDITIONS[self.name]}:
             raise Refused(
                 f"The workflow {self.name} cannot end: {failing[-1].ending}.",
-                next_step="Make it pass and run it again. Nothing was written.",
+                next_step="Fix it and run it again. Nothing was written.",
             )
 
     def _check_conditions(self, confirmed: Collection[str]) -> None:
@@ -159,18 +159,18 @@ class Workflow:
         unknown = sorted(set(confirmed) - set(wanted))
         if unknown:
             raise Refused(
-                f"{unknown[0]!r} does not end the workflow {self.name}.",
+                f"{unknown[0]!r} is not a condition of the workflow {self.name}.",
                 next_step=f"It ends when {' and '.join(wanted.values())}: {', '.join(wanted)}.",
             )
         missing = [name for name in wanted if name not in confirmed]
         if missing:
             raise Refused(
                 f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}.",
-                next_step="State it when it is so: " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
+                next_step="When that is true, pass " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
             )
 
     def _shown(self, loaded: Loaded) -> Loaded:
-        """A file as it may leave the store."""
+        """A file's text, redacted for output."""
         services = self._services
         if services.store.is_withheld(loaded.name):
             raise Refused(
@@ -193,8 +193,8 @@ class Workflow:
 
 
 def observed_conditions(name: str, seen: Observed) -> tuple[str, ...]:
-    """The conditions of the workflow ``name`` that ``seen`` shows: tests ran, and all of them pass; a regression test
-    is one that failed before."""
+    """The conditions of the workflow ``name`` that ``seen`` proves: tests ran, and all of them pass. A regression test
+    is a test that failed before."""
     if observed.tests(seen.failing):
         return ()
     shown = {"tests-passed": observed.tests(seen.passing), "regression-test": seen.mended}
@@ -202,7 +202,7 @@ def observed_conditions(name: str, seen: Observed) -> tuple[str, ...]:
 
 
 def _with_evidence(given: MemoryUpdate, seen: Observed) -> MemoryUpdate:
-    """The update with the observed exit statuses in the place of stated ones, and the tests that passed as evidence."""
+    """The update with observed exit statuses replacing stated ones, and the passed tests as evidence."""
     last = {run.line: run for run in seen.runs}
     delivered = [
         evolve(d, exit_status=last[line].exit_status) if (line := " ".join(d.command.split())) in last else d
@@ -214,13 +214,13 @@ def _with_evidence(given: MemoryUpdate, seen: Observed) -> MemoryUpdate:
 
 
 def records(services: Services) -> list[Record]:
-    """What is known of each workflow that was ever started, in the order of :data:`WORKFLOWS`."""
+    """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
     found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
     return [record for record in found if record is not None]
 
 
 def current(services: Services) -> str:
-    """The workflow that is open, when it is the only one; else an empty text."""
+    """The open workflow when there is exactly one, otherwise an empty string."""
     names = [record.name for record in records(services) if record.state == "open"]
     return names[0] if len(names) == 1 else ""
 
@@ -244,5 +244,5 @@ def _read(path: str, name: str) -> Record | None:
 def _damaged(path: str, name: str) -> Corrupt:
     return Corrupt(
         f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
-        next_step=f"Start it again with `holdfast workflow start {name}`; that replaces the record.",
+        next_step=f"Run `holdfast workflow start {name}` to replace the record.",
     )

@@ -1,4 +1,4 @@
-"""``holdfast dream``: consolidate the daily notes into MEMORY.md; the log, the way back, and review."""
+"""``holdfast dream``: consolidate the daily notes into MEMORY.md; log, undo and review."""
 
 from __future__ import annotations
 
@@ -14,36 +14,30 @@ if TYPE_CHECKING:
     from holdfast.engine import Holdfast
     from holdfast.flush.dreamlog import Proposal
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Consolidate"
 SUMMARY = "distil the daily notes into MEMORY.md, checked line by line; log, undo, review"
 
-#: This many pieces of conversation that wait for a model are extracted before a dream: the nightly run is the only
-#: command of those who work through a client's hooks alone.
+#: Maximum pieces of conversation to extract with a model before a dream. For users who work only through a client's
+#: hooks, the nightly run is the only command that does this.
 _PIECES = 20
 _REVIEWS = ("", "accept", "reject", "edit")
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "words", nargs="*", metavar="review", help="look at a dream that waits: review [accept|reject|edit]"
-    )
-    parser.add_argument("--lookback-days", metavar="N", help="days of notes to read, today included")
-    parser.add_argument("--dry-run", action="store_true", help="only show the diff; nothing is written but the record")
+    parser.add_argument("words", nargs="*", metavar="review", help="show a waiting dream: review [accept|reject|edit]")
+    parser.add_argument("--lookback-days", metavar="N", help="days of notes to read, including today")
+    parser.add_argument("--dry-run", action="store_true", help="only show the diff; write only the run's record")
     parser.add_argument(
         "--if-due",
         action="store_true",
-        help="for schedules: skip after a recent dream, and store the report on yesterday",
+        help="for schedules: skip after a recent dream, and store yesterday's report",
     )
+    parser.add_argument("--force", action="store_true", help="dream of the same notes again, and allow large losses")
+    parser.add_argument("--undo", action="store_true", help="restore MEMORY.md from before the last dream or undo")
+    parser.add_argument("--log", action="store_true", help="list every run, including skipped and failed ones")
     parser.add_argument(
-        "--force", action="store_true", help="dream of the same notes again, and let the result lose much"
-    )
-    parser.add_argument(
-        "--undo", action="store_true", help="put back MEMORY.md as it was before the last dream or undo"
-    )
-    parser.add_argument("--log", action="store_true", help="every run, skipped and failed ones too")
-    parser.add_argument(
-        "--from", dest="file", metavar="FILE", type=file_name, help="with review edit: the new text, instead of $EDITOR"
+        "--from", dest="file", metavar="FILE", type=file_name, help="new text for `review edit`, instead of $EDITOR"
     )
     add_json(parser)
     parser.epilog = (
@@ -54,7 +48,7 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast dream --log --json",
             "holdfast dream review accept",
         )
-        + "\n\nExit code 1 when the dream failed; MEMORY.md is then as it was. A skipped run is no failure."
+        + "\n\nExit code 1 when the dream failed; MEMORY.md is then unchanged. A skipped run is not a failure."
     )
 
 
@@ -96,7 +90,7 @@ def run(args: Namespace) -> int:
 
 
 def _report(memory: Holdfast) -> None:
-    """The nightly run stores the report on the day before. The dream's result does not depend on it."""
+    """Store the previous day's report in a nightly run. The dream's result does not depend on it."""
     from holdfast.cli.problem import tell
     from holdfast.errors import HoldfastError
 
@@ -139,7 +133,7 @@ def _review(memory: Holdfast, what: str, args: Namespace, out: Term) -> int:
 
 
 def _edited(found: Proposal, file: str | None) -> str:
-    """The text of a file, or what the person makes of the proposal in their editor."""
+    """The text of a file, or of the proposal edited in the user's editor."""
     import os
     import shlex
     import subprocess
@@ -149,12 +143,12 @@ def _edited(found: Proposal, file: str | None) -> str:
         return _read(file)
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
-        raise UsageError("There is no editor.", next_step="Set $EDITOR, or give the text with `--from FILE`.")
+        raise UsageError("No editor is set.", next_step="Set $EDITOR, or pass the text with `--from FILE`.")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "MEMORY.md")
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(found.text)
-        done = subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the person's own editor
+        done = subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the user's own editor
         if done.returncode != 0:
             raise UsageError(f"The editor ended with exit code {done.returncode}; nothing was changed.")
         return _read(path)

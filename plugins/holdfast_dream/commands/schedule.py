@@ -1,4 +1,4 @@
-"""``holdfast schedule``: the nightly dream, set up with what the system has."""
+"""``holdfast schedule``: set up the nightly dream with the system's own scheduler."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Consolidate"
-SUMMARY = "set up the nightly dream with what the system has"
+SUMMARY = "set up the nightly dream with the system's scheduler"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -18,14 +18,14 @@ def configure(parser: ArgumentParser) -> None:
         "--with",
         dest="kind",
         choices=("systemd", "cron", "launchd", "windows"),
-        help="what keeps the time (default: found)",
+        help="scheduler to use (default: detected)",
     )
-    parser.add_argument("--print", dest="only_print", action="store_true", help="show what would be set up; do nothing")
+    parser.add_argument("--print", dest="only_print", action="store_true", help="show the setup without installing it")
     add_json(parser)
     parser.epilog = (
         examples("holdfast schedule install --print", "holdfast schedule install", "holdfast schedule status")
-        + "\n\nIt runs `holdfast dream --if-due` once a day, at the time of `[dream] at`; no daemon of ours runs."
-        "\nThat also stores the report on the day before."
+        + "\n\nIt runs `holdfast dream --if-due` once a day, at the time of `[dream] at`, without a holdfast daemon."
+        "\nThe run also stores the previous day's report."
     )
 
 
@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
         schedule.install(made)
         installed, said = True, f"the dream runs daily at {at} ({kind}, {made.name})"
     elif args.action == "remove":
-        said = "the nightly dream is gone" if schedule.remove(made) else "there was no nightly dream"
+        said = "the nightly dream was removed" if schedule.remove(made) else "there was no nightly dream"
         installed = False
     else:
         installed = schedule.is_installed(made)

@@ -1,4 +1,4 @@
-"""How a dream is shown, by ``holdfast dream``, ``holdfast dream --log`` and ``holdfast dream review``."""
+"""Display of dreams, for ``holdfast dream``, ``holdfast dream --log`` and ``holdfast dream review``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def counts(result: DreamResult) -> str:
 
 
 def show(out: Term, result: DreamResult) -> None:
-    """What a run did, line by line."""
+    """Show a run's changes, line by line."""
     status = str(result.status) + (f" by {result.plugin}" if result.plugin else "")
     head = ": ".join(filter(None, (f"dream {status}", counts(result))))
     out.say(out.wrapped(head, first=f"{out.mark(_MARKS.get(result.status, 'dot'))} ", rest="  "))
@@ -72,14 +72,14 @@ def show(out: Term, result: DreamResult) -> None:
 
 
 def show_diff(out: Term, diff: str) -> None:
-    """A unified diff in colours."""
+    """Show a unified diff in colours."""
     for line in diff.splitlines():
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
         out.say("  " + out.style(out.plain(line), style))
 
 
 def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
-    """Every run on a line, newest last."""
+    """Show every run on a line, newest last."""
     rows = [
         (
             out.mark_cell(_MARKS.get(run.status, "dot")),
@@ -93,5 +93,5 @@ def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:
     if not rows:
         out.say(f"{out.mark('dot')} no dream yet; `holdfast dream` is the first")
         return
-    out.say(out.table(rows, head=("", "at", "what", "by", "what came of it")))
+    out.say(out.table(rows, head=("", "at", "what", "by", "outcome")))
     out.say(f"\n  {count(len(rows), 'run')}, the last {ago(runs[-1].at, now)}")

@@ -1,4 +1,4 @@
-"""``holdfast purge``: forget a person or a matter, a session, what is older than a day, or everything."""
+"""``holdfast purge``: forget a subject, a session, data before a given day, or everything."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     from holdfast_privacy.purge import PurgeReport
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "forget a subject, a session, what is old or everything, for good"
+SUMMARY = "permanently forget a subject, a session, old data or everything"
 
 
 def configure(parser: ArgumentParser) -> None:
-    what = parser.add_argument_group("what is to be forgotten").add_mutually_exclusive_group(required=True)
-    what.add_argument("--subject", metavar="TEXT", help="whatever holds this text; `-` reads it from stdin")
-    what.add_argument("--session", metavar="ID", type=session_id, help="what this session left")
-    what.add_argument("--before", metavar="DATE", type=_day, help="what is older than this day, like 2026-01-31")
-    what.add_argument("--all", action="store_true", help="everything but the settings")
+    what = parser.add_argument_group("data to forget").add_mutually_exclusive_group(required=True)
+    what.add_argument("--subject", metavar="TEXT", help="everything that contains this text; `-` reads stdin")
+    what.add_argument("--session", metavar="ID", type=session_id, help="everything recorded for this session")
+    what.add_argument("--before", metavar="DATE", type=_day, help="everything older than this day, like 2026-01-31")
+    what.add_argument("--all", action="store_true", help="everything except the settings")
     add_yes(parser)
     add_json(parser)
     parser.epilog = (
@@ -38,8 +38,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast purge --session fix-login",
             "holdfast purge --before 2026-01-01 --yes --json",
         )
-        + "\n\nIt looks at every byte afterwards; exit code 1 when something is left. An interrupted purge is completed"
-        "\nby the same command. What it does not reach: docs/retention.md."
+        + "\n\nSearches every byte afterwards and exits with code 1 if anything is left. To complete an interrupted"
+        "\npurge, run the same command again. Limits: docs/retention.md."
     )
 
 
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
             if args.dry_run:
                 return _tell(out, report, as_json=args.json)
             shown.say_changed(Term(sys.stderr), report.changed, would=True)
-            if not confirmed(f"Forget {count(sum(report.counts.values()), 'thing')} for good?"):
+            if not confirmed(f"Forget {count(sum(report.counts.values()), 'thing')} permanently?"):
                 raise UsageError("Nothing was removed.", next_step="Answer `y`, or give --yes.")
         return _tell(out, memory.purge(**what), as_json=args.json)
 
@@ -67,7 +67,7 @@ def _subject(args: Namespace) -> str | None:
         text: str | None = args.subject
         return text
     if not (args.yes or args.dry_run):
-        raise UsageError("Stdin cannot both tell the subject and answer.", next_step="Give --dry-run or --yes.")
+        raise UsageError("Stdin cannot supply both the subject and the answer.", next_step="Pass --dry-run or --yes.")
     from holdfast.cli.stdin import read_text
 
     return read_text().strip()
@@ -84,16 +84,16 @@ def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
     shown.say_left(out, report.left)
     shown.say_elsewhere(out, report.elsewhere)
     for other in report.unfinished:
-        out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run that command again")
+        out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
     total = count(sum(report.counts.values()), "thing")
     if report.dry_run:
-        out.say(f"{out.mark('dot')} {total} would go; nothing was written")
+        out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
     elif report.clean:
         out.say(
             f"{out.mark('ok')} {total} forgotten; {shown.searched(report.files, report.size)} searched, nothing left"
         )
     else:
-        out.say(f"{out.mark('fail')} {total} forgotten, and {count(len(report.left), 'place')} left: run it again")
+        out.say(f"{out.mark('fail')} {total} forgotten, {count(len(report.left), 'place')} left; run the command again")
     return code
 
 

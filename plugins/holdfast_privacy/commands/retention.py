@@ -1,4 +1,4 @@
-"""``holdfast retention``: remove what is older than the settings keep it."""
+"""``holdfast retention``: remove data past its retention limit."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from holdfast.cli.term import Term
 from holdfast.cli.words import count
 from holdfast_privacy.commands import shown
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "remove what is older than the settings keep it"
+SUMMARY = "remove data past its retention limit"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("run",), metavar="run", help="remove it; nothing else ever does")
-    parser.add_argument("--dry-run", action="store_true", help="only tell what would go; nothing is written")
+    parser.add_argument("action", choices=("run",), metavar="run", help="remove expired data (no other command does)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, without writing")
     add_json(parser)
     parser.epilog = (
         examples(
             "holdfast retention run --dry-run", "holdfast config retention.daily 365", "holdfast retention run --json"
         )
-        + "\n\nThe limits stand in `[retention]`; what is still needed stays, whatever its age: docs/retention.md."
+        + "\n\nSet the limits in `[retention]`. Data still in use is kept at any age: docs/retention.md."
     )
 
 
@@ -40,9 +40,9 @@ def run(args: Namespace) -> int:
         return code
     shown.say_changed(out, report.removed, would=report.dry_run)
     for one in report.kept:
-        out.say(out.wrapped(f"{one.name} stays: {one.why}", first=f"{out.mark('dot')} ", rest="  "))
+        out.say(out.wrapped(f"{one.name} is kept: {one.why}", first=f"{out.mark('dot')} ", rest="  "))
     shown.say_left(out, report.failed)
     total = count(sum(one.count for one in report.removed), "thing")
-    said = f"{total} would go; nothing was written" if report.dry_run else f"{total} removed"
+    said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
     out.say(f"{out.mark('ok' if not code else 'fail')} {said}")
     return code

@@ -1,4 +1,4 @@
-"""``holdfast scrub``: mask secrets and personal data that were stored before a rule knew them."""
+"""``holdfast scrub``: mask secrets and personal data stored before a rule could recognise them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from holdfast_privacy.commands import shown
 if TYPE_CHECKING:
     from holdfast_privacy.scrub import ScrubReport
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "mask secrets that were stored before a rule knew them"
+SUMMARY = "mask secrets stored before a rule could recognise them"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -26,8 +26,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast scrub --dry-run", "holdfast scrub", "holdfast scrub --yes --json")
-        + "\n\nThe validators that are enabled judge everything stored as if it were written now. Exit code 1 when"
-        "\nsomething is left that they do not want stored."
+        + "\n\nThe enabled validators check everything stored as if it were being written now. Exit code 1 if"
+        "\nanything they reject is left."
     )
 
 
@@ -43,8 +43,8 @@ def run(args: Namespace) -> int:
             if args.dry_run:
                 return _tell(out, report, as_json=args.json)
             shown.say_changed(Term(sys.stderr), report.changed, would=True)
-            if not confirmed(f"Mask {count(report.secrets, 'different secret')} for good?"):
-                raise UsageError("Nothing was masked.", next_step="Answer `y`, or give --yes.")
+            if not confirmed(f"Mask {count(report.secrets, 'different secret')} permanently?"):
+                raise UsageError("Nothing was masked.", next_step="Answer `y`, or pass --yes.")
         return _tell(out, memory.scrub(), as_json=args.json)
 
 
@@ -61,11 +61,11 @@ def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:
     shown.say_left(out, report.left)
     shown.say_elsewhere(out, report.elsewhere)
     for name in report.allowed:
-        out.say(f"{out.mark('dot')} one of them stands in {out.plain(name)}, where the policy allows it")
-    out.say(out.wrapped(f"judged by {', '.join(report.judges) or 'nobody: no enabled plugin validates'}", first="  "))
+        out.say(f"{out.mark('dot')} {out.plain(name)} holds a secret that the policy allows there")
+    out.say(out.wrapped(f"validators: {', '.join(report.judges) or 'none (no enabled plugin validates)'}", first="  "))
     total = count(report.secrets, "different secret")
     if report.dry_run:
-        out.say(f"{out.mark('dot')} {total} would be masked; nothing was written")
+        out.say(f"{out.mark('dot')} {total} would be masked. Nothing was written.")
     else:
         looked = f"{shown.searched(report.files, report.size)} searched"
         done = f"{total} masked; {looked}, {'nothing' if report.clean else count(len(report.left), 'place')} left"

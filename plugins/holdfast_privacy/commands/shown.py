@@ -1,4 +1,4 @@
-"""How the reports of purge, scrub and retention are shown: what changed, what is left, what lies elsewhere."""
+"""Display of purge, scrub and retention reports: changes, leftovers, and files that holdfast does not touch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 12
 
 
 def say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
-    """One row a place; of many only the first, with how many more."""
+    """Show one row per place; past a limit, only how many more there are."""
     rows = []
     for one in changed[:_SHOWN]:
         verb = ("would go" if would else "removed") if one.removed else ("would change" if would else "changed")
@@ -28,7 +28,7 @@ def say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
 
 
 def say_left(out: Term, left: Sequence[Left]) -> None:
-    """What could not be done, and what to do about it."""
+    """Show the places that could not be cleared, with their next steps."""
     for one in left:
         out.say(out.wrapped(f"{one.name}: {one.why}", first=f"{out.mark('fail')} ", rest="  "))
         if one.next_step:
@@ -36,9 +36,9 @@ def say_left(out: Term, left: Sequence[Left]) -> None:
 
 
 def say_elsewhere(out: Term, elsewhere: Sequence[str]) -> None:
-    """What holdfast does not touch."""
+    """Show the files that holdfast does not touch."""
     if elsewhere:
-        out.say(f"{out.mark('warn')} not touched; yours to edit or delete:")
+        out.say(f"{out.mark('warn')} not touched; edit or delete these yourself:")
         for pointer in elsewhere:
             out.say(f"  {out.plain(pointer)}")
 

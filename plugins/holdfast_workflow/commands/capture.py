@@ -1,4 +1,4 @@
-"""``holdfast capture``: an issue or a pattern noticed in the middle of work."""
+"""``holdfast capture``: record an issue or a pattern noticed during work."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "The three files"
-SUMMARY = "count an issue or pattern; what recurs is written down"
+SUMMARY = "count an issue or pattern; recurring ones are written to patterns.md"
 
 
 def configure(parser: ArgumentParser) -> None:
     from holdfast_workflow.three import WORKFLOWS
 
     parser.add_argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention")
-    parser.add_argument("text", metavar="TEXT", help="what was noticed, in one sentence")
-    parser.add_argument("--critical", action="store_true", help="a critical violation: write it at once")
-    parser.add_argument("--workflow", choices=WORKFLOWS, default="", help="where (default: the one that is open)")
+    parser.add_argument("text", metavar="TEXT", help="the observation, in one sentence")
+    parser.add_argument("--critical", action="store_true", help="critical violation; write it immediately")
+    parser.add_argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (default: the open workflow)")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -27,7 +27,7 @@ def configure(parser: ArgumentParser) -> None:
             'holdfast capture issue "secrets.py imports os.environ directly" --critical',
         )
         + "\n\nIt is counted, and written to patterns.md once a trigger fires: seen three times, critical, or seen in"
-        "\ntwo workflows. Writes are throttled; what waits goes out with the next update and is never lost."
+        "\ntwo workflows. Writes are throttled. Waiting entries are kept and written with the next update."
     )
 
 
@@ -45,9 +45,9 @@ def run(args: Namespace) -> int:
     seen = done.sighting
     times = "once" if seen.count == 1 else f"{seen.count} times"
     if seen.written:
-        state = f"it is in patterns.md ({seen.trigger})"
+        state = f"written to patterns.md ({seen.trigger})"
     elif seen.trigger:
-        state = f"it waits to be written ({seen.trigger}); the next update takes it along"
+        state = f"waiting to be written ({seen.trigger}) with the next update"
     else:
         state = "counted"
     out.say(out.wrapped(f"seen {times}: {state}", first=f"{out.mark('ok')} ", rest="  "))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_workflow.three import MemoryUpdate
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "The three files"
 SUMMARY = "update the memory now, outside of any workflow"
 
@@ -30,8 +30,8 @@ def configure(parser: ArgumentParser) -> None:
             'echo \'{"open_questions": ["which zone?"]}\' | holdfast update --from -',
             "holdfast update --print-command > .opencode/command/memory-update.md",
         )
-        + "\n\nWith --session, what that session said outright is taken along: objective, decisions, blockers, next"
-        "\nstep and artifacts. What capture has noticed and not written yet is written."
+        + "\n\n--session adds that session's own statements: objective, decisions, blockers, next step and artifacts."
+        "\nObservations from capture that are not yet written are written, too."
     )
 
 
@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
 
 
 def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> MemoryUpdate:
-    """The update, and after it what the session's messages say outright; they are redacted already."""
+    """The update followed by the session's own statements, which are already redacted."""
     from attrs import evolve
 
     from holdfast.cli.session_lookup import require_session

@@ -1,4 +1,4 @@
-"""An update of the three files from the command line, and what became of it."""
+"""Updates of the three files from the command line, and their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated
 
-#: Flag -> (key of the update, where it goes).
+#: Flag -> (key of the update, target section).
 LISTS = {
     "focus": ("current_focus", "active_context: Current Focus"),
     "decision": ("decisions", "active_context: Decisions"),
@@ -32,8 +32,8 @@ LISTS = {
 
 
 def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
-    """The flags; those for lists may be repeated. ``no_change`` adds the flag by which a workflow leaves a file out."""
-    entries = parser.add_argument_group("entries (repeat a flag for more than one)")
+    """Add the flags; list flags may be repeated. ``no_change`` adds the flag that leaves a file unchanged."""
+    entries = parser.add_argument_group("entries (repeatable)")
     entries.add_argument(
         "--from", dest="source", metavar="FILE", type=file_name, help="the update as JSON, `-` for stdin"
     )
@@ -44,18 +44,18 @@ def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
         dest="deliverables",
         metavar="TEXT",
         action=_Delivered,
-        help="progress: Verified Deliverables; its proof follows it",
+        help="progress: Verified Deliverables; put its proof after it",
     )
     proof: dict[str, Any] = {"dest": "deliverables", "action": _Delivered}
     entries.add_argument("--evidence", metavar="LINK", help="proof: a URL, owner/repo#12, commit or path", **proof)
-    entries.add_argument("--command", metavar="COMMAND", help="proof: the command that was run", **proof)
+    entries.add_argument("--command", metavar="COMMAND", help="proof: a command that was run", **proof)
     entries.add_argument("--exit-status", metavar="N", type=int, help="proof: the command's exit status", **proof)
     if no_change:
         entries.add_argument(
             "--no-change",
             metavar="FILE",
             action="append",
-            help="nothing to say in active_context, patterns or progress",
+            help="file without entries: active_context, patterns or progress",
         )
 
 
@@ -71,7 +71,7 @@ class _Delivered(Action):
             found.append({})
         elif key in found[-1]:
             raise UsageError(
-                f"{self.option_strings[0]} is given twice for one deliverable.",
+                f"{self.option_strings[0]} was passed twice for one deliverable.",
                 next_step="Put each proof after its own --deliverable TEXT.",
             )
         found[-1] = {**found[-1], key: values}
@@ -79,12 +79,12 @@ class _Delivered(Action):
 
 
 def given(args: Namespace) -> MemoryUpdate:
-    """The update that flags and JSON make together, flags after the JSON. Raises: UsageError; ConfigError."""
+    """Combine flags and JSON into one update, flags after the JSON. Raises: UsageError; ConfigError."""
     from holdfast_workflow.three import update_from
 
     data = _json(args.source) if args.source else {}
     if not isinstance(data, dict):
-        return update_from(data)  # says what is wrong with it
+        return update_from(data)  # validates the data
     for key, _ in LISTS.values():
         _add(data, key, getattr(args, key) or [])
     delivered = args.deliverables or []
@@ -112,11 +112,11 @@ def _json(source: str) -> Any:
         return untrusted.from_json(text)
     except OSError as error:
         raise UsageError(
-            f"{what} cannot be read: {error.strerror}.", next_step="Give the path of a JSON file, or `-` for stdin."
+            f"{what} cannot be read: {error.strerror}.", next_step="Pass the path of a JSON file, or `-` for stdin."
         ) from error
     except ValueError as error:
         raise UsageError(
-            f"{what} is not valid JSON: {error}.", next_step='Begin it with {"decisions": ["..."]}.'
+            f"{what} is not valid JSON: {error}.", next_step='Start it with {"decisions": ["..."]}.'
         ) from error
 
 
@@ -127,13 +127,13 @@ def show(out: Term, done: Updated, what: str, *, as_json: bool) -> None:
 
         out.json({"ok": True, **unstructure(done)})
         return
-    said = "was done before; nothing was left to do" if done.repeated else "all of it was read back"
+    said = "already applied, nothing to do" if done.repeated else "all of it was read back"
     if not any(change.written for change in done.files):
         said = "nothing was changed"
     out.say(f"{out.mark('ok')} {what}; {said}")
     for change in done.files:
         state = f"{len(change.added)} added" if change.written else "not changed"
-        known = f", {len(change.known)} there already" if change.known else ""
+        known = f", {len(change.known)} already there" if change.known else ""
         out.say(f"  {out.bold(out.plain(change.name))}: {state}{known}")
         for anchor, text in change.added:
             out.say(out.wrapped(f"{anchor}: {text}", first="    + ", rest="      "))

@@ -1,4 +1,4 @@
-"""``holdfast workflow``: LOAD at the start, UPDATE at the end, and what is open."""
+"""``holdfast workflow``: LOAD at the start, UPDATE at the end, and the status of workflows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_workflow.three import MemoryUpdate
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help heading for the command, and its summary line.
 HEADING = "The three files"
 SUMMARY = "read the memory at a workflow's start, update it at its end"
 
@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
 
     parser.add_argument("action", choices=ACTIONS, help="start reads the memory, end updates it, status lists")
     parser.add_argument("name", metavar="NAME", nargs="?", choices=WORKFLOWS, help=", ".join(WORKFLOWS))
-    conditions = parser.add_argument_group("end: what is true by now")
+    conditions = parser.add_argument_group("conditions for end")
     for workflow, table in CONDITIONS.items():
         for flag, text in table.items():
             conditions.add_argument(
@@ -42,8 +42,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast workflow end review --review-complete --from update.json",
             "holdfast workflow status",
         )
-        + "\n\nA workflow cannot end without its start, its condition, and an entry or an explicit --no-change for each"
-        "\nof the three files. Nothing is written then."
+        + "\n\nA workflow ends only after its start, with its condition stated and an entry or an explicit --no-change"
+        "\nfor each of the three files. Otherwise nothing is written."
     )
 
 
@@ -77,7 +77,7 @@ def _start(out: Term, memory: Holdfast, args: Namespace) -> int:
 
 
 def _or_prepared(memory: Holdfast, name: str, given: MemoryUpdate) -> MemoryUpdate:
-    """The update that hooks prepared, when nothing is given and they observed checks."""
+    """The update that hooks prepared, when no entries are passed and hooks observed checks."""
     from holdfast_workflow import autoend
     from holdfast_workflow.three import MemoryUpdate
 
@@ -113,7 +113,7 @@ def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
             )
         )
     else:
-        out.say("No workflow was started yet: `holdfast workflow start NAME` begins one.")
+        out.say("No workflow has been started. Start one with `holdfast workflow start NAME`.")
     for one in open_ones:
         for run in (*one.seen.passing, *one.seen.failing):
             mark = out.mark("ok" if run.passed else "fail")

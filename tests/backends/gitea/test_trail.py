@@ -539,7 +539,7 @@ def test_morning__forge_down__is_made_from_files_and_says_so(gitea, opened, proj
     assert "Fix the webhook" in str(morning)
     [remark] = morning.remarks
     assert remark.startswith(
-        "Gitea could not be asked, so this is from files alone: The Gitea server cannot be reached"
+        "Gitea could not be reached, so this report uses files alone: The Gitea server cannot be reached"
     )
 
 

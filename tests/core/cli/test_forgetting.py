@@ -55,7 +55,7 @@ def test_purge__dry_run__tells_places_and_leaves_them(said):
     result = said("purge", "--subject", NAME, "--dry-run")
     assert result.code == 0
     assert "would change" in result.out
-    assert "nothing was written" in result.out
+    assert "Nothing was written" in result.out
     assert NAME in said("show").out + said("report").out
 
 
@@ -122,7 +122,7 @@ def test_purge__something_cannot_be_edited__exit_code_1_and_told(said, project):
     result = said("purge", "--subject", NAME, "--yes")
     assert result.code == 1
     assert "facts" in result.out
-    assert "run it again" in result.out
+    assert "run the command again" in result.out
 
 
 @pytest.mark.req("R241")

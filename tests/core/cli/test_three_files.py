@@ -140,7 +140,7 @@ def test_workflow__from_start_to_end__prints_what_to_read_and_reports_per_file(t
     [
         (("--tests-passed", "--focus", "x", *NO_CHANGE), "was not started"),
         (("--focus", "x", *NO_CHANGE), "--tests-passed"),
-        (("--tests-passed", "--spec-approved", "--focus", "x", *NO_CHANGE), "'spec-approved' does not end"),
+        (("--tests-passed", "--spec-approved", "--focus", "x", *NO_CHANGE), "'spec-approved' is not a condition"),
     ],
 )
 def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(

@@ -437,7 +437,7 @@ def test_dream__memory_edited_again_and_again__is_given_up(opened: Open, store: 
     result = opened(dreamer).deep_dream()
     assert (result.status, result.reason) == (
         Status.FAILED,
-        "MEMORY.md was edited twice while it was being dreamt of.",
+        "MEMORY.md was edited twice during the dream.",
     )
     assert store.read() == OLD + "- by hand\n" * 2
     assert len(dreamer.asked) == 2

@@ -97,6 +97,6 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
         assert memory.facts.list() == []
     (failure,) = result.failures
     told, step = failure.split("API. ")
-    assert told == f"{provider}: What answers as the {provider} endpoint does not speak its "
+    assert told == f"{provider}: The server at the {provider} endpoint does not speak its "
     assert step == "Check `base_url`; a proxy or a sign-in page may answer in its place."
     assert (other.asked, result.queued) == (1, 1)

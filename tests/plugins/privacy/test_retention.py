@@ -78,7 +78,7 @@ def test_retention__journals__only_of_sessions_that_ended_and_are_flushed(opened
     assert [c.name for c in report.removed] == [".holdfast/state/sessions/ended.jsonl"]
     assert sorted((left.name.rsplit("/", 1)[1], left.why) for left in report.kept) == [
         ("flushed.jsonl", "session flushed has not ended"),
-        ("unflushed.jsonl", "session unflushed has turns that no flush covers"),
+        ("unflushed.jsonl", "session unflushed has unflushed turns"),
         ("unsafe.jsonl", "session unsafe is UNSAFE"),
     ]
     assert not list((project / ".holdfast/state/sessions").glob("ended*"))

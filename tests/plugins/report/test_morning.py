@@ -83,8 +83,8 @@ def test_morning__nothing_happened__says_where_it_looked(opened):
 
 
 def test_morning__no_forge__says_that_it_is_from_files_alone(flushed):
-    assert flushed().morning().remarks == ("No forge is enabled: this report is made from files alone.",)
-    assert "from files alone" in str(flushed().morning())
+    assert flushed().morning().remarks == ("No forge is enabled, so this report uses files alone.",)
+    assert "this report uses files alone" in str(flushed().morning())
 
 
 @pytest.mark.parametrize("error", [Unavailable("The board is down.", next_step="Wait."), ValueError("a fault")])
@@ -96,7 +96,7 @@ def test_morning__forge_fails__is_made_all_the_same_and_says_so(flushed, board, 
     morning = flushed(board).morning()
     assert "Fix the login test" in str(morning)
     [remark] = morning.remarks
-    assert remark.startswith("the board could not be asked")
+    assert remark.startswith("the board could not be re")
 
 
 def test_morning__secret_in_a_comment__is_masked(flushed, board):

@@ -84,7 +84,7 @@ def test_insert__text_that_looks_like_structure__stays_one_item() -> None:
         ("## a\n", "`## A` is missing"),
         ("```\n## A\n```\n", "`## A` is missing"),
         ("<!--\n## A\n-->\n", "`## A` is missing"),
-        ("## A\n## A\n", "more than once"),
+        ("## A\n## A\n", "duplicated"),
         ("## A\n```\n- x\n", "never ends"),
         ("x" * (MAX_DOCUMENT_CHARS + 1), "more than"),
     ],

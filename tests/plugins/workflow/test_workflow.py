@@ -203,7 +203,7 @@ def test_end__protocol_broken__is_refused_and_writes_nothing(
     if started:
         workflow.start()
     given = MemoryUpdate(decisions=["x"], no_change=["patterns"]) if started else NOTHING
-    with pytest.raises(Refused, match=r"nothing is said for progress\.md" if started else "not started"):
+    with pytest.raises(Refused, match=r"no entry for progress\.md" if started else "not started"):
         workflow.end(given, confirmed=["review-complete"])
     assert texts() == before
     assert workflow.is_open is started
@@ -220,7 +220,7 @@ def test_end__condition_of_the_workflow__decides_whether_there_is_an_update(
     given = MemoryUpdate(decisions=["x"], no_change=["patterns", "progress"])
     others = [c for other in WORKFLOWS if other != name for c in conditions(other)]
     for confirmed in ([], conditions(name)[:-1], others[:1], ["anything"]):
-        with pytest.raises(Refused, match=r"cannot end before|does not end"):
+        with pytest.raises(Refused, match=r"cannot end before|is not a condition"):
             opened.workflow(name).end(given, confirmed=confirmed)
     assert texts() == before
     opened.workflow(name).end(given, confirmed=conditions(name))
