@@ -460,7 +460,7 @@ def test_counter__estimate__is_the_offline_one() -> None:
 
 @pytest.mark.parametrize("name", ["", "words", "tiktoken", "tiktoken:"])
 def test_counter__unknown_name__config_error(name: str) -> None:
-    with pytest.raises(ConfigError, match="not known"):
+    with pytest.raises(ConfigError, match="is unknown"):
         counter(name)
 
 
