@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
@@ -295,6 +295,13 @@ def _wordy(text: str) -> int:
     budgets=st.lists(st.integers(0, 300), min_size=2, max_size=4).map(lambda b: sorted(b, reverse=True)),
     count=st.sampled_from([tokens.estimate, len, _wordy, lambda t: len(t.encode()) // 3]),
     fenced=st.booleans(),
+)
+@example(  # a budget in which two facts fit, or one and the count of the others
+    profile={},
+    facts=[("Straße", "preference", 0.0), ("ΟΔΟΣ", "preference", 0.0), ("0", "preference", 0.0)],
+    budgets=list(range(140, 0, -1)),
+    count=len,
+    fenced=False,
 )
 def test_prompt__any_store__never_exceeds_its_budget_and_shrinks_from_the_end(
     profile: dict[str, str], facts: list[tuple[str, str, float]], budgets: list[int], count: Any, fenced: bool

@@ -156,26 +156,27 @@ class _Block:
     def text(self) -> str:
         """The finished block. Without lines the head is cut, if it has to be."""
         if self._longest is not None:
-            return self._counted() or self._longest
+            return self._counted() if self._others(self._most) else self._longest
         if self.count(self._cut(0)) > self.budget:
             return ""
         near = len(self.head) * self.budget // self.count(self._render(0))
         return self._cut(_largest(len(self.head) - 1, near, lambda n: self.count(self._cut(n)) <= self.budget))
 
     def _counted(self) -> str:
-        """The block with as many lines as fit next to the count of the other facts. Empty without other facts, and
-        when the count would replace the last fact or be alone."""
-        least = 1 if self.lines or not self.head else 0
+        """The block with as many lines as fit next to the count of the other facts.
+
+        The count never replaces the last line. When it does not fit beside one line, that line stands alone, even
+        where two would fit: a smaller budget never shows more facts than a larger one.
+        """
 
         def fits(lines: int) -> bool:
             return self.count(self._render(lines, self._others(lines))) <= self.budget
 
-        if not self._others(self._most):
-            return ""
         lines = _largest(self._most, self._most, fits)
-        if lines < least or (not lines and not fits(0)):
-            return ""
-        return self._render(lines, self._others(lines))
+        if lines or (self._most == 0 and self.head and fits(0)):
+            return self._render(lines, self._others(lines))
+        alone = self._render(min(self._most, 1))
+        return alone if self.count(alone) <= self.budget else self._longest or ""
 
     def _others(self, lines: int) -> int:
         """The number of facts after the first ``lines`` lines, without the refused ones."""
