@@ -87,8 +87,8 @@ class Project:
         assert code in EXITS, (code, text)
         return code, text
 
-    def measure(self, *words: str) -> int:
-        """The most bytes that a command held at one time, without what it printed."""
+    def measure(self, *words: str) -> tuple[int, int]:
+        """A command's exit code, and the most bytes that it held at one time, without its output."""
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,
             contextlib.redirect_stdout(nowhere),
@@ -98,8 +98,8 @@ class Project:
             logging.disable()  # pytest keeps every record
             tracemalloc.start()
             try:
-                main(["--root", str(self.root), *words])
-                return tracemalloc.get_traced_memory()[1]
+                code = main(["--root", str(self.root), *words])
+                return code, tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
                 logging.disable(logging.NOTSET)
@@ -398,7 +398,21 @@ def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_
         made.run(*words)  # what is imported and made once does not count
         path.write_bytes(data)
         try:
-            peak = made.measure(*words)
+            _, peak = made.measure(*words)
         finally:
             made.put_back()
         assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))
+
+
+def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made: Project) -> None:
+    """A dream reads at most ``[dream] max_chars``, so its memory has a bound for any input, see docs/dream.md."""
+    words = [f"{n:x}".translate(str.maketrans("0123456789", "ghijklmnop")) for n in range(4096, 4096 + 2_400)]
+    items = [f"- {' '.join(words[n : n + 12])}\n" for n in range(0, len(words), 12)]
+    path = made.path(".holdfast/MEMORY.md")
+    path.write_text("# Memory\n\n" + "".join(items), encoding="utf-8")
+    made.run("dream", "--dry-run", "--force")
+
+    code, peak = made.measure("dream", "--dry-run", "--force")
+
+    assert code == 0
+    assert peak < 64 << 20
