@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -61,6 +62,22 @@ def test_public_surface__in_the_documentation__is_the_same_table(root: Path, pub
 
 def _full(name: str) -> str:
     return name if name.startswith("holdfast") else f"holdfast.{name}"
+
+
+def test_core__its_strings__name_no_plugin_of_this_distribution(root: Path) -> None:
+    """What core needs to know of a plugin, the distribution or the plugin declares."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = project["entry-points"]
+    # `file` is the default of a setting, and `curated` a field of the payload.
+    names = {*groups["holdfast.plugins"], *groups["holdfast.backends"]} - {"file", "curated"}
+    found = []
+    for path in sorted((root / "core" / "holdfast").rglob("*.py")):
+        constants = (
+            n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)
+        )
+        dotted = (one for one in constants if isinstance(one, str) and re.fullmatch(r"[\w.]+", one))
+        found += [(path.name, one) for one in dotted if not names.isdisjoint(one.split("."))]
+    assert found == []
 
 
 def _imports_of_core(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
