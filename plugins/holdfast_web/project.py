@@ -1,0 +1,166 @@
+"""Read-only queries on the opened project. Text that leaves the store is masked here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, tzinfo
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import frozen
+
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.flush import notes
+from holdfast.session.status import status
+from holdfast.storage import Capability
+from holdfast_web.journals import Journals
+
+if TYPE_CHECKING:
+    from holdfast import Fact, Holdfast
+    from holdfast.flush.dreamlog import DreamResult
+    from holdfast.session.status import Status
+
+#: Documents whose masked text is kept in memory.
+_KEPT: Final = 32
+
+
+class Flushed(NamedTuple):
+    """One flush block of a daily note."""
+
+    id: str
+    at: datetime
+    session: str
+    reason: str
+
+
+class NoteDay(NamedTuple):
+    """A daily note: its document and its flush blocks, oldest first."""
+
+    day: date
+    name: str
+    flushes: tuple[Flushed, ...]
+
+
+@frozen(kw_only=True)
+class Shown:
+    """A document as it may be shown. ``withheld`` is true for one that came with a clone and is not trusted; its text is
+    then empty."""
+
+    name: str
+    text: str
+    withheld: bool = False
+
+
+class Project:
+    """One opened project. Not safe for threads: the site makes one page at a time."""
+
+    def __init__(self, memory: Holdfast) -> None:
+        self.memory = memory
+        self.services = memory.services
+        self.root = memory.services.root
+        self.name = os.path.basename(self.root) or self.root
+        self.journals = Journals(memory.services)
+        self._texts: dict[tuple[str, str], str] = {}
+        self._days: dict[str, tuple[str, tuple[Flushed, ...]]] = {}
+
+    @property
+    def zone(self) -> tzinfo:
+        return self.services.config.tz
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each document costs a request to a server."""
+        return Capability.REMOTE in self.services.store.backend.capabilities
+
+    def now(self) -> datetime:
+        return self.services.now()
+
+    def status(self) -> Status:
+        """Every session with its state. Raises: Unavailable."""
+        return status(self.services)
+
+    def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
+        """Strings as they may leave the store. When no validator works, they are left out."""
+        try:
+            return self.services.gate.outgoing_all(texts, surface=surface)
+        except HoldfastError:
+            return ["(not shown, because a validator is broken)"] * len(texts)
+
+    # documents
+
+    def names(self) -> list[str]:
+        """All documents, sorted. Raises: Corrupt; Unavailable."""
+        return self.services.store.names()
+
+    def document(self, name: str) -> Shown:
+        """A stored document, masked. Raises: NotFound; Refused for a bad name; Corrupt; Unavailable; PluginError."""
+        store = self.services.store
+        found = store.read(name) if self.services.layout.surface_of(name) or name in self.names() else None
+        if found is None:
+            raise NotFound(f"There is no document {name!r}.", next_step="The page `Notes` lists the documents.")
+        if store.is_withheld(name):
+            return Shown(name=name, text="", withheld=True)
+        key = (name, found.revision)
+        if key not in self._texts:
+            if len(self._texts) >= _KEPT:
+                del self._texts[next(iter(self._texts))]
+            self._texts[key] = self.services.shown(found).text
+        return Shown(name=name, text=self._texts[key])
+
+    def standing(self, surface: Surface) -> Shown:
+        """The document of a surface that has only one; empty when missing. Raises: as :meth:`document`."""
+        name = self.services.layout.name(surface)
+        try:
+            return self.document(name)
+        except NotFound:
+            return Shown(name=name, text="")
+
+    def note_names(self) -> list[tuple[date, str]]:
+        """The daily notes' days and names, newest first. Raises: Corrupt; Unavailable."""
+        layout = self.services.layout
+        found = self.services.store.backend.names(layout.prefix(Surface.DAILY))
+        days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
+        return sorted(((day, name) for day, name in days if day), reverse=True)
+
+    def note(self, day: date, name: str) -> NoteDay:
+        """A daily note's flushes. An unreadable note has none; its page shows the error."""
+        store = self.services.store
+        try:
+            found = None if store.is_withheld(name) else store.read(name)
+        except HoldfastError:
+            found = None
+        if found is None:
+            return NoteDay(day, name, ())
+        known = self._days.get(name)
+        if known is None or known[0] != found.revision:
+            known = self._days[name] = (found.revision, tuple(_flushes(found.text)))
+        return NoteDay(day, name, known[1])
+
+    # facts
+
+    @property
+    def facts_withheld(self) -> bool:
+        """Whether the stored facts came with a clone that is not trusted. Raises: Unavailable."""
+        return self.services.store.is_withheld(provenance.FACTS)
+
+    def facts(self) -> list[Fact]:
+        """All facts as stored, newest first; mask those shown. Empty when withheld. Raises: Corrupt; Unavailable."""
+        return [] if self.facts_withheld else self.memory.facts.list()[::-1]
+
+    def shown_facts(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts, masked. Raises: PluginError."""
+        return self.memory.facts.shown(facts)
+
+    # dreams
+
+    def dreams(self) -> list[DreamResult]:
+        """Every run, newest first, without dry runs. Raises: Unavailable."""
+        return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
+
+
+def _flushes(text: str) -> Iterable[Flushed]:
+    for block in notes.blocks(text):
+        if block.at is not None and block.id.startswith("flush_") and block.reason != "summary":
+            yield Flushed(block.id, block.at, block.session, block.reason)
