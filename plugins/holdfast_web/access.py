@@ -1,7 +1,7 @@
 """Who may read the page: the token in the link, the cookie it is exchanged for, and the Host header.
 
-The page has a random path prefix, and the cookie is limited to it. Cookies ignore ports, so without the prefix a browser
-would send ours to every other server on this machine.
+The page has a random path prefix, and the cookie is limited to it. Cookies ignore ports, so without the prefix a
+browser would send ours to every other server on this machine.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ class Said:
 
 @frozen(kw_only=True)
 class Passage:
-    """A flush and what left the context after it. ``dropped`` are positions in the list of messages, ``kept`` the number
-    of messages that stayed. ``flushed`` is the journal's record of the flush, to check its receipt."""
+    """A flush and what left the context after it. ``dropped`` are positions in the list of messages, ``kept`` is the
+    number of messages that stayed. ``flushed`` is the journal's record of the flush, to check its receipt."""
 
     number: int
     receipt: Receipt
@@ -73,8 +73,8 @@ class Passage:
 
 @frozen(kw_only=True)
 class Story:
-    """A session from its journal. ``messages`` and ``passages`` are oldest first; the messages from ``kept_from`` on are
-    in context."""
+    """A session from its journal. ``messages`` and ``passages`` are oldest first. Messages from ``kept_from`` on are in
+    context."""
 
     session: str
     messages: Sequence[Said]

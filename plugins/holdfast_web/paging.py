@@ -14,8 +14,8 @@ SIZE: Final = 50
 
 @frozen(kw_only=True)
 class Page(Generic[T]):
-    """``items`` of page ``number`` (from 1) of ``pages``; ``total`` items in all. ``first`` is the position of the first
-    item, from 1; 0 for an empty list."""
+    """``items`` of page ``number`` (from 1) of ``pages``; ``total`` items in all. ``first`` is the position of the
+    first item, from 1; 0 for an empty list."""
 
     items: Sequence[T]
     number: int

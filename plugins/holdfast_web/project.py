@@ -45,8 +45,8 @@ class NoteDay(NamedTuple):
 
 @frozen(kw_only=True)
 class Shown:
-    """A document as it may be shown. ``withheld`` is true for one that came with a clone and is not trusted; its text is
-    then empty."""
+    """A document as it may be shown. ``withheld`` is true for a document that came with a clone and is not trusted; its
+    text is then empty."""
 
     name: str
     text: str

@@ -87,7 +87,7 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that broke is not an error of the server."""
-        logger.debug("a connection ended with an error", exc_info=True)
+        logger.debug("a connection ended with an error")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -115,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             code = 405 if code == 501 else code
             self._send(self.server.site.refusal(code), body=getattr(self, "command", "") != "HEAD")
 
-    def _send(self, response: Response, body: bool) -> None:  # noqa: FBT001 - private
+    def _send(self, response: Response, body: bool) -> None:
         if self.request_version == "HTTP/0.9":
             return
         self.send_response_only(response.status)

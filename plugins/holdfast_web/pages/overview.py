@@ -112,8 +112,8 @@ def totals(shown: Iterable[Day]) -> Day:
 def events(project: Project, now: Status, number: int) -> dict[date, Day]:
     """The last ``number`` days with their events.
 
-    Flushes come from the daily notes, which outlive the journals; a store on a server gives the last flush of each session
-    instead, because each note would cost a request.
+    Flushes come from the daily notes, which outlive the journals. A store on a server gives the last flush of each
+    session instead, because each note would cost a request.
     """
     found = days(now.at.date(), number)
     first = now.at.date() - timedelta(days=number)
