@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import proof
@@ -106,14 +107,18 @@ class Journals:
             del self._known[next(iter(self._known))]
         return known[1]
 
-    def check(self, passage: Passage) -> tuple[list[bool], str]:
-        """Whether each document of the receipt still holds what was written, in order; and a sentence when that cannot
-        be checked."""
+    def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
+        """Whether each document of the receipt still holds what was written, in order: stored, replaced or missing; and
+        a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
+        written = passage.receipt.written
         try:
             found = proof.check(self._services, passage.receipt, passage.flushed)
         except HoldfastError as error:
-            return [False] * len(passage.receipt.written), error.message
-        return [written in found.whole for written in passage.receipt.written], ""
+            return ["missing"] * len(written), error.message
+        replaced = () if is_last else (Surface.HANDOFF,)
+        return [
+            "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
+        ], ""
 
 
 def _read(journal: Journal) -> Story:

@@ -66,7 +66,7 @@ class Project:
         self._days: dict[str, tuple[str, tuple[Flushed, ...]]] = {}
 
     @property
-    def zone(self) -> tzinfo:
+    def zone(self) -> tzinfo | None:
         return self.services.config.tz
 
     @property
@@ -116,6 +116,13 @@ class Project:
             return self.document(name)
         except NotFound:
             return Shown(name=name, text="")
+
+    def text(self, name: str) -> str:
+        """A document's text, masked; empty when it is missing, withheld or unreadable."""
+        try:
+            return self.document(name).text
+        except HoldfastError:
+            return ""
 
     def note_names(self) -> list[tuple[date, str]]:
         """The daily notes' days and names, newest first. Raises: Corrupt; Unavailable."""

@@ -17,6 +17,10 @@ _TOP: Final = 6
 _FOOT: Final = 22
 #: The smallest bar that can be seen, as a share of the lane.
 _LEAST: Final = 0.3
+#: Width of the labels left of the picture.
+_GUTTER: Final = 66
+#: Fewest days that are shown.
+_FEWEST: Final = 21
 
 
 @define(kw_only=True)
@@ -54,13 +58,13 @@ class Tick:
 
 @frozen(kw_only=True)
 class Picture:
-    """Geometry for the template, in units of the view box."""
+    """Geometry for the template, in units of the view box. ``lanes`` are labels with the height of their base line."""
 
     width: int
     height: int
     bars: Sequence[Bar]
     ticks: Sequence[Tick]
-    baselines: Sequence[float]
+    lanes: Sequence[tuple[str, float]]
 
 
 def days(last: date, number: int) -> dict[date, Day]:
@@ -71,18 +75,18 @@ def days(last: date, number: int) -> dict[date, Day]:
 
 def picture(shown: Sequence[Day], *, width: int, label_every: int) -> Picture:
     """Bars for each lane. Heights grow with the square root, so that a busy day does not flatten the others."""
-    step = width / max(1, len(shown))
+    step = (width - _GUTTER) / max(1, len(shown))
     bars: list[Bar] = []
     for row, (name, label) in enumerate(LANES):
         most = max((getattr(day, name) for day in shown), default=0)
-        floor = _TOP + (row + 1) * _LANE_H - (_LANE_H - _BAR_H) / 2
+        floor = _floor(row)
         for number, day in enumerate(shown):
             value = getattr(day, name)
             if value:
                 height = _BAR_H * max(_LEAST, sqrt(value / most))
                 bars.append(
                     Bar(
-                        x=round(number * step + step * 0.14, 2),
+                        x=round(_GUTTER + number * step + step * 0.14, 2),
                         y=round(floor - height, 2),
                         width=round(step * 0.72, 2),
                         height=round(height, 2),
@@ -95,11 +99,21 @@ def picture(shown: Sequence[Day], *, width: int, label_every: int) -> Picture:
         height=_TOP + _LANE_H * len(LANES) + _FOOT,
         bars=bars,
         ticks=list(_ticks(shown, step, label_every)),
-        baselines=[_TOP + (row + 1) * _LANE_H - (_LANE_H - _BAR_H) / 2 for row in range(len(LANES))],
+        lanes=[(label, _floor(row)) for row, (_, label) in enumerate(LANES)],
     )
+
+
+def _floor(row: int) -> float:
+    return _TOP + (row + 1) * _LANE_H - (_LANE_H - _BAR_H) / 2
+
+
+def without_quiet_start(shown: Sequence[Day]) -> list[Day]:
+    """The days from the first one with an event, at least three weeks."""
+    first = next((number for number, day in enumerate(shown) if not day.is_quiet), len(shown))
+    return list(shown[max(0, min(first - 1, len(shown) - _FEWEST)) :])
 
 
 def _ticks(shown: Sequence[Day], step: float, every: int) -> Iterable[Tick]:
     """A label every ``every`` days, counted back from the last day."""
     for number in range(len(shown) - 1, -1, -every):
-        yield Tick(x=round((number + 0.5) * step, 2), label=f"{shown[number].day:%d %b}")
+        yield Tick(x=round(_GUTTER + (number + 0.5) * step, 2), label=f"{shown[number].day:%d %b}")

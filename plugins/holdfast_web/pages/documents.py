@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from attrs import evolve
+
 from holdfast.config.layout import Surface
 from holdfast.flush import notes as daily
-from holdfast_web.memory_lines import Origins
+from holdfast_web.memory_lines import Origins, lines_of
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 #: Characters of a document on one page; it is divided at headings where possible.
 _PART: Final = 24_000
 _NOTES: Final = 31
+_LINES: Final = 100
 _HEADING: Final = "## "
 _RENDERED: Final = (".md", ".markdown")
 
@@ -38,21 +41,28 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
-    origins = Origins(project.services.state, project.dreams())
+    layout, zone = project.services.layout, project.zone
+    origins = Origins(
+        project.services.state,
+        project.dreams(),
+        memory=layout.name(Surface.MEMORY),
+        note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(zone).date()),
+        read=project.text,
+    )
     documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
     chosen = request.choice("document", tuple(one.name for one in documents))
     document = next(one for one in documents if one.name == chosen)
-    lines = list(origins.lines(document.text))
-    archive = project.services.layout.archive
+    lines = list(lines_of(document.text))
+    shown = page(lines, request.text("page"), size=_LINES)
+    archive = layout.archive
     return renderer.page(
         "memory.html",
         here="memory",
         title="Memory",
         documents=documents,
         document=document,
-        page=page(lines, request.text("page"), size=200),
+        page=evolve(shown, items=[origins.dated(line) for line in shown.items]),
         items=sum(line.kind == "item" for line in lines),
-        undated=sum(line.kind == "item" and not line.is_dated for line in lines),
         archive=archive if archive in project.names() else "",
     )
 

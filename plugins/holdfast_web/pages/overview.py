@@ -11,7 +11,7 @@ from holdfast.flush.dreamlog import Status as DreamStatus
 from holdfast.journal import refusals, safety
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
-from holdfast_web.timeline import Day, Picture, days, picture
+from holdfast_web.timeline import Day, Picture, days, picture, without_quiet_start
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
@@ -37,7 +37,7 @@ class Due(NamedTuple):
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     memory = project.memory
     now = project.status()
-    shown = list(events(project, now, _DAYS).values())
+    shown = without_quiet_start(list(events(project, now, _DAYS).values()))
     problems = []
     try:
         work = memory.work.list()

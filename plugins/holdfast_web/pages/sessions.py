@@ -95,7 +95,7 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     dropped = [story.messages[number] for number in passage.dropped]
     marks = quoted(payload, dropped) if payload else [()] * len(dropped)
     saved = [(label, project.masked(*texts)) for label, texts in items(payload)] if payload else []
-    good, problem = project.journals.check(passage)
+    now, problem = project.journals.check(passage, is_last=passage.number == len(story.passages))
     shown = _masked(project, dropped[:_DROPPED])
     return {
         "passage": passage,
@@ -106,7 +106,8 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
         "more": len(dropped) - len(shown),
         "quoted": sum(bool(mark) for mark in marks),
         "total": len(dropped),
-        "written": list(zip(passage.receipt.written, good, strict=True)),
+        "written": list(zip(passage.receipt.written, now, strict=True)),
+        "lost": now.count("missing"),
         "problem": project.masked(problem)[0] if problem else "",
         "warnings": project.masked(*passage.receipt.warnings),
         "derived": [dict(FIELDS).get(name, name) for name in passage.receipt.derived],
