@@ -22,7 +22,7 @@ _MOST: Final = 32
 #: Seconds that a connection may take to send its request, or to take the answer.
 _PATIENCE_S: Final = 15.0
 #: Seconds between two checks whether the server is idle.
-_CHECK_S: Final = 0.5
+_CHECK_S: Final = 0.1
 
 
 class Server(ThreadingHTTPServer):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.dreamlog import Status as DreamStatus
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from holdfast_web.pages.request import Request
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
+
+T = TypeVar("T")
 
 _DAYS: Final = 60
 _NARROW_DAYS: Final = 14
@@ -37,31 +39,40 @@ class Due(NamedTuple):
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     memory = project.memory
     now = project.status()
-    shown = without_quiet_start(list(events(project, now, _DAYS).values()))
-    problems = []
-    try:
-        work = memory.work.list()
-    except HoldfastError as error:
-        work, problems = (), [error]
-    runs = project.dreams()
+    problems: list[HoldfastError] = []
+
+    def read(query: Callable[[], T], otherwise: T) -> T:
+        """The result, or ``otherwise`` when a part of the store cannot be read: the banner then shows why."""
+        try:
+            return query()
+        except HoldfastError as error:
+            problems.append(error)
+            return otherwise
+
+    runs = read(project.dreams, [])
+    found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
+    shown = without_quiet_start(list(found.values()))
+    work = read(memory.work.list, ())
+    withheld, facts_withheld = read(project.services.store.withheld, ([], False))
+    facts = 0 if facts_withheld else read(memory.facts.count, 0)
+    notes = len(read(project.note_names, []))
     last_flush = max((one.last_flush_at for one in now.sessions if one.last_flush_at), default=None)
     latest = sorted(
         (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
     )
-    withheld, facts_withheld = project.services.store.withheld()
     return renderer.page(
         "overview.html",
         here="",
         title="Overview",
         status=now,
         dirty=[one for one in now.sessions if one.state is State.DIRTY],
-        problems=problems,
+        problems=_unique(problems, [loss.message for loss in now.lost]),
         due=list(_due(project, now, work)),
         work=work,
         last_flush=last_flush,
         last_dream=next((run for run in runs if run.status is DreamStatus.DONE), None),
-        facts=0 if facts_withheld else memory.facts.count(),
-        notes=len(project.note_names()),
+        facts=facts,
+        notes=notes,
         latest=latest[:_LATEST],
         days=shown,
         totals=totals(shown),
@@ -167,6 +178,11 @@ def _blocked(project: Project, now: Status, found: dict[date, Day], first: date)
             continue
         if marker.session not in noted and at in found:
             found[at].blocked += 1
+
+
+def _unique(problems: Iterable[HoldfastError], shown: Iterable[str]) -> list[HoldfastError]:
+    """Each problem once, without those that the banner shows already."""
+    return list({one.message: one for one in problems if one.message not in shown}.values())
 
 
 def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:

@@ -39,7 +39,10 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         kind=kind,
         kinds=_KINDS,
         problem=problem,
-        hits=[(hit, _address(renderer, hit.kind, hit.name, hit.place), marked(hit.excerpt, words)) for hit in hits],
+        hits=[
+            (hit, _address(renderer, hit.kind, hit.name, hit.place), marked(hit.excerpt.removeprefix("- "), words))
+            for hit in hits
+        ],
     )
 
 
