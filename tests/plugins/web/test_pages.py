@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
 
 from holdfast import FlushRefused, Holdfast
@@ -162,17 +163,16 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
 
 def test_secret__written_into_a_document_by_hand__is_masked(project: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    with Holdfast.open(project, config=Config(zone="UTC", plugins=NO_PLUGINS)) as memory:
+        memory.facts.create(f"The build needs the token {secret}")  # before a rule knew it
+        memory.session("s1").add("user", f"Use the token {secret}")
     with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        memory.facts.create("The build needs a token")
-        folder = project / ".holdfast"
-        (folder / "MEMORY.md").write_text(f"# Memory\n\n- The token is {secret}\n")
-        facts = folder / "facts.jsonl"
-        facts.write_text(facts.read_text().replace("a token", f"the token {secret}"))
+        (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n- The token is {secret}\n")
         with served(memory) as client:
             client.enter()
-            for view in ("memory", "documents/MEMORY.md", "facts", "start", "search?q=token"):
+            for view in ("memory", "documents/MEMORY.md", "facts", "start", "sessions/s1", "search?q=token"):
                 text = client.get(view).text
-                assert "REDACTED" in text or view.startswith("search"), view
+                assert "REDACTED" in text, view
                 assert secret not in text, view
 
 
