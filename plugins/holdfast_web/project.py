@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Documents whose masked text is kept in memory.
 _KEPT: Final = 32
+#: Seconds for which a past day's note counts as unchanged.
+_FRESH_S: Final = 60.0
 
 
 class Flushed(NamedTuple):
@@ -33,6 +36,14 @@ class Flushed(NamedTuple):
     at: datetime
     session: str
     reason: str
+
+
+class _Known(NamedTuple):
+    """The flushes of a note as read at ``at``, in seconds of the monotonic clock."""
+
+    at: float
+    revision: str
+    flushes: tuple[Flushed, ...]
 
 
 class NoteDay(NamedTuple):
@@ -63,7 +74,7 @@ class Project:
         self.name = os.path.basename(self.root) or self.root
         self.journals = Journals(memory.services)
         self._texts: dict[tuple[str, str], str] = {}
-        self._days: dict[str, tuple[str, tuple[Flushed, ...]]] = {}
+        self._days: dict[str, _Known] = {}
 
     @property
     def zone(self) -> tzinfo | None:
@@ -132,18 +143,24 @@ class Project:
         return sorted(((day, name) for day, name in days if day), reverse=True)
 
     def note(self, day: date, name: str) -> NoteDay:
-        """A daily note's flushes. An unreadable note has none; its page shows the error."""
+        """A daily note's flushes. An unreadable note has none; its page shows the error. A past day is read again only
+        after a minute, because a timeline shows hundreds of them."""
+        known = self._days.get(name)
+        if known is not None and day < self.now().date() and time.monotonic() - known.at < _FRESH_S:
+            return NoteDay(day, name, known.flushes)
         store = self.services.store
         try:
             found = None if store.is_withheld(name) else store.read(name)
         except HoldfastError:
             found = None
         if found is None:
-            return NoteDay(day, name, ())
-        known = self._days.get(name)
-        if known is None or known[0] != found.revision:
-            known = self._days[name] = (found.revision, tuple(_flushes(found.text)))
-        return NoteDay(day, name, known[1])
+            flushes: tuple[Flushed, ...] = ()
+        elif known is not None and known.revision == found.revision:
+            flushes = known.flushes
+        else:
+            flushes = tuple(_flushes(found.text))
+        self._days[name] = _Known(time.monotonic(), found.revision if found else "", flushes)
+        return NoteDay(day, name, flushes)
 
     # facts
 

@@ -51,16 +51,18 @@ class Renderer:
         )
         self._environment.filters |= {
             "ago": self._ago,
+            "coded": _coded,
             "count": count,
             "day": lambda at: f"{self._local(at):%Y-%m-%d}",
             "line": in_one_line,
-            "lines": _lines,
             "markdown": self._markdown,
             "number": lambda value: f"{value:,}",
             "size": size,
             "when": self._when,
         }
         self._environment.globals |= {"menu": MENU, "url": self.url, "address": self.document, "query": _fields}
+        for name in self._environment.list_templates():  # compiled now, so that the first page does not wait
+            self._environment.get_template(name)
 
     def page(self, template: str, *, here: str, title: str, **values: Any) -> str:
         """A page. ``here`` is the path of its entry in the menu."""
@@ -129,6 +131,9 @@ def _visible(value: Any) -> Any:
     return "" if value is None else printable(str(value))
 
 
-def _lines(text: str) -> Markup:
-    """Text with its line ends, each line shown in its own direction."""
-    return Markup("\n").join(escape(line) for line in printable(text).split("\n"))
+def _coded(text: str) -> Markup:
+    """A message of holdfast: commands between backticks become code."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape("`".join(parts))
+    return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else escape(p) for n, p in enumerate(parts))
