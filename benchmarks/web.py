@@ -99,6 +99,7 @@ def measure(memory: Holdfast, rounds: int) -> dict[str, tuple[float, list[float]
              "search?q=service+4711"]  # fmt: skip
     with Server("127.0.0.1", 0, idle_s=600) as server:
         server.site = Site(memory, port=server.server_port)
+        server.site.warm_up()
         threading.Thread(target=server.run, daemon=True).start()
         link = urlsplit(server.site.access.link("127.0.0.1"))
         cookie = request(server.server_port, f"{link.path}?{link.query}", "")[1].partition(";")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from importlib import resources
 from typing import TYPE_CHECKING, Final
@@ -61,6 +62,12 @@ class Site:
         self._renderer = Renderer(self._project, self.access.prefix)
         self._static = _static_files()
         self._lock = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Make the overview once, so that the first request finds validators and notes loaded. An error is shown when
+        the page is requested."""
+        with self._lock, suppress(HoldfastError):
+            pages.LISTS[""](self._project, self._renderer, pages.Request())
 
     def answer(self, target: str, *, host: str | None, cookie: str) -> Response:
         """The response to ``GET target``. Never raises."""
