@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
     """Serve until Ctrl-C or until idle. Raises: PluginLoadFailed when a package is missing; UsageError; Unavailable."""
     from holdfast import Holdfast
     from holdfast.cli.problem import UsageError
-    from holdfast.cli.term import Term
+    from holdfast.cli.term import Term, home_short
 
     if args.port > _HIGHEST_PORT:
         raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
         server.site = Site(memory, port=server.server_port)
         server.site.warm_up()
         link = server.site.access.link(server.host)
-        out.say(f"The memory of {out.plain(memory.services.root)}, read-only, on this machine:\n")
+        out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
         out.say(f"  {link}\n")
         out.say(out.dim(f"Ctrl-C stops it, and so do {args.idle} minutes without a request."))
         out.stream.flush()

@@ -14,6 +14,7 @@ from holdfast.journal.safety import State
 from holdfast_web.timeline import Day, Picture, days, picture, without_quiet_start
 
 if TYPE_CHECKING:
+    from holdfast.flush.dreamlog import DreamResult
     from holdfast.flush.handoff import Work
     from holdfast.session.status import Status
     from holdfast_web.pages.request import Request
@@ -49,13 +50,15 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
             problems.append(error)
             return otherwise
 
-    runs = read(project.dreams, [])
+    runs: list[DreamResult] = read(project.dreams, [])
     found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
     shown = without_quiet_start(list(found.values()))
-    work = read(memory.work.list, ())
-    withheld, facts_withheld = read(project.services.store.withheld, ([], False))
+    nothing: tuple[Work, ...] = ()
+    work = read(lambda: memory.work.list(), nothing)
+    found_withheld: tuple[list[str], bool] = read(project.services.store.withheld, ([], False))
+    withheld, facts_withheld = found_withheld
     facts = 0 if facts_withheld else read(memory.facts.count, 0)
-    notes = len(read(project.note_names, []))
+    names: list[tuple[date, str]] = read(project.note_names, [])
     last_flush = max((one.last_flush_at for one in now.sessions if one.last_flush_at), default=None)
     latest = sorted(
         (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
@@ -72,7 +75,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         last_flush=last_flush,
         last_dream=next((run for run in runs if run.status is DreamStatus.DONE), None),
         facts=facts,
-        notes=notes,
+        notes=len(names),
         latest=latest[:_LATEST],
         days=shown,
         totals=totals(shown),
