@@ -90,21 +90,31 @@ class Journals:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._known: dict[str, tuple[tuple[int, int], Story]] = {}
+        self._refusals: dict[str, tuple[tuple[int, int], tuple[Refusal, ...]]] = {}
 
     def story(self, session: str) -> Story:
         """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
         journal = Journal(self._services.state, session)
-        try:
-            found = os.stat(journal.path)
-        except OSError:
-            raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.") from None
-        stamp = (found.st_size, found.st_mtime_ns)
+        stamp = _stamp(journal)
+        if stamp is None:
+            raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
         known = self._known.pop(session, None)
         if known is None or known[0] != stamp:
             known = (stamp, _read(journal))
         self._known[session] = known
         if len(self._known) > _JOURNALS:
             del self._known[next(iter(self._known))]
+        return known[1]
+
+    def refusals(self, session: str) -> tuple[Refusal, ...]:
+        """A session's refused flushes, oldest first; read again only when the journal changed. Raises: Unavailable."""
+        journal = Journal(self._services.state, session)
+        stamp = _stamp(journal)
+        if stamp is None:
+            return ()
+        known = self._refusals.get(session)
+        if known is None or known[0] != stamp:
+            known = self._refusals[session] = (stamp, tuple(refusals.of(journal)))
         return known[1]
 
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
@@ -119,6 +129,15 @@ class Journals:
         return [
             "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
         ], ""
+
+
+def _stamp(journal: Journal) -> tuple[int, int] | None:
+    """Changes with the journal; None without one."""
+    try:
+        found = os.stat(journal.path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def _read(journal: Journal) -> Story:
@@ -173,7 +192,10 @@ def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int
     """Add a checkpoint: a new flush, or the drop that follows the last one."""
     from attrs import evolve
 
-    receipt = receipt_from(row["receipt"]) if row.get("receipt") else None
+    try:
+        receipt = receipt_from(row["receipt"]) if row.get("receipt") else None
+    except HoldfastError:
+        receipt = None  # of a later holdfast
     if receipt is None:
         return
     if not passages or passages[-1].receipt.flush_id != receipt.flush_id:

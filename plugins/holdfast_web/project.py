@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
@@ -89,8 +89,15 @@ class Project:
         return self.services.now()
 
     def status(self) -> Status:
-        """Every session with its state. Raises: Unavailable."""
-        return status(self.services)
+        """Every session with its state; errors are masked. Raises: Unavailable."""
+        now = status(self.services)
+        errors = self.masked(*(text for one in now.sessions if one.error for text in (one.error, one.next_step)))
+        pairs = iter(zip(errors[::2], errors[1::2], strict=True))
+        shown = []
+        for one in now.sessions:
+            error, step = next(pairs) if one.error else ("", "")
+            shown.append(evolve(one, error=error, next_step=step) if one.error else one)
+        return evolve(now, sessions=tuple(shown))
 
     def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
@@ -180,7 +187,7 @@ class Project:
     # dreams
 
     def dreams(self) -> list[DreamResult]:
-        """Every run, newest first, without dry runs. Raises: Unavailable."""
+        """Every run, newest first, without dry runs; its texts are as stored. Raises: Unavailable."""
         return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import socket
 import threading
 import time
@@ -30,6 +31,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let another process take the port
     request_queue_size = 64
 
     def __init__(self, host: str, port: int, *, idle_s: float) -> None:
@@ -77,7 +79,11 @@ class Server(ThreadingHTTPServer):
             self.shutdown_request(request)
             return
         self._last = max(self._last, time.monotonic())
-        super().process_request(request, client_address)
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread was started, so none gives the place back
+            self._running.release()
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:

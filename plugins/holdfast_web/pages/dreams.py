@@ -31,11 +31,14 @@ _GONE: Final = (
 def log(project: Project, renderer: Renderer, request: Request) -> str:
     chosen = request.choice("show", _FILTERS)
     runs = [run for run in project.dreams() if chosen == "all" or run.status != "skipped"]
+    shown = page(runs, request.text("page"), size=_RUNS)
+    reasons = project.masked(*(run.reason for run in shown.items))
     return renderer.page(
         "dreams.html",
         here="dreams",
         title="Dreams",
-        page=page(runs, request.text("page"), size=_RUNS),
+        page=shown,
+        runs=list(zip(shown.items, reasons, strict=True)),
         chosen=chosen,
         filters=_FILTERS,
     )
@@ -65,6 +68,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         gone=[(label, rows) for name, label in _GONE if (rows := _rows(project, run, name))],
         lines=[(text, kept, sources) for text, (_, kept, sources) in zip(texts, lines, strict=True)],
         reason=project.masked(run.reason)[0],
+        warnings=project.masked(*run.warnings),
     )
 
 

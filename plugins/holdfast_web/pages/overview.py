@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.dreamlog import Status as DreamStatus
-from holdfast.journal import refusals, safety
-from holdfast.journal.journal import Journal
+from holdfast.journal import safety
 from holdfast.journal.safety import State
 from holdfast_web.timeline import Day, Picture, days, picture, without_quiet_start
 
@@ -54,9 +53,9 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
     shown = without_quiet_start(list(found.values()))
     nothing: tuple[Work, ...] = ()
-    work = read(lambda: memory.work.list(), nothing)
-    found_withheld: tuple[list[str], bool] = read(project.services.store.withheld, ([], False))
-    withheld, facts_withheld = found_withheld
+    work = read(memory.work.list, nothing)
+    unknown: tuple[list[str], bool] = ([], False)
+    withheld, facts_withheld = read(project.services.store.withheld, unknown)
     facts = 0 if facts_withheld else read(memory.facts.count, 0)
     names: list[tuple[date, str]] = read(project.note_names, [])
     last_flush = max((one.last_flush_at for one in now.sessions if one.last_flush_at), default=None)
@@ -168,7 +167,7 @@ def _blocked(project: Project, now: Status, found: dict[date, Day], first: date)
         if one.last_turn_at is None or one.last_turn_at.astimezone(project.zone).date() < first:
             continue
         try:
-            for refusal in refusals.of(Journal(state, one.id)):
+            for refusal in project.journals.refusals(one.id):
                 noted.add(one.id)
                 if (day := found.get(refusal.at.astimezone(project.zone).date())) is not None:
                     day.blocked += 1

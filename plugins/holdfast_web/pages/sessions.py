@@ -110,6 +110,8 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
         "lost": now.count("missing"),
         "problem": project.masked(problem)[0] if problem else "",
         "warnings": project.masked(*passage.receipt.warnings),
+        "overridden": project.masked(passage.overridden)[0],
+        "published": project.masked(*(f"{one.target}: {one.pointer}" for one in passage.receipt.evidence)),
         "derived": [dict(FIELDS).get(name, name) for name in passage.receipt.derived],
     }
 

@@ -14,7 +14,7 @@ from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
 
 from holdfast import FlushRefused, Holdfast
-from holdfast.config.values import Config
+from holdfast.config.values import Config, StorageConfig
 from holdfast.flush.dreamlog import Status
 
 HOSTILE = (
@@ -241,3 +241,35 @@ def test_document__that_is_long__is_shown_in_parts_and_a_line_leads_to_its_part(
     assert "id=L3903" in client.get("documents/MEMORY.md?line=3903").text
     assert len(first) < 200_000
     assert "Page 1 of 41" in client.get("memory").text
+
+
+def test_views__of_a_project_in_sqlite__show_its_notes_facts_and_sessions(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast], payload: Callable[..., Any]
+) -> None:
+    memory = opened(storage=StorageConfig(backend="sqlite"))
+    session = memory.session("s1")
+    session.add("user", "Fix the login test")
+    session.compact(0, payload())
+    memory.facts.create("The login test is slow")
+    client = serve(memory)
+    assert "SAFE" in client.get().text
+    assert "Use a lock" in client.get("documents/memory/2026-11-21.md").text
+    assert "The login test is slow" in client.get("facts").text
+    assert "everything is stored as written" in client.get("sessions/s1").text
+
+
+def test_override__of_a_blocked_compaction__is_shown_with_its_reason(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
+) -> None:
+    memory = opened()
+    session = memory.session("s1")
+    session.add("user", "Fix the login test")
+    session.compact(0)
+    session.add("user", "Now the logout test")
+    notes = project / ".holdfast" / "memory"
+    notes.rename(notes.with_name("aside"))
+    notes.write_text("A file where a folder should be.\n")
+    session.override("the disk is being replaced")
+    session.compact(0)
+    text = plain(serve(memory).get("sessions/s1").text)
+    assert "Dropped by an operator's override: the disk is being replaced" in text
