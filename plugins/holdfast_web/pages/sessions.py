@@ -118,8 +118,10 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
 
 def _masked(project: Project, said: list[Said]) -> list[Said]:
     """The messages, masked and cut to a readable length."""
-    texts = project.masked(*(one.text for one in said))
-    return [evolve(one, text=_cut(text)) for one, text in zip(said, texts, strict=True)]
+    texts = project.masked(*(text for one in said for text in (one.text, one.tool)))
+    return [
+        evolve(one, text=_cut(text), tool=tool) for one, text, tool in zip(said, texts[::2], texts[1::2], strict=True)
+    ]
 
 
 def _cut(text: str) -> str:
