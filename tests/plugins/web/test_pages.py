@@ -16,6 +16,7 @@ from tests.plugins.web.conftest import Client, served
 from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
 from holdfast.flush.dreamlog import Status
+from holdfast.flush.publish.outbox import Item, Outbox
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"
@@ -124,6 +125,8 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     fact = memory.facts.create(f"{HOSTILE} 2").fact
     assert fact is not None
     memory.facts.delete(fact.id)
+    state, at = memory.services.state, memory.services.now()
+    Outbox(state).put([Item(id="0" * 20, plugin="<b>x", flush="f", target=HOSTILE, body=HOSTILE, at=at, due=at)])
     (project / ".holdfast" / "memories").mkdir()
     (project / ".holdfast" / "memories" / "a&b='x.md").write_bytes(f"# {HOSTILE}\n\n{HOSTILE}".encode())
     (project / ".holdfast" / "MEMORY.md").write_bytes(f"# {HOSTILE}\n\n- {HOSTILE}\n".encode())
@@ -227,6 +230,7 @@ def test_unsafe__session__is_a_banner_with_the_next_step(
     assert "UNSAFE 1 session must not drop context." in text
     assert "holdfast flush --session s1" in text
     assert "Blocked 1 time" in plain(client.get("sessions/s1").text)
+    assert "1 UNSAFE" in plain(client.get("facts").text)
 
 
 def test_receipt__of_a_note_that_was_deleted__is_shown_as_missing(
@@ -271,6 +275,16 @@ def test_views__of_a_project_in_sqlite__show_its_notes_facts_and_sessions(
     assert "Use a lock" in client.get("documents/memory/2026-11-21.md").text
     assert "The login test is slow" in client.get("facts").text
     assert "everything is stored as written" in client.get("sessions/s1").text
+
+
+def test_session__with_a_message_of_megabytes__shows_its_beginning_masked(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast]
+) -> None:
+    memory = opened()
+    memory.session("s1").add("tool", "line of output\n" * 200_000, tool="Bash")
+    page = serve(memory).get("sessions/s1").text
+    assert "… and more, of 3,000,000 characters" in page
+    assert len(page) < 30_000
 
 
 def test_override__of_a_blocked_compaction__is_shown_with_its_reason(
