@@ -287,6 +287,25 @@ def test_session__with_a_message_of_megabytes__shows_its_beginning_masked(
     assert len(page) < 30_000
 
 
+def test_page__after_another_process_wrote__shows_the_new_state(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast]
+) -> None:
+    client = serve(opened())
+    assert "No fact is stored yet." in client.get("facts").text
+    assert "No session has begun" in plain(client.get().text)
+    other = opened()
+    other.facts.create("The login test is slow")
+    session = other.session("s1")
+    session.add("user", "Fix the login test")
+    assert "The login test is slow" in client.get("facts").text
+    assert "SAFE, with turns not yet flushed" in plain(client.get().text)
+    session.compact(0)
+    assert "Everything said is durable." in plain(client.get().text)
+    assert "1 message left the context, 0 stayed" in plain(client.get("sessions/s1").text)
+    session.add("user", "Now the logout test")
+    assert "Now the logout test" in client.get("sessions/s1").text
+
+
 def test_override__of_a_blocked_compaction__is_shown_with_its_reason(
     serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
 ) -> None:

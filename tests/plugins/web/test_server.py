@@ -282,6 +282,14 @@ def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -
     assert "Stopped." in out
 
 
+@pytest.mark.parametrize("words", [["--port", "70000"], ["--port", "0"], ["--idle", "0"], ["--idle", "soon"]])
+def test_command__with_a_number_out_of_range__is_a_usage_error(project: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words[1] in done.stderr
+
+
 def test_command__without_the_packages__names_the_extra(project: Path, tmp_path: Path) -> None:
     (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError('No module named jinja2', name='jinja2')\n")
     command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open"]
