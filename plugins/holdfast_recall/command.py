@@ -90,6 +90,8 @@ def as_table(hit: SearchHit) -> dict[str, Any]:
         "role": hit.role,
         "score": hit.score,
         "excerpt": hit.excerpt,
+        "before": hit.before,
+        "after": hit.after,
     }
 
 
@@ -124,8 +126,12 @@ def _show(out: Term, found: Found, question: str, now: datetime) -> None:
     for hit in found.hits:
         what = hit.role if hit.kind == "turn" else f"{hit.kind} {hit.role}".strip()
         out.say(" ".join(filter(None, (out.bold(hit.where), out.dim(what), out.dim(_when(hit, now))))))
-        for line in out.wrapped(hit.excerpt, first="  ").split("\n"):
+        if hit.before:
+            out.say(f"  {out.dim(out.clip(hit.before, out.width - 2))}")
+        for line in out.wrapped(hit.excerpt, first="> ").split("\n"):
             out.say(_marked(out, line, stems))
+        if hit.after:
+            out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
     out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first."))
 
 

@@ -13,6 +13,7 @@ from attrs import frozen
 from holdfast.errors import BadValue
 from holdfast.journal import journal
 from holdfast_recall import dates, index, rank, texts, words
+from holdfast_recall.excerpts import excerpt
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,7 +24,6 @@ logger = logging.getLogger(__name__)
 
 #: Characters of a question that are read. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
-_EXCERPT: Final = 240
 
 
 @frozen(kw_only=True)
@@ -31,7 +31,8 @@ class SearchHit:
     """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session,
     the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
     people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt``
-    the part that matched."""
+    the part that matched. ``before`` and ``after`` are a line each of the text around that part, which can be of the
+    neighbouring message or line; empty where there is none."""
 
     kind: str
     name: str
@@ -42,6 +43,8 @@ class SearchHit:
     score: float
     excerpt: str
     text: str
+    before: str = ""
+    after: str = ""
 
 
 @frozen(kw_only=True)
@@ -132,17 +135,28 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
 
 def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:
     """The found texts as they may leave: masked, in a few calls of the validators."""
-    rows = [
-        db.execute(
-            "SELECT t.kind, t.place, t.at, t.role, t.body, s.name FROM text t, source s WHERE t.id = ? AND s.id = ?",
-            (one.id, one.id >> index.SOURCE),
-        ).fetchone()
-        for one in ranked
-    ]
-    shown = memory.services.gate.outgoing_all([row[4] for row in rows], surface="journal")
+    wanted = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
+    rows = {
+        row[0]: row[1:]
+        for row in db.execute(
+            "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name FROM text t JOIN source s "  # noqa: S608
+            f"ON s.id = t.id >> {index.SOURCE} WHERE t.id IN ({','.join('?' * len(wanted))})",
+            tuple(wanted),
+        )
+    }
+    masked = memory.services.gate.outgoing_all([row[4] for row in rows.values()], surface="journal")
+    shown = dict(zip(rows, masked, strict=True))
+
+    def neighbour(one: int) -> str:
+        if one not in rows or rows[one][0] == texts.FACT:
+            return ""
+        role = rows[one][3] if rows[one][0] == texts.TURN else ""
+        return f"{role}: {shown[one]}" if role else shown[one]
+
     sessions: dict[str, str] = {}
     hits = []
-    for one, (kind, place, at, role, _, name), text in zip(ranked, rows, shown, strict=True):
+    for one in ranked:
+        kind, place, at, role, _, name = rows[one.id]
         if kind == texts.TURN:
             if name not in sessions:
                 sessions[name] = journal.session_id_of(os.path.join(memory.services.state, "sessions", name)) or name
@@ -150,6 +164,7 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
             where = f"session {name}, turn {place}"
         else:
             where = f"{name}:{place}" if name else place
+        part = excerpt(shown[one.id], question, neighbour(one.id - 1), neighbour(one.id + 1))
         hits.append(
             SearchHit(
                 kind=kind,
@@ -159,21 +174,10 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
                 at=dates.local(at, memory.config.tz) if at else None,
                 role=role,
                 score=round(one.score, 4),
-                excerpt=_excerpt(text, question),
-                text=text,
+                excerpt=part.match,
+                text=shown[one.id],
+                before=part.before,
+                after=part.after,
             )
         )
     return hits
-
-
-def _excerpt(text: str, question: str) -> str:
-    """The part of ``text`` with most of the question's stems, on one line."""
-    line = " ".join(text.split())
-    if len(line) <= _EXCERPT:
-        return line
-    asked = words.stems(question)
-    starts = range(0, len(line) - _EXCERPT + 60, 60)
-    best = max(starts, key=lambda start: (len(asked & words.stems(line[start : start + _EXCERPT])), -start))
-    begin = line.rfind(" ", 0, best) + 1 if best else 0
-    part = line[begin : begin + _EXCERPT].rsplit(" ", 1)[0]
-    return ("… " if begin else "") + part + (" …" if begin + len(part) < len(line) else "")

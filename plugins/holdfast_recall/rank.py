@@ -91,7 +91,10 @@ def rank(
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
     rows = _with_neighbours(db, [one for one, _ in scores[:most]], where, given)
     found = _features(question, rows, dict(scores), weights, span)
-    ranked = [Ranked(row.id, _score(row.kind, features)) for row, features in found]
+    # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
+    ranked = [
+        Ranked(row.id, _score(row.kind, features)) for row, features in found if row.kind == texts.TURN or features.own
+    ]
     return sorted(ranked, key=lambda one: (-one.score, one.id))
 
 
