@@ -36,8 +36,10 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
     if not hits:
         return "Nothing that is stored matches. Try other words, or fewer conditions."
     lines = [_line(hit) for hit in hits]
-    return f"{len(hits)} hits, best first. `open` takes `name` and `place` and shows the whole.\n" + recall.fence(
-        "\n".join(lines)
+    instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
+    return (
+        f"{instead}{len(hits)} hits, best first. `open` takes `name` and `place` and shows the whole.\n"
+        + recall.fence("\n".join(lines))
     )
 
 

@@ -70,7 +70,8 @@ def run(args: Namespace) -> int:
         now = memory.services.now()
     if args.json:
         hits = [as_table(hit) for hit in found.hits]
-        out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread)})
+        out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread),
+                  "corrected": found.corrected})  # fmt: skip
         return 0
     _show(out, found, question, now)
     if found.unread:
@@ -122,6 +123,9 @@ def _show(out: Term, found: Found, question: str, now: datetime) -> None:
     if not found.hits:
         out.say(f"Nothing found in {searched}." if found.texts else "Nothing is stored yet, so nothing was searched.")
         return
+    if found.corrected:
+        out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
+    question = found.corrected or question
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for hit in found.hits:
         what = hit.role if hit.kind == "turn" else f"{hit.kind} {hit.role}".strip()

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
 VERSION: Final = 2
-TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
@@ -35,7 +34,7 @@ CREATE TABLE text (
     id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, marks INTEGER, size INTEGER,
     stems TEXT, body TEXT
 );
-CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {TOKENS});
+CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {words.TOKENS});
 CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 """
 #: Bits of ``marks``.

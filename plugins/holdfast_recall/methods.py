@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.errors import BadValue
 from holdfast.journal import journal
-from holdfast_recall import dates, index, rank, texts, words
+from holdfast_recall import dates, index, rank, spelling, texts, words
 from holdfast_recall.excerpts import excerpt
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class SearchHit:
     the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
     people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt``
     the part that matched. ``before`` and ``after`` are a line each of the text around that part, which can be of the
-    neighbouring message or line; empty where there is none."""
+    neighbouring message or line; empty where there is none. ``corrected`` is the question that was searched instead,
+    when nothing matched the question as it was written."""
 
     kind: str
     name: str
@@ -45,16 +46,18 @@ class SearchHit:
     text: str
     before: str = ""
     after: str = ""
+    corrected: str = ""
 
 
 @frozen(kw_only=True)
 class Found:
     """Hits, best first; the number of texts that were searched; and the names of damaged sources, of which only what
-    comes before the damage was searched."""
+    comes before the damage was searched. ``corrected`` is as in the hits."""
 
     hits: list[SearchHit]
     texts: int
     unread: tuple[str, ...]
+    corrected: str = ""
 
 
 def search(memory: Holdfast, question: str, **options: Any) -> list[SearchHit]:
@@ -98,8 +101,17 @@ def find(
     def found() -> Found:
         with index.opened(memory, progress) as (db, total, unread):
             ranked = rank.rank(db, asked, where=where, given=given, span=span)
-            hits = _hits(memory, db, _once_each(db, ranked, limit), asked)
-            return Found(hits=hits, texts=total, unread=unread)
+            corrected = "" if ranked else spelling.corrected(db, asked)
+            if corrected:
+                ranked = rank.rank(db, corrected, where=where, given=given, span=span)
+            hits = _hits(memory, db, _once_each(db, ranked, limit), corrected or asked)
+            corrected = corrected if hits else ""
+            return Found(
+                hits=[evolve(hit, corrected=corrected) for hit in hits] if corrected else hits,
+                texts=total,
+                unread=unread,
+                corrected=corrected,
+            )
 
     try:
         answer = found()

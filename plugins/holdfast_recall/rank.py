@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
 from holdfast_recall.dates import Span
-from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, TOKENS, size
+from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, size
 
 #: Texts whose BM25 score is known, how many of them are ranked, and how many neighbours on each side with them.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
@@ -107,21 +107,12 @@ def _score(kind: str, features: Features) -> float:
 
 
 def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, float]:
-    """The inverse document frequency of each word among ``total`` texts. Only the index's tokeniser knows the tokens
-    of a word."""
-    db.executescript(
-        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
-        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
-        DELETE FROM temp.asked;"""  # noqa: S608 - no value is in it
-    )
-    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
-    counts = dict(
-        db.execute(
-            "SELECT a.doc, min(coalesce(t.doc, 0)) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term "
-            "GROUP BY a.doc"
-        )
-    )
-    return {word: math.log((total + 1) / (counts.get(number, 0) + 0.5)) for number, word in enumerate(asked)}
+    """The inverse document frequency of each word among ``total`` texts; of its rarest token."""
+    terms = words.terms(db, asked)
+    return {
+        word: math.log((total + 1) / (min((count for _, count in terms.get(word, ())), default=0) + 0.5))
+        for word in asked
+    }
 
 
 def _scores(

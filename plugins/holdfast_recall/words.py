@@ -4,12 +4,15 @@ spaces between them."""
 from __future__ import annotations
 
 import re
+import sqlite3
 from typing import Final
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _WIDE_RUN: Final = re.compile(f"[{_WIDE}]+")
 _WORD: Final = re.compile(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
+#: How FTS5 makes tokens of words.
+TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Letters of a word that are compared where the whole word is not: a cheap stem for any language with an alphabet.
 STEM: Final = 5
 
@@ -90,3 +93,20 @@ def is_question(text: str) -> bool:
 
 def speaks_of_self(text: str) -> bool:
     return _FIRST_PERSON.search(text) is not None
+
+
+def terms(db: sqlite3.Connection, asked: list[str]) -> dict[str, list[tuple[str, int]]]:
+    """The tokens of each word, with the number of texts that have them. Only FTS5 knows its tokens."""
+    db.executescript(
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
+        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
+        DELETE FROM temp.asked;"""  # noqa: S608 - no value is in it
+    )
+    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
+    found: dict[str, list[tuple[str, int]]] = {}
+    for number, term, count in db.execute(
+        "SELECT a.doc, a.term, coalesce(t.doc, 0) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term "
+        "ORDER BY a.doc, a.offset"
+    ):
+        found.setdefault(asked[number], []).append((term, count))
+    return found

@@ -61,6 +61,12 @@ def test_search__fact_found__no_other_fact_around_it(search) -> None:
     assert "stork" not in search("heron", "--kind", "fact")
 
 
+def test_search__typing_error__says_what_it_searched_instead(search) -> None:
+    assert search("certificte").startswith("No exact match; showing results for certificate.\nsession talk")
+    assert json.loads(search("certificte", "--json"))["corrected"] == "certificate"
+    assert "No exact match" not in search("certificate")
+
+
 def test_search__json__has_the_lines_around_the_match(search) -> None:
     (hit,) = json.loads(search("osprey", "--kind", "memory", "--json"))["hits"]
     assert (hit["before"], hit["after"]) == ("# Memory", "- The kestrel is the proxy")
