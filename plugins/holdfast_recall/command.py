@@ -38,7 +38,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast search 'what broke last Tuesday?' --json",
             "holdfast search deploy --since 3d --limit 3",
         )
-        + "\n\nkinds: turn, note, decision, memory, fact, document. Turns are kept as long as [retention] journal says."
+        + "\n\nkinds: turn, note, decision, memory, fact, document. Turns are kept for 30 days after a session's last "
+        "\nturn, unless `[retention] journal` or `turns` says otherwise: docs/retention.md."
         "\nRead on with `holdfast sessions show ID --around TURN` and `holdfast show NAME`."
     )
 
@@ -73,7 +74,7 @@ def run(args: Namespace) -> int:
         out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread),
                   "corrected": found.corrected})  # fmt: skip
         return 0
-    _show(out, found, question, now)
+    _show(out, found, question, now, memory.config.retention.of_turns)
     if found.unread:
         errors.say(f"{errors.mark('warn')} Searched only up to the damage in {', '.join(found.unread)}. "
                    "`holdfast doctor` checks it.")  # fmt: skip
@@ -116,12 +117,14 @@ def _moment(memory: Holdfast, name: str, text: str | None) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Found, question: str, now: datetime) -> None:
+def _show(out: Term, found: Found, question: str, now: datetime, kept: str) -> None:
     from holdfast_recall import words
 
     searched = count(found.texts, "text")
     if not found.hits:
-        out.say(f"Nothing found in {searched}." if found.texts else "Nothing is stored yet, so nothing was searched.")
+        out.say(
+            f"Nothing found in {searched}. {kept}" if found.texts else "Nothing is stored yet, so nothing was searched."
+        )
         return
     if found.corrected:
         out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
@@ -136,7 +139,7 @@ def _show(out: Term, found: Found, question: str, now: datetime) -> None:
             out.say(_marked(out, line, stems))
         if hit.after:
             out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
-    out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first."))
+    out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first. {kept}"))
 
 
 def _when(hit: SearchHit, now: datetime) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve, frozen
 
 from holdfast.errors import BadValue
-from holdfast.journal import journal
+from holdfast.journal import archive, journal
 from holdfast_recall import dates, index, rank, spelling, texts, words
 from holdfast_recall.excerpts import excerpt
 
@@ -88,8 +87,12 @@ def find(
     if chosen:
         conditions.append((f"text.kind IN ({','.join('?' * len(chosen))})", chosen))
     if session:
-        conditions.append(("text.id >> 32 IN (SELECT id FROM source WHERE kind = ? AND name = ?)",
-                           (texts.TURN, f"{journal.file_stem(session)}.jsonl")))  # fmt: skip
+        stem = journal.file_stem(session)
+        named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
+        archived = f"/{stem}{archive.SUFFIX}"
+        conditions.append(
+            (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
+        )
     for at, compared in ((since, ">="), (until, "<")):
         if at is not None:
             conditions.append((f"text.at > 0 AND text.at {compared} ?", (at.timestamp(),)))
@@ -171,7 +174,7 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
         kind, place, at, role, _, name = rows[one.id]
         if kind == texts.TURN:
             if name not in sessions:
-                sessions[name] = journal.session_id_of(os.path.join(memory.services.state, "sessions", name)) or name
+                sessions[name] = texts.session_of(memory, name)
             name = sessions[name]
             where = f"session {name}, turn {place}"
         else:

@@ -1,4 +1,4 @@
-"""What is searched: every turn of every journal, every line of notes and documents, every fact.
+"""What is searched: every turn of every journal and of the archive, every line of notes and documents, every fact.
 
 A :class:`Source` has a stamp that changes when it does, so that what is unchanged is not read. Texts are stored
 redacted and are redacted again when they are read.
@@ -10,11 +10,12 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
-from holdfast.journal import journal
+from holdfast.errors import HoldfastError
+from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 
@@ -39,7 +40,8 @@ _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: ME
 
 
 class Source(NamedTuple):
-    """A journal (``name`` is its file), a document, or the facts (no name). ``stamp`` changes with the content."""
+    """A journal or archive file (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with
+    the content."""
 
     kind: str
     name: str
@@ -72,6 +74,8 @@ def _journals(state: str) -> Iterator[Source]:
         except OSError:
             continue  # gone meanwhile
         yield Source(TURN, os.path.basename(path), f"{found.st_ino} {found.st_size} {found.st_mtime_ns}")
+    for path in archive.files(state):
+        yield Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path))
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
@@ -118,22 +122,40 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
     """The messages of a session from a journal's offset on, in order. Raises: Corrupt after the last whole one."""
     services = memory.services
     for entry in Journal(services.state, session).entries(start):
-        record = entry.record
-        if record["kind"] != "message":
+        if entry.record["kind"] == "message":
+            yield from _message(entry.record, entry.end)
+        else:
             yield Text(TURN, "", 0, "", "", entry.end)
-            continue
-        role = record["role"]
-        pieces = _pieces(record["text"], TOOL_PIECES if role == "tool" else 0)
-        at = datetime.fromisoformat(record["at"]).timestamp()
-        for piece in pieces:
-            yield Text(TURN, record["id"], at, role, piece, entry.end)
+
+
+def _message(record: dict[str, Any], after: int = 0) -> Iterator[Text]:
+    role = record["role"]
+    at = datetime.fromisoformat(record["at"]).timestamp()
+    for piece in _pieces(record["text"], TOOL_PIECES if role == "tool" else 0):
+        yield Text(TURN, record["id"], at, role, piece, after)
 
 
 def origin(memory: Holdfast, source: Source) -> str:
     """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
     gone or does not begin as one. Raises: Unavailable."""
-    session = _session(memory, source) if source.kind == TURN else None
+    session = _session(memory, source) if source.kind == TURN and not is_archived(source.name) else None
     return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
+
+
+def is_archived(name: str) -> bool:
+    """Whether a source of turns is an archive file."""
+    return name.endswith(archive.SUFFIX)
+
+
+def session_of(memory: Holdfast, name: str) -> str:
+    """The session id of a source of turns, from its beginning; its name when it cannot be read."""
+    state = memory.services.state
+    try:
+        if is_archived(name):
+            return str(archive.read(os.path.join(state, *name.split("/")))[0]["session"])
+        return journal.session_id_of(os.path.join(state, "sessions", name)) or name
+    except (HoldfastError, IndexError):
+        return name
 
 
 def _session(memory: Holdfast, source: Source) -> str | None:
@@ -189,6 +211,9 @@ def facts(memory: Holdfast) -> Iterator[Text]:
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none.
     Raises: Corrupt, Unavailable."""
+    if source.kind == TURN and is_archived(source.name):
+        path = os.path.join(memory.services.state, *source.name.split("/"))
+        return (text for record in archive.read(path) for text in _message(record))
     if source.kind == TURN:
         session = _session(memory, source)
         return turns(memory, session, start) if session else iter(())
