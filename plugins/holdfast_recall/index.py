@@ -125,6 +125,7 @@ def _connect(path: str) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode=TRUNCATE")
         db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made again
         db.execute("PRAGMA secure_delete=ON")
+        db.execute("PRAGMA temp_store=MEMORY")  # for the question's words
         if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
     except BaseException:

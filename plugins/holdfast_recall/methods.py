@@ -107,7 +107,7 @@ def find(
             corrected = "" if ranked else spelling.corrected(db, asked)
             if corrected:
                 ranked = rank.rank(db, corrected, where=where, given=given, span=span)
-            hits = _hits(memory, db, _once_each(db, ranked, limit), corrected or asked)
+            hits = _hits(memory, db, _once_each(ranked, limit), corrected or asked)
             corrected = corrected if hits else ""
             return Found(
                 hits=[evolve(hit, corrected=corrected) for hit in hits] if corrected else hits,
@@ -125,12 +125,11 @@ def find(
     return answer
 
 
-def _once_each(db: sqlite3.Connection, ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
+def _once_each(ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
     """The best pieces; of a turn that is several pieces only the best one."""
     seen: dict[object, rank.Ranked] = {}
     for one in ranked:
-        place = db.execute("SELECT place FROM text WHERE id = ?", (one.id,)).fetchone()[0]
-        seen.setdefault((one.id >> index.SOURCE, place), one)
+        seen.setdefault((one.id >> index.SOURCE, one.place), one)
         if len(seen) == limit:
             break
     return list(seen.values())
@@ -154,7 +153,7 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
     rows = {
         row[0]: row[1:]
         for row in db.execute(
-            "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name FROM text t JOIN source s "  # noqa: S608
+            "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
             f"ON s.id = t.id >> {index.SOURCE} WHERE t.id IN ({','.join('?' * len(wanted))})",
             tuple(wanted),
         )
@@ -171,10 +170,10 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
     sessions: dict[str, str] = {}
     hits = []
     for one in ranked:
-        kind, place, at, role, _, name = rows[one.id]
+        kind, place, at, role, _, name, origin = rows[one.id]
         if kind == texts.TURN:
             if name not in sessions:
-                sessions[name] = texts.session_of(memory, name)
+                sessions[name] = texts.session_of(memory, name, origin)
             name = sessions[name]
             where = f"session {name}, turn {place}"
         else:

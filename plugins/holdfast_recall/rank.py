@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping
-from operator import mul
 from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
@@ -30,7 +29,8 @@ _BODY, _DATED = 1.0, 0.6
 
 
 class Features(NamedTuple):
-    """What is known of one text for one question, between 0 and about 1; ``speaker`` between -1 and 1."""
+    """The weight of each feature of a text for a question. A feature is between 0 and about 1; ``speaker`` is -1, 0 or
+    1."""
 
     own: float = 0.0  # BM25, relative to the best text
     before: float = 0.0  # BM25 of the turn before: all of it when that one asks something, else 0.4 of it
@@ -60,14 +60,16 @@ WEIGHTS: Final[Mapping[str, Features]] = {
 
 
 class Ranked(NamedTuple):
-    """A found text: its row in the index, and its score, at most 1."""
+    """A found text: its row in the index, its place in its source, and its score, at most 1."""
 
     id: int
+    place: str
     score: float
 
 
 class _Row(NamedTuple):
     id: int
+    place: str
     kind: str
     at: float
     role: str
@@ -90,20 +92,12 @@ def rank(
         return []
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
     rows = _with_neighbours(db, [one for one, _ in scores[:most]], where, given)
-    found = _features(question, rows, dict(scores), weights, span)
-    # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
-    ranked = [
-        Ranked(row.id, _score(row.kind, features)) for row, features in found if row.kind == texts.TURN or features.own
-    ]
-    return sorted(ranked, key=lambda one: (-one.score, one.id))
+    return sorted(_ranked(question, rows, dict(scores), weights, span), key=lambda one: (-one.score, one.id))
 
 
 _TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
-
-
-def _score(kind: str, features: Features) -> float:
-    weighed: float = sum(map(mul, WEIGHTS[kind], features))
-    return weighed / _TOTALS[kind]
+#: The bits of an id that are zero in the first text of a source.
+_FIRST: Final = (1 << SOURCE) - 1
 
 
 def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, float]:
@@ -141,54 +135,57 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
     marks = ",".join("?" * len(wanted))
     condition = f"AND ({where})" if where else ""
     rows = db.execute(
-        "SELECT id, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
+        "SELECT id, place, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
         f"WHERE id IN ({marks}) {condition} ORDER BY id",
         (*wanted, *given),
     )
     return list(map(_Row._make, rows))
 
 
-def _features(
+def _ranked(
     question: str, rows: list[_Row], scores: dict[int, float], weights: dict[str, float], span: Span | None
-) -> Iterator[tuple[_Row, Features]]:
+) -> Iterator[Ranked]:
+    """The texts with their scores. This runs for some 200 texts in each search, so it calls little."""
     top = max(scores.values())
     own = {one: score / top for one, score in scores.items()}
     best: dict[int, float] = {}
     for one, score in own.items():
         best[one >> SOURCE] = max(best.get(one >> SOURCE, 0.0), score)
-    held = {row.id: row for row in rows}
     shares = _Shares(weights)
     bits = {row.id: shares.bits(row.stems) for row in rows}
+    questions = {row.id for row in rows if row.marks & QUESTION}
     named = {role for role in {row.role for row in rows} if words.names(question, role)}
     when = TIME * words.asks_when(question)
     start, end = (span.start.timestamp(), span.end.timestamp()) if span else (0.0, 0.0)
 
-    for row in rows:
-        one = row.id
-        previous = held.get(one - 1)
-        before = own.get(one - 1, 0.0) if previous else 0.0
-        asks = previous is not None and previous.marks & QUESTION
-        around = sum(own.get(other, 0.0) for other in (one - 2, one + 1, one + 2) if other in held)
-        near = bits[one] | bits.get(one - 1, 0) | bits.get(one + 1, 0)
-        marks = row.marks
-        yield (
-            row,
-            Features(
-                own=own.get(one, 0.0),
-                before=before if asks else 0.4 * before,
-                around=around / 3,
-                source=best.get(one >> SOURCE, 0.0),
-                words=shares.of(bits[one]),
-                near=shares.of(near),
-                first=float(not one & ((1 << SOURCE) - 1)),
-                speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
-                length=math.log1p(row.length) / 5,
-                question=float(bool(marks & QUESTION)),
-                self=float(bool(marks & SELF)),
-                time=float(bool(marks & when)),
-                dated=float(start <= row.at < end),
-            ),
+    for one, place, kind, at, role, marks, length, _ in rows:
+        mine = own.get(one, 0.0)
+        # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
+        if not mine and kind != texts.TURN:
+            continue
+        weight = WEIGHTS[kind]
+        score = (
+            weight.own * mine
+            + weight.before * own.get(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
+            + weight.around * (own.get(one - 2, 0.0) + own.get(one + 1, 0.0) + own.get(one + 2, 0.0)) / 3
+            + weight.source * best.get(one >> SOURCE, 0.0)
+            + weight.words * shares.of(bits[one])
+            + weight.near * shares.of(bits[one] | bits.get(one - 1, 0) | bits.get(one + 1, 0))
+            + weight.length * math.log1p(length) / 5
         )
+        if not one & _FIRST:
+            score += weight.first
+        if named:
+            score += weight.speaker if role in named else -weight.speaker
+        if marks & QUESTION:
+            score += weight.question
+        if marks & SELF:
+            score += weight.self
+        if marks & when:
+            score += weight.time
+        if start <= at < end:
+            score += weight.dated
+        yield Ranked(one, place, score / _TOTALS[kind])
 
 
 class _Shares:
@@ -203,7 +200,11 @@ class _Shares:
 
     def bits(self, stems: str) -> int:
         """The question's words that are among ``stems``, a bit for each."""
-        return sum(bit for stem, bit in self._stems if stem in stems)
+        found = 0
+        for stem, bit in self._stems:
+            if stem in stems:
+                found += bit
+        return found
 
     def of(self, bits: int) -> float:
         """Their share, from 0 to 1."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
+from holdfast.fs import durable
 from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
@@ -68,12 +69,15 @@ def sources(memory: Holdfast) -> Iterator[Source]:
 
 
 def _journals(state: str) -> Iterator[Source]:
-    for path in journal.session_files(state):
-        try:
-            found = os.stat(path)
-        except OSError:
-            continue  # gone meanwhile
-        yield Source(TURN, os.path.basename(path), f"{found.st_ino} {found.st_size} {found.st_mtime_ns}")
+    try:
+        with os.scandir(os.path.join(state, "sessions")) as entries:
+            for entry in entries:
+                if entry.name.endswith(".jsonl") and (stamp := _stamp(entry)):
+                    yield Source(TURN, entry.name, stamp)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise durable.unavailable(error, state, "list") from error
     for path in archive.files(state):
         yield Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path))
 
@@ -110,9 +114,10 @@ def _store_stamp(memory: Holdfast) -> str:
     return " ".join(_stamp(os.path.join(folder, name)) for name in names if name.endswith((".db", ".db-wal")))
 
 
-def _stamp(path: str) -> str:
+def _stamp(path: str | os.DirEntry[str]) -> str:
+    """Changes with the file's content; empty when it is missing."""
     try:
-        found = os.stat(path)
+        found = path.stat() if isinstance(path, os.DirEntry) else os.stat(path)
     except OSError:
         return ""
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
@@ -147,13 +152,12 @@ def is_archived(name: str) -> bool:
     return name.endswith(archive.SUFFIX)
 
 
-def session_of(memory: Holdfast, name: str) -> str:
-    """The session id of a source of turns, from its beginning; its name when it cannot be read."""
-    state = memory.services.state
+def session_of(memory: Holdfast, name: str, origin: str) -> str:
+    """The session id of a source of turns; its name when that cannot be read."""
     try:
         if is_archived(name):
-            return str(archive.read(os.path.join(state, *name.split("/")))[0]["session"])
-        return journal.session_id_of(os.path.join(state, "sessions", name)) or name
+            return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
+        return journal.session_id_in(origin.encode()) or name
     except (HoldfastError, IndexError):
         return name
 
