@@ -75,6 +75,8 @@ def run(args: Namespace) -> int:
                   "corrected": found.corrected})  # fmt: skip
         return 0
     _show(out, found, question, now, memory.config.retention.of_turns)
+    if found.warning:
+        errors.say(errors.wrapped(found.warning, first=f"{errors.mark('warn')} ", rest="  "))
     if found.unread:
         errors.say(f"{errors.mark('warn')} Searched only up to the damage in {', '.join(found.unread)}. "
                    "`holdfast doctor` checks it.")  # fmt: skip

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: The file, in the private folder. What is in that folder's ``derived`` goes with every purge.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
-VERSION: Final = 3
+VERSION: Final = 4
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
@@ -34,6 +34,8 @@ CREATE TABLE text (
     id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, marks INTEGER, size INTEGER,
     stems TEXT, body TEXT
 );
+CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE vector_of (identity TEXT);
 CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {words.TOKENS});
 CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 """
@@ -274,3 +276,4 @@ def _forget(db: sqlite3.Connection, source_id: int) -> None:
         ((i, words.spread(body), dated) for i, body, dated in rows),
     )
     db.execute("DELETE FROM text WHERE id >= ? AND id < ?", span)
+    db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", span)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve, frozen
 
 from holdfast.errors import BadValue
 from holdfast.journal import archive, journal
-from holdfast_recall import dates, index, rank, spelling, texts, words
+from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
 from holdfast_recall.excerpts import excerpt
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ class SearchHit:
 @frozen(kw_only=True)
 class Found:
     """Hits, best first; the number of texts that were searched; and the names of damaged sources, of which only what
-    comes before the damage was searched. ``corrected`` is as in the hits."""
+    comes before the damage was searched. ``corrected`` is as in the hits. ``warning`` is a sentence when a plugin
+    for vectors failed, so only words were searched."""
 
     hits: list[SearchHit]
     texts: int
     unread: tuple[str, ...]
     corrected: str = ""
+    warning: str = ""
 
 
 def search(memory: Holdfast, question: str, **options: Any) -> list[SearchHit]:
@@ -103,10 +106,11 @@ def find(
 
     def found() -> Found:
         with index.opened(memory, progress) as (db, total, unread):
-            ranked = rank.rank(db, asked, where=where, given=given, span=span)
+            near, warning = vectors.similar(memory, db, asked, progress)
+            ranking = partial(rank.rank, db, where=where, given=given, span=span, similar=near)
+            ranked = ranking(asked)
             corrected = "" if ranked else spelling.corrected(db, asked)
-            if corrected:
-                ranked = rank.rank(db, corrected, where=where, given=given, span=span)
+            ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
             hits = _hits(memory, db, _once_each(ranked, limit), corrected or asked)
             corrected = corrected if hits else ""
             return Found(
@@ -114,6 +118,7 @@ def find(
                 texts=total,
                 unread=unread,
                 corrected=corrected,
+                warning=warning,
             )
 
     try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
@@ -17,6 +19,8 @@ from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, size
 
 #: Texts whose BM25 score is known, how many of them are ranked, and how many neighbours on each side with them.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
+#: Texts ranked because of their vectors.
+_NEAREST: Final = 50
 #: The number ranked among many texts. On LoCoMo 6 to 10, which are short, ranking 20 instead of 100 lost a hundredth.
 _CANDIDATES_OF_MANY: Final = 40
 #: From this many texts on, words that many texts have are left out, and fewer texts are ranked.
@@ -45,14 +49,17 @@ class Features(NamedTuple):
     self: float = 0.0  # first person
     time: float = 0.0  # the question asks when, and the text speaks of a time
     dated: float = 0.0  # in the span of days that the question names
+    vector: float = 0.0  # similarity of the vectors, where a plugin makes them
 
 
 _TURN: Final = Features(
     own=1.9, before=2.7, around=2.3, source=3.2, words=1.6, near=2.0, first=0.9, speaker=0.5, length=2.1, question=-0.8,
-    self=0.5, time=1.6, dated=2.3,
+    self=0.5, time=1.6, dated=2.3, vector=4.0,
 )  # fmt: skip
-_LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
-_FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5)
+_LINE: Final = Features(
+    own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5, vector=4.0
+)
+_FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5, vector=4.0)
 WEIGHTS: Final[Mapping[str, Features]] = {
     texts.TURN: _TURN, texts.NOTE: _LINE, texts.DECISION: _LINE, texts.MEMORY: _LINE, texts.DOCUMENT: _LINE,
     texts.FACT: _FACT,
@@ -79,23 +86,31 @@ class _Row(NamedTuple):
 
 
 def rank(
-    db: sqlite3.Connection, question: str, *, where: str = "", given: tuple[object, ...] = (), span: Span | None = None
+    db: sqlite3.Connection,
+    question: str,
+    *,
+    where: str = "",
+    given: tuple[object, ...] = (),
+    span: Span | None = None,
+    similar: Mapping[int, float] = MappingProxyType({}),
+    by_words: bool = True,
 ) -> list[Ranked]:
     """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values
-    ``given``."""
+    ``given``. ``similar`` has the similarity of texts, the nearest first. Without ``by_words`` it alone can find."""
     asked = words.asked(question)
     total = size(db)
     weights = _idf(db, asked, total)
     searched = _informative(asked, weights) if total >= _MANY else asked
     scores = _scores(db, searched, where, given)
-    if not scores:
+    if not scores and (by_words or not similar):
         return []
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
-    rows = _with_neighbours(db, [one for one, _ in scores[:most]], where, given)
-    return sorted(_ranked(question, rows, dict(scores), weights, span), key=lambda one: (-one.score, one.id))
+    chosen = [one for one, _ in scores[:most]] + list(islice(similar, _NEAREST))
+    rows = _with_neighbours(db, chosen, where, given)
+    return sorted(_ranked(question, rows, dict(scores), weights, span, similar), key=lambda one: (-one.score, one.id))
 
 
-_TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
+_TOTALS: Final = {kind: sum(weight for weight in weights[:-1] if weight > 0) for kind, weights in WEIGHTS.items()}
 #: The bits of an id that are zero in the first text of a source.
 _FIRST: Final = (1 << SOURCE) - 1
 
@@ -143,10 +158,15 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
 
 
 def _ranked(
-    question: str, rows: list[_Row], scores: dict[int, float], weights: dict[str, float], span: Span | None
+    question: str,
+    rows: list[_Row],
+    scores: dict[int, float],
+    weights: dict[str, float],
+    span: Span | None,
+    similar: Mapping[int, float],
 ) -> Iterator[Ranked]:
     """The texts with their scores. This runs for some 200 texts in each search, so it calls little."""
-    top = max(scores.values())
+    top = max(scores.values(), default=1.0)
     own = {one: score / top for one, score in scores.items()}
     best: dict[int, float] = {}
     for one, score in own.items():
@@ -161,7 +181,8 @@ def _ranked(
     for one, place, kind, at, role, marks, length, _ in rows:
         mine = own.get(one, 0.0)
         # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
-        if not mine and kind != texts.TURN:
+        near = similar.get(one, 0.0)
+        if not mine and not near and kind != texts.TURN:
             continue
         weight = WEIGHTS[kind]
         score = (
@@ -185,7 +206,7 @@ def _ranked(
             score += weight.time
         if start <= at < end:
             score += weight.dated
-        yield Ranked(one, place, score / _TOTALS[kind])
+        yield Ranked(one, place, (score + weight.vector * near) / (_TOTALS[kind] + weight.vector * bool(similar)))
 
 
 class _Shares:

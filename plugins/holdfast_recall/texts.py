@@ -19,6 +19,7 @@ from holdfast.fs import durable
 from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
+from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -157,8 +158,8 @@ def session_of(memory: Holdfast, name: str, origin: str) -> str:
     try:
         if is_archived(name):
             return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
-        return journal.session_id_in(origin.encode()) or name
-    except (HoldfastError, IndexError):
+        return str(untrusted.from_json(origin.encode())["id"])
+    except (HoldfastError, IndexError, ValueError, KeyError, TypeError):
         return name
 
 

@@ -67,6 +67,11 @@ def asked(question: str) -> list[str]:
     return list(dict.fromkeys(kept or found))
 
 
+def written(text: str) -> list[str]:
+    """The words of a text in order, in lower case, without an ending ``'s``."""
+    return [word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)]
+
+
 class Traits(NamedTuple):
     """``stems``: the first letters of each word that is no stop word, and the pairs of wide characters. Whether the
     text speaks of a time, and of its speaker."""

@@ -494,12 +494,7 @@ def session_id_of(path: str, *, private: bool = True) -> str | None:
     """A journal file's session, None when its first line is damaged. Raises: Unavailable."""
     try:
         with safeopen.reader(path, private=private) as file:
-            return session_id_in(file.readline())
+            record = decode(file.readline().rstrip(b"\n"))
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
-
-
-def session_id_in(first_line: bytes) -> str | None:
-    """The session of the journal with this first line, None when the line is damaged."""
-    record = decode(first_line.rstrip(b"\n"))
     return str(record["id"]) if record and record.get("kind") == "session" else None
