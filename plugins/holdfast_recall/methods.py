@@ -14,6 +14,7 @@ from holdfast.errors import BadValue
 from holdfast.journal import archive, journal
 from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
 from holdfast_recall.excerpts import excerpt
+from holdfast_recall.served import hits as served_hits
 
 if TYPE_CHECKING:
     import sqlite3
@@ -125,6 +126,10 @@ def find(
         answer = found()
     except index.Damaged:
         answer = found()
+    served = [] if session else served_hits(memory, asked, limit, chosen, since, until)
+    if served:
+        merged = [*answer.hits, *(SearchHit(**one) for one in served)]
+        answer = evolve(answer, hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
     if answer.unread:
         logger.warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
     return answer

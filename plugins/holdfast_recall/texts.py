@@ -65,8 +65,14 @@ class Text(NamedTuple):
 def sources(memory: Holdfast) -> Iterator[Source]:
     """All of them, with their stamps. Raises: Unavailable."""
     yield from _journals(memory.services.state)
-    yield from _documents(memory)
-    yield _facts(memory)
+    if not is_served(memory):
+        yield from _documents(memory)
+        yield _facts(memory)
+
+
+def is_served(memory: Holdfast) -> bool:
+    """Whether the backend searches its documents and facts itself, so that they are not fetched for the index."""
+    return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
 
 
 def _journals(state: str) -> Iterator[Source]:
@@ -184,11 +190,11 @@ def document(memory: Holdfast, name: str) -> list[Text]:
     found = memory.services.recalled(name)
     if found is None:
         return []
-    surface = memory.services.layout.surface_of(name)
-    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
-        return []  # they repeat what is said elsewhere
-    kind = _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
-    at = _day(name, memory)
+    kind = kind_of(memory, name)
+    if kind is None:
+        return []
+    day = day_of(memory, name)
+    at = day.timestamp() if day else 0.0
     return [
         Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
         for number, line in enumerate(found.text.split("\n"), 1)
@@ -196,13 +202,21 @@ def document(memory: Holdfast, name: str) -> list[Text]:
     ]
 
 
-def _day(name: str, memory: Holdfast) -> float:
-    """When the day began that a document is named after; 0 when it is named after none."""
+def kind_of(memory: Holdfast, name: str) -> str | None:
+    """The kind of a document's lines; None for documents that repeat what is said elsewhere."""
+    surface = memory.services.layout.surface_of(name)
+    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
+        return None
+    return _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
+
+
+def day_of(memory: Holdfast, name: str) -> datetime | None:
+    """When the day began that a document is named after; None when it is named after none."""
     found = _DAY.search(name)
     try:
-        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz).timestamp() if found else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
+        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz) if found else None
+    except ValueError:
+        return None
 
 
 def facts(memory: Holdfast) -> Iterator[Text]:
