@@ -10,7 +10,6 @@ import math
 import sqlite3
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
@@ -49,17 +48,14 @@ class Features(NamedTuple):
     self: float = 0.0  # first person
     time: float = 0.0  # the question asks when, and the text speaks of a time
     dated: float = 0.0  # in the span of days that the question names
-    vector: float = 0.0  # similarity of the vectors, where a plugin makes them
 
 
 _TURN: Final = Features(
     own=1.9, before=2.7, around=2.3, source=3.2, words=1.6, near=2.0, first=0.9, speaker=0.5, length=2.1, question=-0.8,
-    self=0.5, time=1.6, dated=2.3, vector=4.0,
+    self=0.5, time=1.6, dated=2.3,
 )  # fmt: skip
-_LINE: Final = Features(
-    own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5, vector=4.0
-)
-_FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5, vector=4.0)
+_LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
+_FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5)
 WEIGHTS: Final[Mapping[str, Features]] = {
     texts.TURN: _TURN, texts.NOTE: _LINE, texts.DECISION: _LINE, texts.MEMORY: _LINE, texts.DOCUMENT: _LINE,
     texts.FACT: _FACT,
@@ -72,6 +68,17 @@ class Ranked(NamedTuple):
     id: int
     place: str
     score: float
+
+
+class Similar(NamedTuple):
+    """Similarity of texts to the question by vectors, from 0 (the median text) to 1, the nearest first, and its weight
+    among the features."""
+
+    of: Mapping[int, float]
+    weight: float
+
+
+NOTHING_SIMILAR: Final = Similar({}, 0.0)
 
 
 class _Row(NamedTuple):
@@ -92,25 +99,25 @@ def rank(
     where: str = "",
     given: tuple[object, ...] = (),
     span: Span | None = None,
-    similar: Mapping[int, float] = MappingProxyType({}),
+    similar: Similar = NOTHING_SIMILAR,
     by_words: bool = True,
 ) -> list[Ranked]:
     """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values
-    ``given``. ``similar`` has the similarity of texts, the nearest first. Without ``by_words`` it alone can find."""
+    ``given``. ``similar`` is from vectors. Without ``by_words`` it alone can find."""
     asked = words.asked(question)
     total = size(db)
     weights = _idf(db, asked, total)
     searched = _informative(asked, weights) if total >= _MANY else asked
     scores = _scores(db, searched, where, given)
-    if not scores and (by_words or not similar):
+    if not scores and (by_words or not similar.of):
         return []
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
-    chosen = [one for one, _ in scores[:most]] + list(islice(similar, _NEAREST))
+    chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
     return sorted(_ranked(question, rows, dict(scores), weights, span, similar), key=lambda one: (-one.score, one.id))
 
 
-_TOTALS: Final = {kind: sum(weight for weight in weights[:-1] if weight > 0) for kind, weights in WEIGHTS.items()}
+_TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
 #: The bits of an id that are zero in the first text of a source.
 _FIRST: Final = (1 << SOURCE) - 1
 
@@ -163,7 +170,7 @@ def _ranked(
     scores: dict[int, float],
     weights: dict[str, float],
     span: Span | None,
-    similar: Mapping[int, float],
+    similar: Similar,
 ) -> Iterator[Ranked]:
     """The texts with their scores. This runs for some 200 texts in each search, so it calls little."""
     top = max(scores.values(), default=1.0)
@@ -181,7 +188,7 @@ def _ranked(
     for one, place, kind, at, role, marks, length, _ in rows:
         mine = own.get(one, 0.0)
         # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
-        near = similar.get(one, 0.0)
+        near = similar.of.get(one, 0.0)
         if not mine and not near and kind != texts.TURN:
             continue
         weight = WEIGHTS[kind]
@@ -206,7 +213,7 @@ def _ranked(
             score += weight.time
         if start <= at < end:
             score += weight.dated
-        yield Ranked(one, place, (score + weight.vector * near) / (_TOTALS[kind] + weight.vector * bool(similar)))
+        yield Ranked(one, place, (score + similar.weight * near) / (_TOTALS[kind] + similar.weight))
 
 
 class _Shares:

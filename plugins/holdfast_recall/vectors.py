@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError
 from holdfast_recall.embedders import Embedder
+from holdfast_recall.rank import NOTHING_SIMILAR, Similar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import numpy as np
 
@@ -30,32 +31,25 @@ _TOGETHER: Final = 20_000
 _NEAREST: Final = 2_000
 
 
-class Similar(NamedTuple):
-    """Similarity of texts to the question, from 0 (the median text) to 1 (the nearest). ``warning`` is a sentence when
-    vectors could not be used; empty otherwise."""
-
-    of: Mapping[int, float]
-    warning: str = ""
-
-
 def similar(
     memory: Holdfast, db: sqlite3.Connection, question: str, progress: Callable[[int, int], object] | None
-) -> Similar:
-    """Texts near the question. Makes missing vectors first. Without a plugin, and where it fails, nothing is near."""
+) -> tuple[Similar, str]:
+    """Texts near the question. Makes missing vectors first. Without a plugin, and where it fails, nothing is near; then
+    with a sentence for the user."""
     embedder = next(iter(memory.services.dispatch.offering(Embedder).values()), None)
     if embedder is None:
-        return Similar({})
+        return NOTHING_SIMILAR, ""
     try:
         _update(memory, db, embedder, progress)
         (asked,) = _normal(embedder.embed(_masked(memory, [question])))
-        return Similar(_compared(db, asked))
+        return Similar(_compared(db, asked), embedder.weight), ""
     except ImportError:
         why = 'numpy is not installed. `pip install "holdfast[recall]"`.'
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
     warning = f"Searched by words alone: {why}"
     logger.warning("%s", warning)
-    return Similar({}, warning)
+    return NOTHING_SIMILAR, warning
 
 
 def _update(
