@@ -1,8 +1,8 @@
-"""Naming a session that is there."""
+"""Find a session by its id, and read its messages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused, NotFound
 
@@ -58,6 +58,35 @@ def has_begun(memory: Holdfast, session_id: str) -> bool:
     state = memory.services.state
     session_id = memory.services.gate.identifier(session_id)
     return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+    """The records of a session's messages, in order, as stored. Mask them before showing them.
+
+    With ``around``, only the message with that id and ``span`` messages before and after it. Raises: NotFound;
+    Unavailable.
+    """
+    from holdfast.journal import archive
+    from holdfast.journal.journal import Journal
+
+    state = memory.services.state
+    journal = Journal(state, session)
+    archived = archive.messages(state, session)
+    if not journal.exists() and not archived:
+        raise NotFound(
+            f"There is no session {session!r}. {memory.config.retention.of_turns}",
+            next_step="`holdfast sessions` lists the sessions.",
+        )
+    found = list({one["id"]: one for one in (*archived, *(e.record for e in journal.of_kinds("message")))}.values())
+    if around is None:
+        return found
+    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+    if at < 0:
+        raise NotFound(
+            f"Session {session!r} has no message {around!r}.",
+            next_step=f"`holdfast sessions show {session}` lists them all.",
+        )
+    return found[max(at - span, 0) : at + span + 1]
 
 
 def _which(memory: Holdfast, session_id: str) -> str:

@@ -82,7 +82,7 @@ def test_sessions_show__archived_session__read_like_any_other(memory, project: P
 
 
 def test_sessions_show__archived_session_goes_on__old_and_new_messages_once_each(memory) -> None:
-    from holdfast.cli.commands.sessions import messages
+    from holdfast.cli.session_lookup import messages
 
     memory.session("old").add("user", "Again", message_id="o4")
     assert [one["id"] for one in messages(memory, "old")] == ["o1", "o2", "o3", "o4"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.cli import state
 from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.problem import UsageError
+from holdfast.cli.session_lookup import messages
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
 from holdfast.config.serde import moment
-from holdfast.errors import NotFound
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -81,29 +81,3 @@ def _show(memory: Holdfast, args: Namespace) -> int:
             out.say(f"  {out.plain(line)}".rstrip())
         out.say()
     return 0
-
-
-def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
-    """The records of a session's messages, in order, as they are stored: mask them before they are shown. With
-    ``around`` only the message of that id, and ``span`` of them before and after it. Raises: NotFound; Unavailable."""
-    from holdfast.journal import archive
-    from holdfast.journal.journal import Journal
-
-    state = memory.services.state
-    journal = Journal(state, session)
-    archived = archive.messages(state, session)
-    if not journal.exists() and not archived:
-        raise NotFound(
-            f"There is no session {session!r}. {memory.config.retention.of_turns}",
-            next_step="`holdfast sessions` lists the sessions.",
-        )
-    found = list({one["id"]: one for one in (*archived, *(e.record for e in journal.of_kinds("message")))}.values())
-    if around is None:
-        return found
-    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
-    if at < 0:
-        raise NotFound(
-            f"Session {session!r} has no message {around!r}.",
-            next_step=f"`holdfast sessions show {session}` lists them all.",
-        )
-    return found[max(at - span, 0) : at + span + 1]
