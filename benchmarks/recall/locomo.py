@@ -1,7 +1,8 @@
 """Recall@10 of the search on LoCoMo: ``python -m benchmarks.recall.locomo FILE [--sealed]``.
 
 FILE is the data set's ``locomo10.json``, which its owners publish under CC BY-NC: fetch it yourself. It is never
-in this repository. Conversations 1 to 5 are for development; ``--sealed`` reports 6 to 10.
+in this repository. Conversations 1 to 5 are for development; ``--sealed`` reports 6 to 10. ``--plugin`` measures with
+vectors: ``--plugin word_vectors path=FILE``, ``--plugin embeddings model=NAME base_url=URL``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import Holdfast
+from holdfast.config.values import Config, PluginConfig
 from holdfast.models import Message
+from holdfast_recall import vectors
 
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D\d+:\d+")
@@ -37,10 +40,10 @@ def messages(conversation: dict[str, Any]) -> dict[str, list[Message]]:
     return found
 
 
-def measure(sample: dict[str, Any], folder: str) -> dict[int, list[float]]:
+def measure(sample: dict[str, Any], folder: str, config: Config | None) -> dict[int, list[float]]:
     """For each category the recall of each question: the share of its evidence among the first ten."""
     recalled: dict[int, list[float]] = defaultdict(list)
-    with Holdfast.open(folder) as memory:
+    with Holdfast.open(folder, config=config) as memory:
         turns = set()
         for key, rows in messages(sample["conversation"]).items():
             memory.session(key).extend(rows)
@@ -59,13 +62,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--sealed", action="store_true", help="conversations 6 to 10; only for the final figure")
+    parser.add_argument("--plugin", nargs="+", metavar=("NAME", "KEY=VALUE"), help="a plugin for vectors")
     args = parser.parse_args()
+    config = None
+    if args.plugin:
+        name, *pairs = args.plugin
+        table = dict(pair.split("=", 1) for pair in pairs)
+        config = Config(plugins={name: PluginConfig(enabled=True, settings=table)})
+        vectors.BUDGET_S = float("inf")  # all vectors are made before the first question is answered
     samples = json.loads(args.file.read_text(encoding="utf-8"))
     total: dict[int, list[float]] = defaultdict(list)
     for sample in samples[5:] if args.sealed else samples[:5]:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "holdfast.toml").touch()
-            for category, values in measure(sample, folder).items():
+            for category, values in measure(sample, folder, config).items():
                 total[category] += values
     for category, values in sorted(total.items()):
         print(f"category {category}: {sum(values) / len(values):.3f} of {len(values)} questions")

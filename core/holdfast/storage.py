@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
@@ -238,6 +238,18 @@ class StorageBackend(ABC):
         raise Unsupported(
             f"The {self.name} backend cannot search.", next_step="Use one that can: `holdfast migrate --to sqlite`."
         )
+
+    def search_any(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
+        """Facts and documents that hold any of ``words``, those with more of them first. ``memory.search()`` asks this
+        of a backend on a server. By default each word is searched; a backend with a ranking of its own overrides it.
+        Raises: Unsupported without :attr:`Capability.SEARCH`.
+        """
+        found: dict[tuple[HitKind, str], list[Hit]] = {}
+        for word in dict.fromkeys(words):
+            for hit in self.search(word, max(limit, 0)):
+                found.setdefault((hit.kind, hit.name), []).append(hit)
+        best = sorted(found.values(), key=lambda hits: -len(hits))
+        return [hits[0] for hits in best[: max(limit, 0)]]
 
     def lost_facts(self) -> int:
         """The number of durably stored facts that are missing although no call removed them, because the file was

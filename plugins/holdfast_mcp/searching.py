@@ -34,10 +34,13 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
         until=_moment(memory, arguments, "until"),
     )
     if not hits:
-        return "Nothing that is stored matches. Try other words, or fewer conditions."
+        kept = memory.config.retention.of_turns
+        return f"Nothing that is stored matches. Try other words, or fewer conditions. {kept}"
     lines = [_line(hit) for hit in hits]
-    return f"{len(hits)} hits, best first. `open` takes `name` and `place` and shows the whole.\n" + recall.fence(
-        "\n".join(lines)
+    instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
+    return (
+        f"{instead}{len(hits)} hits, best first. `open` takes `name` and `place` and shows the whole.\n"
+        + recall.fence("\n".join(lines))
     )
 
 

@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import handoff
 from holdfast.flush.losses import note_forgotten
 from holdfast.fs import durable, private
-from holdfast.journal import journal
+from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast_privacy import text_search
@@ -126,15 +126,19 @@ class _Job:
         if reason:
             self.kept.append(Left(name=self._shown(path), why=f"session {session_id} {reason}"))
             return
+        archived = self.services.config.retention.turns == "forever"
         if not self.dry_run:
             lock = os.path.join(session.journal.folder, f"{file_stem(session_id)}.flush.lock")
             with durable.lock(lock, timeout_s=_WAIT_S):
                 session.catch_up()
                 if _why_needed(session):
                     return  # another process just resumed the session
+                if archived:
+                    said = (entry.record for entry in session.journal.of_kinds("message"))
+                    archive.add(self.services.state, session_id, said, last)
                 session.journal.erase()
                 durable.retire(lock)
-        self._note("journals", path)
+        self._note("archived journals" if archived else "journals", path)
 
     # --- documents
 

@@ -23,7 +23,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.flush.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast.fs import durable, private, records, safeopen
-from holdfast.journal import journal, safety
+from holdfast.journal import archive, journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import Capability
 from holdfast.text import untrusted
@@ -342,6 +342,8 @@ class Walk:
             lines = [self._edited_line(line) for line in data.splitlines(keepends=True)]
             new = b"".join(line for line, _ in lines)
             return new or None, sum(count for _, count in lines)
+        if path.endswith(archive.SUFFIX):
+            return self._edited_archive(path, data)
         if path.endswith(".json"):
             table = _object(data)
             if table is not None:
@@ -351,6 +353,14 @@ class Walk:
                 return data, 0
         new_data = self.edit.other(path, data)
         return new_data, int(new_data != data)
+
+    def _edited_archive(self, path: str, data: bytes) -> tuple[bytes | None, int]:
+        """Raises: Corrupt when it cannot be decompressed, so its contents are unknown."""
+        if self.edit.other(path, b"") is None:
+            return None, 1
+        lines = [self._edited_line(line) for line in archive.unpacked(path, data).splitlines(keepends=True)]
+        new, count = b"".join(line for line, _ in lines), sum(count for _, count in lines)
+        return (archive.packed(new) if new else None, count) if count else (data, 0)
 
     def _edited_line(self, line: bytes) -> tuple[bytes, int]:
         """A JSON line keeps its format, including any checksum."""

@@ -9,9 +9,13 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import IO, TYPE_CHECKING, Final
 
 from holdfast.fs import durable, safeopen
+from holdfast.journal import archive
+
+if TYPE_CHECKING:
+    from gzip import GzipFile
 
 _CHUNK: Final = 1 << 20  # bytes read at a time
 _OVERLAP: Final = 1 << 16
@@ -128,23 +132,40 @@ def unescape(text: str) -> str:
 
 
 def in_file(path: str, needles: Iterable[Needle]) -> bool:
-    """Whether the file holds any of ``needles``; false for a missing file. Memory stays flat. Raises: Unavailable."""
+    """Whether the file, or the decompressed archive of turns, holds any of ``needles``; false for a missing file.
+    Memory stays flat. Raises: Unavailable."""
     needles = tuple(needles)
     if not needles:
         return False
     overlap = max(_OVERLAP, 16 * max(map(len, needles)))
     try:
         with safeopen.reader(path, private=False) as file:
-            tail = b""
-            while chunk := file.read(_CHUNK):
-                data = tail + chunk
-                if any_in_bytes(needles, data):
-                    return True
-                tail = data[-overlap:]
+            if _in_stream(file, needles, overlap):
+                return True
+            if not path.endswith(archive.SUFFIX):
+                return False
+            import gzip
+            import zlib
+
+            file.seek(0)
+            try:
+                with gzip.open(file) as plain:
+                    return _in_stream(plain, needles, overlap)
+            except (gzip.BadGzipFile, EOFError, zlib.error):
+                return False  # its bytes were searched, and the walk reports it
     except FileNotFoundError:
         return False
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
+
+
+def _in_stream(file: IO[bytes] | GzipFile, needles: tuple[Needle, ...], overlap: int) -> bool:
+    tail = b""
+    while chunk := file.read(_CHUNK):
+        data = tail + chunk
+        if any_in_bytes(needles, data):
+            return True
+        tail = data[-overlap:]
     return False
 
 

@@ -60,8 +60,8 @@ class Edit:
 
 @frozen(kw_only=True)
 class Changed:
-    """``count`` items changed or removed in one place. ``kind`` is one of journals, markers, documents, facts,
-    private files. ``name`` is only shown, never stored, because it may hold purged text."""
+    """``count`` items changed or removed in one place. ``kind`` is one of journals, archived journals, markers,
+    documents, facts, private files, log lines. ``name`` is only shown, never stored: it may hold purged text."""
 
     kind: str
     name: str

@@ -8,6 +8,10 @@ brought up to date when somebody searches and never by a hook, and can be delete
 - ``texts``: what is searched, read from where it is stored
 - ``index``: the SQLite file and how it is brought up to date
 - ``rank``: which of the found texts answers
-- ``search``: a question to hits
+- ``embedders``, ``table``, ``vectors``, ``distil``: vectors of texts, where a plugin is enabled
+- ``served``: hits of a backend on a server that searches itself
+- ``spelling``: typing errors in a question that finds nothing
+- ``excerpts``: the part that matched, and the lines around it
+- ``methods``: a question to hits
 - ``command``: ``holdfast search``
 """

@@ -38,7 +38,8 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast search 'what broke last Tuesday?' --json",
             "holdfast search deploy --since 3d --limit 3",
         )
-        + "\n\nkinds: turn, note, decision, memory, fact, document. Turns are kept as long as [retention] journal says."
+        + "\n\nkinds: turn, note, decision, memory, fact, document. Turns are kept for 30 days after a session's last "
+        "\nturn, unless `[retention] journal` or `turns` says otherwise: docs/retention.md."
         "\nRead on with `holdfast sessions show ID --around TURN` and `holdfast show NAME`."
     )
 
@@ -70,9 +71,12 @@ def run(args: Namespace) -> int:
         now = memory.services.now()
     if args.json:
         hits = [as_table(hit) for hit in found.hits]
-        out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread)})
+        out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread),
+                  "corrected": found.corrected})  # fmt: skip
         return 0
-    _show(out, found, question, now)
+    _show(out, found, question, now, memory.config.retention.of_turns)
+    if found.warning:
+        errors.say(errors.wrapped(found.warning, first=f"{errors.mark('warn')} ", rest="  "))
     if found.unread:
         errors.say(f"{errors.mark('warn')} Searched only up to the damage in {', '.join(found.unread)}. "
                    "`holdfast doctor` checks it.")  # fmt: skip
@@ -90,6 +94,8 @@ def as_table(hit: SearchHit) -> dict[str, Any]:
         "role": hit.role,
         "score": hit.score,
         "excerpt": hit.excerpt,
+        "before": hit.before,
+        "after": hit.after,
     }
 
 
@@ -113,20 +119,29 @@ def _moment(memory: Holdfast, name: str, text: str | None) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Found, question: str, now: datetime) -> None:
+def _show(out: Term, found: Found, question: str, now: datetime, kept: str) -> None:
     from holdfast_recall import words
 
     searched = count(found.texts, "text")
     if not found.hits:
-        out.say(f"Nothing found in {searched}." if found.texts else "Nothing is stored yet, so nothing was searched.")
+        out.say(
+            f"Nothing found in {searched}. {kept}" if found.texts else "Nothing is stored yet, so nothing was searched."
+        )
         return
+    if found.corrected:
+        out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
+    question = found.corrected or question
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for hit in found.hits:
         what = hit.role if hit.kind == "turn" else f"{hit.kind} {hit.role}".strip()
         out.say(" ".join(filter(None, (out.bold(hit.where), out.dim(what), out.dim(_when(hit, now))))))
-        for line in out.wrapped(hit.excerpt, first="  ").split("\n"):
+        if hit.before:
+            out.say(f"  {out.dim(out.clip(hit.before, out.width - 2))}")
+        for line in out.wrapped(hit.excerpt, first="> ").split("\n"):
             out.say(_marked(out, line, stems))
-    out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first."))
+        if hit.after:
+            out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
+    out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first. {kept}"))
 
 
 def _when(hit: SearchHit, now: datetime) -> str:

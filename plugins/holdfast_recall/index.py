@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 #: The file, in the private folder. What is in that folder's ``derived`` goes with every purge.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
-VERSION: Final = 2
-TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
+VERSION: Final = 4
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
@@ -35,7 +34,9 @@ CREATE TABLE text (
     id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, marks INTEGER, size INTEGER,
     stems TEXT, body TEXT
 );
-CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {TOKENS});
+CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE vector_of (identity TEXT);
+CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {words.TOKENS});
 CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 """
 #: Bits of ``marks``.
@@ -43,6 +44,8 @@ QUESTION, SELF, TIME = 1, 2, 4
 _WAIT_S: Final = 60.0
 #: Texts that are inserted with one call.
 _BATCH: Final = 1_000
+#: Sources that are read in one transaction.
+_TOGETHER: Final = 64
 #: Where a row of ``text`` has the date in words.
 _DATED: Final = 4
 #: The id of a text is its source's id and its number in it, so that neighbours are found without looking them up.
@@ -123,9 +126,10 @@ def _connect(path: str) -> sqlite3.Connection:
             raise durable.unavailable(error, path, "write") from error
     db = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:
-        db.execute("PRAGMA journal_mode=TRUNCATE")
-        db.execute("PRAGMA synchronous=OFF")  # derived: what a crash spoils is made again
+        # Derived, so a crash that spoils it costs only time.
+        db.execute("PRAGMA synchronous=OFF")
         db.execute("PRAGMA secure_delete=ON")
+        db.execute("PRAGMA temp_store=MEMORY")  # for the question's words
         if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
     except BaseException:
@@ -173,12 +177,13 @@ def _update(db: sqlite3.Connection, memory: Holdfast, progress: Progress | None)
                 _forget(db, known[key][0])
                 db.execute("DELETE FROM source WHERE id = ?", (known[key][0],))
     unread = []
-    for done, one in enumerate(changed):
-        if progress:
-            progress(done, len(changed))
+    for start in range(0, len(changed), _TOGETHER):
         with _transaction(db):
-            if not _read(db, memory, one):
-                unread.append(one.name or one.kind)
+            for done, one in enumerate(changed[start : start + _TOGETHER], start):
+                if progress:
+                    progress(done, len(changed))
+                if not _read(db, memory, one):
+                    unread.append(one.name or one.kind)
     if changed and progress:
         progress(len(changed), len(changed))
     return tuple(unread)
@@ -249,12 +254,9 @@ def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
     dated = dates.in_words(dates.local(text.at, zone)) if text.at else ""
     spoken = words.SPEAKER.match(text.body)
     role = spoken[1] if spoken else text.role
-    marks = (
-        QUESTION * words.is_question(text.body)
-        + SELF * words.speaks_of_self(text.body)
-        + TIME * words.speaks_of_time(text.body)
-    )
-    stems = f" {' '.join(words.stems(text.body[spoken.end() if spoken else 0 :]))} "
+    found = words.traits(text.body[spoken.end() if spoken else 0 :])
+    marks = QUESTION * words.is_question(text.body) + SELF * found.self + TIME * found.time
+    stems = f" {' '.join(found.stems)} "
     return (one, text.kind, text.place, text.at, dated, role, marks, len(text.body), stems, text.body)
 
 
@@ -274,3 +276,4 @@ def _forget(db: sqlite3.Connection, source_id: int) -> None:
         ((i, words.spread(body), dated) for i, body, dated in rows),
     )
     db.execute("DELETE FROM text WHERE id >= ? AND id < ?", span)
+    db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", span)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.errors import BadValue
-from holdfast.journal import journal
-from holdfast_recall import dates, index, rank, texts, words
+from holdfast.journal import archive, journal
+from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
+from holdfast_recall.excerpts import excerpt
+from holdfast_recall.served import hits as served_hits
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 #: Characters of a question that are read. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
-_EXCERPT: Final = 240
 
 
 @frozen(kw_only=True)
@@ -31,7 +32,9 @@ class SearchHit:
     """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session,
     the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
     people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt``
-    the part that matched."""
+    the part that matched. ``before`` and ``after`` are a line each of the text around that part, which can be of the
+    neighbouring message or line; empty where there is none. ``corrected`` is the question that was searched instead,
+    when nothing matched the question as it was written."""
 
     kind: str
     name: str
@@ -42,16 +45,22 @@ class SearchHit:
     score: float
     excerpt: str
     text: str
+    before: str = ""
+    after: str = ""
+    corrected: str = ""
 
 
 @frozen(kw_only=True)
 class Found:
     """Hits, best first; the number of texts that were searched; and the names of damaged sources, of which only what
-    comes before the damage was searched."""
+    comes before the damage was searched. ``corrected`` is as in the hits. ``warning`` is a sentence when a plugin
+    for vectors failed, so only words were searched."""
 
     hits: list[SearchHit]
     texts: int
     unread: tuple[str, ...]
+    corrected: str = ""
+    warning: str = ""
 
 
 def search(memory: Holdfast, question: str, **options: Any) -> list[SearchHit]:
@@ -82,8 +91,12 @@ def find(
     if chosen:
         conditions.append((f"text.kind IN ({','.join('?' * len(chosen))})", chosen))
     if session:
-        conditions.append(("text.id >> 32 IN (SELECT id FROM source WHERE kind = ? AND name = ?)",
-                           (texts.TURN, f"{journal.file_stem(session)}.jsonl")))  # fmt: skip
+        stem = journal.file_stem(session)
+        named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
+        archived = f"/{stem}{archive.SUFFIX}"
+        conditions.append(
+            (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
+        )
     for at, compared in ((since, ">="), (until, "<")):
         if at is not None:
             conditions.append((f"text.at > 0 AND text.at {compared} ?", (at.timestamp(),)))
@@ -94,25 +107,39 @@ def find(
 
     def found() -> Found:
         with index.opened(memory, progress) as (db, total, unread):
-            ranked = rank.rank(db, asked, where=where, given=given, span=span)
-            hits = _hits(memory, db, _once_each(db, ranked, limit), asked)
-            return Found(hits=hits, texts=total, unread=unread)
+            near, warning = vectors.similar(memory, db, asked, progress)
+            ranking = partial(rank.rank, db, where=where, given=given, span=span, similar=near)
+            ranked = ranking(asked)
+            corrected = "" if ranked else spelling.corrected(db, asked)
+            ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
+            hits = _hits(memory, db, _once_each(ranked, limit), corrected or asked)
+            corrected = corrected if hits else ""
+            return Found(
+                hits=[evolve(hit, corrected=corrected) for hit in hits] if corrected else hits,
+                texts=total,
+                unread=unread,
+                corrected=corrected,
+                warning=warning,
+            )
 
     try:
         answer = found()
     except index.Damaged:
         answer = found()
+    served = [] if session else served_hits(memory, asked, limit, chosen, since, until)
+    if served:
+        merged = [*answer.hits, *(SearchHit(**one) for one in served)]
+        answer = evolve(answer, hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
     if answer.unread:
         logger.warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
     return answer
 
 
-def _once_each(db: sqlite3.Connection, ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
+def _once_each(ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
     """The best pieces; of a turn that is several pieces only the best one."""
     seen: dict[object, rank.Ranked] = {}
     for one in ranked:
-        place = db.execute("SELECT place FROM text WHERE id = ?", (one.id,)).fetchone()[0]
-        seen.setdefault((one.id >> index.SOURCE, place), one)
+        seen.setdefault((one.id >> index.SOURCE, one.place), one)
         if len(seen) == limit:
             break
     return list(seen.values())
@@ -132,24 +159,36 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
 
 def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:
     """The found texts as they may leave: masked, in a few calls of the validators."""
-    rows = [
-        db.execute(
-            "SELECT t.kind, t.place, t.at, t.role, t.body, s.name FROM text t, source s WHERE t.id = ? AND s.id = ?",
-            (one.id, one.id >> index.SOURCE),
-        ).fetchone()
-        for one in ranked
-    ]
-    shown = memory.services.gate.outgoing_all([row[4] for row in rows], surface="journal")
+    wanted = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
+    rows = {
+        row[0]: row[1:]
+        for row in db.execute(
+            "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
+            f"ON s.id = t.id >> {index.SOURCE} WHERE t.id IN ({','.join('?' * len(wanted))})",
+            tuple(wanted),
+        )
+    }
+    masked = memory.services.gate.outgoing_all([row[4] for row in rows.values()], surface="journal")
+    shown = dict(zip(rows, masked, strict=True))
+
+    def neighbour(one: int) -> str:
+        if one not in rows or rows[one][0] == texts.FACT:
+            return ""
+        role = rows[one][3] if rows[one][0] == texts.TURN else ""
+        return f"{role}: {shown[one]}" if role else shown[one]
+
     sessions: dict[str, str] = {}
     hits = []
-    for one, (kind, place, at, role, _, name), text in zip(ranked, rows, shown, strict=True):
+    for one in ranked:
+        kind, place, at, role, _, name, origin = rows[one.id]
         if kind == texts.TURN:
             if name not in sessions:
-                sessions[name] = journal.session_id_of(os.path.join(memory.services.state, "sessions", name)) or name
+                sessions[name] = texts.session_of(memory, name, origin)
             name = sessions[name]
             where = f"session {name}, turn {place}"
         else:
             where = f"{name}:{place}" if name else place
+        part = excerpt(shown[one.id], question, neighbour(one.id - 1), neighbour(one.id + 1))
         hits.append(
             SearchHit(
                 kind=kind,
@@ -159,21 +198,10 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
                 at=dates.local(at, memory.config.tz) if at else None,
                 role=role,
                 score=round(one.score, 4),
-                excerpt=_excerpt(text, question),
-                text=text,
+                excerpt=part.match,
+                text=shown[one.id],
+                before=part.before,
+                after=part.after,
             )
         )
     return hits
-
-
-def _excerpt(text: str, question: str) -> str:
-    """The part of ``text`` with most of the question's stems, on one line."""
-    line = " ".join(text.split())
-    if len(line) <= _EXCERPT:
-        return line
-    asked = words.stems(question)
-    starts = range(0, len(line) - _EXCERPT + 60, 60)
-    best = max(starts, key=lambda start: (len(asked & words.stems(line[start : start + _EXCERPT])), -start))
-    begin = line.rfind(" ", 0, best) + 1 if best else 0
-    part = line[begin : begin + _EXCERPT].rsplit(" ", 1)[0]
-    return ("… " if begin else "") + part + (" …" if begin + len(part) < len(line) else "")

@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping
-from operator import mul
+from itertools import islice
 from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
 from holdfast_recall.dates import Span
-from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, TOKENS, size
+from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, size
 
 #: Texts whose BM25 score is known, how many of them are ranked, and how many neighbours on each side with them.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
+#: Texts ranked because of their vectors.
+_NEAREST: Final = 50
 #: The number ranked among many texts. On LoCoMo 6 to 10, which are short, ranking 20 instead of 100 lost a hundredth.
 _CANDIDATES_OF_MANY: Final = 40
 #: From this many texts on, words that many texts have are left out, and fewer texts are ranked.
@@ -30,7 +32,8 @@ _BODY, _DATED = 1.0, 0.6
 
 
 class Features(NamedTuple):
-    """What is known of one text for one question, between 0 and about 1; ``speaker`` between -1 and 1."""
+    """The weight of each feature of a text for a question. A feature is between 0 and about 1; ``speaker`` is -1, 0 or
+    1."""
 
     own: float = 0.0  # BM25, relative to the best text
     before: float = 0.0  # BM25 of the turn before: all of it when that one asks something, else 0.4 of it
@@ -60,14 +63,27 @@ WEIGHTS: Final[Mapping[str, Features]] = {
 
 
 class Ranked(NamedTuple):
-    """A found text: its row in the index, and its score, at most 1."""
+    """A found text: its row in the index, its place in its source, and its score, at most 1."""
 
     id: int
+    place: str
     score: float
+
+
+class Similar(NamedTuple):
+    """Similarity of texts to the question by vectors, from 0 (the median text) to 1, the nearest first, and its weight
+    among the features."""
+
+    of: Mapping[int, float]
+    weight: float
+
+
+NOTHING_SIMILAR: Final = Similar({}, 0.0)
 
 
 class _Row(NamedTuple):
     id: int
+    place: str
     kind: str
     at: float
     role: str
@@ -77,48 +93,42 @@ class _Row(NamedTuple):
 
 
 def rank(
-    db: sqlite3.Connection, question: str, *, where: str = "", given: tuple[object, ...] = (), span: Span | None = None
+    db: sqlite3.Connection,
+    question: str,
+    *,
+    where: str = "",
+    given: tuple[object, ...] = (),
+    span: Span | None = None,
+    similar: Similar = NOTHING_SIMILAR,
+    by_words: bool = True,
 ) -> list[Ranked]:
     """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values
-    ``given``."""
+    ``given``. ``similar`` is from vectors. Without ``by_words`` it alone can find."""
     asked = words.asked(question)
     total = size(db)
     weights = _idf(db, asked, total)
     searched = _informative(asked, weights) if total >= _MANY else asked
     scores = _scores(db, searched, where, given)
-    if not scores:
+    if not scores and (by_words or not similar.of):
         return []
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
-    rows = _with_neighbours(db, [one for one, _ in scores[:most]], where, given)
-    found = _features(question, rows, dict(scores), weights, span)
-    ranked = [Ranked(row.id, _score(row.kind, features)) for row, features in found]
-    return sorted(ranked, key=lambda one: (-one.score, one.id))
+    chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
+    rows = _with_neighbours(db, chosen, where, given)
+    return sorted(_ranked(question, rows, dict(scores), weights, span, similar), key=lambda one: (-one.score, one.id))
 
 
 _TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
-
-
-def _score(kind: str, features: Features) -> float:
-    weighed: float = sum(map(mul, WEIGHTS[kind], features))
-    return weighed / _TOTALS[kind]
+#: The bits of an id that are zero in the first text of a source.
+_FIRST: Final = (1 << SOURCE) - 1
 
 
 def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, float]:
-    """The inverse document frequency of each word among ``total`` texts. Only the index's tokeniser knows the tokens
-    of a word."""
-    db.executescript(
-        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
-        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
-        DELETE FROM temp.asked;"""  # noqa: S608 - no value is in it
-    )
-    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
-    counts = dict(
-        db.execute(
-            "SELECT a.doc, min(coalesce(t.doc, 0)) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term "
-            "GROUP BY a.doc"
-        )
-    )
-    return {word: math.log((total + 1) / (counts.get(number, 0) + 0.5)) for number, word in enumerate(asked)}
+    """The inverse document frequency of each word among ``total`` texts; of its rarest token."""
+    terms = words.terms(db, asked)
+    return {
+        word: math.log((total + 1) / (min((count for _, count in terms.get(word, ())), default=0) + 0.5))
+        for word in asked
+    }
 
 
 def _scores(
@@ -147,54 +157,63 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
     marks = ",".join("?" * len(wanted))
     condition = f"AND ({where})" if where else ""
     rows = db.execute(
-        "SELECT id, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
+        "SELECT id, place, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
         f"WHERE id IN ({marks}) {condition} ORDER BY id",
         (*wanted, *given),
     )
     return list(map(_Row._make, rows))
 
 
-def _features(
-    question: str, rows: list[_Row], scores: dict[int, float], weights: dict[str, float], span: Span | None
-) -> Iterator[tuple[_Row, Features]]:
-    top = max(scores.values())
+def _ranked(
+    question: str,
+    rows: list[_Row],
+    scores: dict[int, float],
+    weights: dict[str, float],
+    span: Span | None,
+    similar: Similar,
+) -> Iterator[Ranked]:
+    """The texts with their scores. This runs for some 200 texts in each search, so it calls little."""
+    top = max(scores.values(), default=1.0)
     own = {one: score / top for one, score in scores.items()}
     best: dict[int, float] = {}
     for one, score in own.items():
         best[one >> SOURCE] = max(best.get(one >> SOURCE, 0.0), score)
-    held = {row.id: row for row in rows}
     shares = _Shares(weights)
     bits = {row.id: shares.bits(row.stems) for row in rows}
+    questions = {row.id for row in rows if row.marks & QUESTION}
     named = {role for role in {row.role for row in rows} if words.names(question, role)}
     when = TIME * words.asks_when(question)
     start, end = (span.start.timestamp(), span.end.timestamp()) if span else (0.0, 0.0)
 
-    for row in rows:
-        one = row.id
-        previous = held.get(one - 1)
-        before = own.get(one - 1, 0.0) if previous else 0.0
-        asks = previous is not None and previous.marks & QUESTION
-        around = sum(own.get(other, 0.0) for other in (one - 2, one + 1, one + 2) if other in held)
-        near = bits[one] | bits.get(one - 1, 0) | bits.get(one + 1, 0)
-        marks = row.marks
-        yield (
-            row,
-            Features(
-                own=own.get(one, 0.0),
-                before=before if asks else 0.4 * before,
-                around=around / 3,
-                source=best.get(one >> SOURCE, 0.0),
-                words=shares.of(bits[one]),
-                near=shares.of(near),
-                first=float(not one & ((1 << SOURCE) - 1)),
-                speaker=0.0 if not named else 1.0 if row.role in named else -1.0,
-                length=math.log1p(row.length) / 5,
-                question=float(bool(marks & QUESTION)),
-                self=float(bool(marks & SELF)),
-                time=float(bool(marks & when)),
-                dated=float(start <= row.at < end),
-            ),
+    for one, place, kind, at, role, marks, length, _ in rows:
+        mine = own.get(one, 0.0)
+        # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
+        near = similar.of.get(one, 0.0)
+        if not mine and not near and kind != texts.TURN:
+            continue
+        weight = WEIGHTS[kind]
+        score = (
+            weight.own * mine
+            + weight.before * own.get(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
+            + weight.around * (own.get(one - 2, 0.0) + own.get(one + 1, 0.0) + own.get(one + 2, 0.0)) / 3
+            + weight.source * best.get(one >> SOURCE, 0.0)
+            + weight.words * shares.of(bits[one])
+            + weight.near * shares.of(bits[one] | bits.get(one - 1, 0) | bits.get(one + 1, 0))
+            + weight.length * math.log1p(length) / 5
         )
+        if not one & _FIRST:
+            score += weight.first
+        if named:
+            score += weight.speaker if role in named else -weight.speaker
+        if marks & QUESTION:
+            score += weight.question
+        if marks & SELF:
+            score += weight.self
+        if marks & when:
+            score += weight.time
+        if start <= at < end:
+            score += weight.dated
+        yield Ranked(one, place, (score + similar.weight * near) / (_TOTALS[kind] + similar.weight))
 
 
 class _Shares:
@@ -209,7 +228,11 @@ class _Shares:
 
     def bits(self, stems: str) -> int:
         """The question's words that are among ``stems``, a bit for each."""
-        return sum(bit for stem, bit in self._stems if stem in stems)
+        found = 0
+        for stem, bit in self._stems:
+            if stem in stems:
+                found += bit
+        return found
 
     def of(self, bits: int) -> float:
         """Their share, from 0 to 1."""

@@ -1,4 +1,4 @@
-"""What is searched: every turn of every journal, every line of notes and documents, every fact.
+"""What is searched: every turn of every journal and of the archive, every line of notes and documents, every fact.
 
 A :class:`Source` has a stamp that changes when it does, so that what is unchanged is not read. Texts are stored
 redacted and are redacted again when they are read.
@@ -10,13 +10,16 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
-from holdfast.journal import journal
+from holdfast.errors import HoldfastError
+from holdfast.fs import durable
+from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
+from holdfast.text import untrusted
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -39,7 +42,8 @@ _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: ME
 
 
 class Source(NamedTuple):
-    """A journal (``name`` is its file), a document, or the facts (no name). ``stamp`` changes with the content."""
+    """A journal or archive file (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with
+    the content."""
 
     kind: str
     name: str
@@ -61,17 +65,28 @@ class Text(NamedTuple):
 def sources(memory: Holdfast) -> Iterator[Source]:
     """All of them, with their stamps. Raises: Unavailable."""
     yield from _journals(memory.services.state)
-    yield from _documents(memory)
-    yield _facts(memory)
+    if not is_served(memory):
+        yield from _documents(memory)
+        yield _facts(memory)
+
+
+def is_served(memory: Holdfast) -> bool:
+    """Whether the backend searches its documents and facts itself, so that they are not fetched for the index."""
+    return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
 
 
 def _journals(state: str) -> Iterator[Source]:
-    for path in journal.session_files(state):
-        try:
-            found = os.stat(path)
-        except OSError:
-            continue  # gone meanwhile
-        yield Source(TURN, os.path.basename(path), f"{found.st_ino} {found.st_size} {found.st_mtime_ns}")
+    try:
+        with os.scandir(os.path.join(state, "sessions")) as entries:
+            for entry in entries:
+                if entry.name.endswith(".jsonl") and (stamp := _stamp(entry)):
+                    yield Source(TURN, entry.name, stamp)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise durable.unavailable(error, state, "list") from error
+    for path in archive.files(state):
+        yield Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path))
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
@@ -106,9 +121,10 @@ def _store_stamp(memory: Holdfast) -> str:
     return " ".join(_stamp(os.path.join(folder, name)) for name in names if name.endswith((".db", ".db-wal")))
 
 
-def _stamp(path: str) -> str:
+def _stamp(path: str | os.DirEntry[str]) -> str:
+    """Changes with the file's content; empty when it is missing."""
     try:
-        found = os.stat(path)
+        found = path.stat() if isinstance(path, os.DirEntry) else os.stat(path)
     except OSError:
         return ""
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
@@ -118,22 +134,39 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
     """The messages of a session from a journal's offset on, in order. Raises: Corrupt after the last whole one."""
     services = memory.services
     for entry in Journal(services.state, session).entries(start):
-        record = entry.record
-        if record["kind"] != "message":
+        if entry.record["kind"] == "message":
+            yield from _message(entry.record, entry.end)
+        else:
             yield Text(TURN, "", 0, "", "", entry.end)
-            continue
-        role = record["role"]
-        pieces = _pieces(record["text"], TOOL_PIECES if role == "tool" else 0)
-        at = datetime.fromisoformat(record["at"]).timestamp()
-        for piece in pieces:
-            yield Text(TURN, record["id"], at, role, piece, entry.end)
+
+
+def _message(record: dict[str, Any], after: int = 0) -> Iterator[Text]:
+    role = record["role"]
+    at = datetime.fromisoformat(record["at"]).timestamp()
+    for piece in _pieces(record["text"], TOOL_PIECES if role == "tool" else 0):
+        yield Text(TURN, record["id"], at, role, piece, after)
 
 
 def origin(memory: Holdfast, source: Source) -> str:
     """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
     gone or does not begin as one. Raises: Unavailable."""
-    session = _session(memory, source) if source.kind == TURN else None
+    session = _session(memory, source) if source.kind == TURN and not is_archived(source.name) else None
     return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
+
+
+def is_archived(name: str) -> bool:
+    """Whether a source of turns is an archive file."""
+    return name.endswith(archive.SUFFIX)
+
+
+def session_of(memory: Holdfast, name: str, origin: str) -> str:
+    """The session id of a source of turns; its name when that cannot be read."""
+    try:
+        if is_archived(name):
+            return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
+        return str(untrusted.from_json(origin.encode())["id"])
+    except (HoldfastError, IndexError, ValueError, KeyError, TypeError):
+        return name
 
 
 def _session(memory: Holdfast, source: Source) -> str | None:
@@ -157,11 +190,11 @@ def document(memory: Holdfast, name: str) -> list[Text]:
     found = memory.services.recalled(name)
     if found is None:
         return []
-    surface = memory.services.layout.surface_of(name)
-    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
-        return []  # they repeat what is said elsewhere
-    kind = _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
-    at = _day(name, memory)
+    kind = kind_of(memory, name)
+    if kind is None:
+        return []
+    day = day_of(memory, name)
+    at = day.timestamp() if day else 0.0
     return [
         Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
         for number, line in enumerate(found.text.split("\n"), 1)
@@ -169,13 +202,21 @@ def document(memory: Holdfast, name: str) -> list[Text]:
     ]
 
 
-def _day(name: str, memory: Holdfast) -> float:
-    """When the day began that a document is named after; 0 when it is named after none."""
+def kind_of(memory: Holdfast, name: str) -> str | None:
+    """The kind of a document's lines; None for documents that repeat what is said elsewhere."""
+    surface = memory.services.layout.surface_of(name)
+    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
+        return None
+    return _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
+
+
+def day_of(memory: Holdfast, name: str) -> datetime | None:
+    """When the day began that a document is named after; None when it is named after none."""
     found = _DAY.search(name)
     try:
-        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz).timestamp() if found else 0.0
-    except (ValueError, OverflowError):
-        return 0.0
+        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz) if found else None
+    except ValueError:
+        return None
 
 
 def facts(memory: Holdfast) -> Iterator[Text]:
@@ -189,6 +230,9 @@ def facts(memory: Holdfast) -> Iterator[Text]:
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none.
     Raises: Corrupt, Unavailable."""
+    if source.kind == TURN and is_archived(source.name):
+        path = os.path.join(memory.services.state, *source.name.split("/"))
+        return (text for record in archive.read(path) for text in _message(record))
     if source.kind == TURN:
         session = _session(memory, source)
         return turns(memory, session, start) if session else iter(())

@@ -4,12 +4,15 @@ spaces between them."""
 from __future__ import annotations
 
 import re
-from typing import Final
+import sqlite3
+from typing import Final, NamedTuple
 
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _WIDE_RUN: Final = re.compile(f"[{_WIDE}]+")
 _WORD: Final = re.compile(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
+#: How FTS5 makes tokens of words.
+TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Letters of a word that are compared where the whole word is not: a cheap stem for any language with an alphabet.
 STEM: Final = 5
 
@@ -29,15 +32,22 @@ STOP: Final = frozenset(
     """.split()  # noqa: SIM905 - read as a text
 )
 _WHEN: Final = re.compile(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
-_TIME: Final = re.compile(
-    r"\b(?:yesterday|today|tonight|last|next|ago|weeks?|weekend|months?|years?|since|recently|\d+"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
-    r"|november|december)\b",
-    re.IGNORECASE,
+
+
+def _with_s(text: str) -> frozenset[str]:
+    return frozenset(word + end for word in text.split() for end in ("", "'s", "’s"))
+
+
+_TIME: Final = _with_s(
+    """yesterday today tonight last next ago week weeks weekend month months year years since recently monday tuesday
+    wednesday thursday friday saturday sunday january february march april june july august september october november
+    december"""
 )
 #: Who speaks, where a text itself begins with it: ``Caroline: I went``.
 SPEAKER: Final = re.compile(r"([A-Z][\w.-]{1,30}): ")
-_FIRST_PERSON: Final = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|our)\b")
+_FIRST_PERSON: Final = frozenset(
+    "I I'm I've I'd I'll I’m I’ve I’d I’ll my me mine we we're we've we'd we'll we’re we’ve we’d we’ll our".split()  # noqa: SIM905 - read as a text
+)
 
 
 def spread(text: str) -> str:
@@ -57,13 +67,34 @@ def asked(question: str) -> list[str]:
     return list(dict.fromkeys(kept or found))
 
 
-def stems(text: str) -> set[str]:
-    """The first letters of each word that is no stop word, and the pairs of wide characters."""
-    low = text.lower()
-    found = {word[:STEM] for word in _WORD.findall(low) if word not in STOP}
+def written(text: str) -> list[str]:
+    """The words of a text in order, in lower case, without an ending ``'s``."""
+    return [word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)]
+
+
+class Traits(NamedTuple):
+    """``stems``: the first letters of each word that is no stop word, and the pairs of wide characters. Whether the
+    text speaks of a time, and of its speaker."""
+
+    stems: set[str]
+    time: bool
+    self: bool
+
+
+def traits(text: str) -> Traits:
+    """What ranking has to know of a text. Called for every text that is indexed, so it takes its words once."""
+    written = _WORD.findall(text)
+    found = [word.lower() for word in written]
+    stems = {word[:STEM] for word in found if word not in STOP}
     if not text.isascii():
-        found.update(pair for run in _WIDE_RUN.findall(low) for pair in _pairs(run))
-    return found
+        stems.update(pair for run in _WIDE_RUN.findall(text) for pair in _pairs(run))
+    time = not _TIME.isdisjoint(found) or any(map(str.isdecimal, found))
+    return Traits(stems, time, not _FIRST_PERSON.isdisjoint(written))
+
+
+def stems(text: str) -> set[str]:
+    """The stems among the traits of a text."""
+    return traits(text).stems
 
 
 def stem(word: str) -> str:
@@ -80,13 +111,22 @@ def asks_when(question: str) -> bool:
     return _WHEN.search(question) is not None
 
 
-def speaks_of_time(text: str) -> bool:
-    return _TIME.search(text) is not None
-
-
 def is_question(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
-def speaks_of_self(text: str) -> bool:
-    return _FIRST_PERSON.search(text) is not None
+def terms(db: sqlite3.Connection, asked: list[str]) -> dict[str, list[tuple[str, int]]]:
+    """The tokens of each word, with the number of texts that have them. Only FTS5 knows its tokens."""
+    db.executescript(
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
+        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
+        DELETE FROM temp.asked;"""  # noqa: S608 - no value is in it
+    )
+    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
+    found: dict[str, list[tuple[str, int]]] = {}
+    for number, term, count in db.execute(
+        "SELECT a.doc, a.term, coalesce(t.doc, 0) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term "
+        "ORDER BY a.doc, a.offset"
+    ):
+        found.setdefault(asked[number], []).append((term, count))
+    return found

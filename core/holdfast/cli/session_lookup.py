@@ -66,12 +66,18 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
     With ``around``, only the message with that id and ``span`` messages before and after it. Raises: NotFound;
     Unavailable.
     """
+    from holdfast.journal import archive
     from holdfast.journal.journal import Journal
 
-    journal = Journal(memory.services.state, session)
-    if not journal.exists():
-        raise NotFound(f"There is no session {session!r}.", next_step="`holdfast sessions` lists them.")
-    found = [entry.record for entry in journal.of_kinds("message")]
+    state = memory.services.state
+    journal = Journal(state, session)
+    archived = archive.messages(state, session)
+    if not journal.exists() and not archived:
+        raise NotFound(
+            f"There is no session {session!r}. {memory.config.retention.of_turns}",
+            next_step="`holdfast sessions` lists the sessions.",
+        )
+    found = list({one["id"]: one for one in (*archived, *(e.record for e in journal.of_kinds("message")))}.values())
     if around is None:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)

@@ -184,6 +184,7 @@ CORE: Mapping[str, Check] = {
     "retention.damaged": _users,
     "retention.backup": _users,
     "retention.log": _users,
+    "retention.turns": _users,
 }
 
 

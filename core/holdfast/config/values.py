@@ -138,7 +138,8 @@ class RetentionConfig:
     """Retention in days for each kind of data, counted from its own date; 0 keeps it indefinitely. Source: R244.
 
     Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
-    ``journal`` holds the messages of an ended and flushed session; ``damaged`` is a journal put aside by a repair;
+    ``journal`` holds the messages of an ended and flushed session, which ``turns = "forever"`` keeps compressed in an
+    archive (:mod:`holdfast.journal.archive`) instead of removing them; ``damaged`` is a journal put aside by a repair;
     ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run`` removes
     data.
     """
@@ -153,6 +154,15 @@ class RetentionConfig:
     damaged: int = _days(90)
     backup: int = _days(90)
     log: int = _days(365)
+    turns: str = field(default="journal", validator=validators.in_(("journal", "forever")))
+
+    @property
+    def of_turns(self) -> str:
+        """A sentence for people: how long turns are kept."""
+        if self.turns == "forever" or not self.journal:
+            return "Turns are kept indefinitely."
+        days = "1 day" if self.journal == 1 else f"{self.journal} days"
+        return f"Turns are kept for {days} after a session's last turn (`[retention] journal`)."
 
 
 def _check_time(_: object, __: Attribute[str], value: str) -> None:

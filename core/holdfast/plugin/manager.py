@@ -111,7 +111,7 @@ class Dispatch:
         """Register an object with hook implementations; returns the hooks it implements, sorted.
 
         Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load silently), an
-        unknown hook argument, a wrapper, or an object without any hook.
+        unknown hook argument, a wrapper, or an object without any hook, unless it sets ``without_hooks = True``.
         """
         manager = self._manager
         problem = ""
@@ -120,7 +120,8 @@ class Dispatch:
             manager.register(plugin, name)
             manager.check_pending()
             callers = manager.get_hookcallers(plugin) or []
-            problem = "" if callers else "it implements none of the hooks"
+            offers = getattr(plugin, "without_hooks", False) is True  # an interface to a feature, see `offering`
+            problem = "" if callers or offers else "it implements none of the hooks"
             for caller in callers:
                 for impl in caller.get_hookimpls():
                     if impl.plugin is plugin:

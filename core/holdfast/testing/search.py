@@ -1,4 +1,4 @@
-"""Clauses S1 and S2. The backend's capabilities decide which applies; the other test is skipped."""
+"""Clauses S1 to S3. The backend's capabilities decide which applies; the other test is skipped."""
 
 from __future__ import annotations
 
@@ -77,6 +77,19 @@ class SearchContract(ContractBase):
         """S1"""
         searching.search(query)
 
+    def test_s3_search_any__several_words__content_with_more_of_them_first_and_once(
+        self, searching: StorageBackend, reopen: Open
+    ) -> None:
+        """S3"""
+        searching.write("a.md", "The harbour\n")
+        searching.write("b.md", "The harbour opens at nine\n")
+        searching.add_fact(make_fact(1, "Prefers tabs"), 10)
+        for view in (searching, reopen()):
+            assert [hit.name for hit in view.search_any(["harbour", "nine", "harbour"])] == ["b.md", "a.md"]
+            assert {hit.name for hit in view.search_any(["tabs", "nine"])} == {"fact_00000001", "b.md"}
+            assert len(view.search_any(["harbour", "tabs"], 2)) == 2
+            assert view.search_any(["quay"]) == view.search_any([]) == view.search_any(["harbour"], 0) == []
+
     def test_s2_search__capability_missing__unsupported(self, store: StorageBackend) -> None:
         """S2, E3"""
         if Capability.SEARCH in store.capabilities:
@@ -84,3 +97,5 @@ class SearchContract(ContractBase):
         with pytest.raises(Unsupported) as caught:
             store.search("anything")
         assert caught.value.next_step
+        with pytest.raises(Unsupported):
+            store.search_any(["anything"])

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.errors import BadValue
-from holdfast_recall import dates, methods, words
+from holdfast_recall import dates, methods, spelling, words
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -181,3 +181,40 @@ def test_search__damaged_journal__others_and_what_comes_before_the_damage_found_
 
 def test_asked__question_with_stop_words__only_the_others_once_each() -> None:
     assert words.asked("What did Ana's team say about the Team?") == ["ana's", "team"]
+
+
+@pytest.mark.parametrize(
+    ("question", "corrected"),
+    [
+        ("certificte", "certificate"),
+        ("certifciat", "certificate"),
+        ("databse", "database"),
+        ("serach", "search"),
+        ("who renews the certiifcate?", ""),  # one word is right, so something is found as it is written
+        ("databse certificte", "database certificate"),
+        ("datbse", ""),  # two errors in a word of six letters
+        ("cot", ""),  # three letters
+        ("xyzzyplugh", ""),
+        ("2026x", ""),
+    ],
+)
+def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked, question: str, corrected: str) -> None:
+    memory = talked("Ana renews the certificate", "The database is small, a search is fast", "The cat", "Unrelated")
+    found = methods.find(memory, question)
+    assert found.corrected == corrected
+    assert {hit.corrected for hit in found.hits} <= {corrected}
+    assert bool(found.hits) == bool(corrected or "renews" in question)
+
+
+def test_search__word_that_exists_elsewhere__is_not_replaced_when_conditions_leave_nothing(talked) -> None:
+    memory = talked("the kestrel", "the osprey")
+    memory.facts.create("The kestral is a bird", "knowledge", 0.9)
+    assert memory.search("osprey", kinds=["fact"]) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "edits"),
+    [("search", "serach", 1), ("search", "search", 0), ("abc", "xyz", 3), ("house", "hose", 1), ("hose", "houses", 2)],
+)
+def test_distance__two_words__edits_up_to_the_most(one: str, other: str, edits: int) -> None:
+    assert spelling.distance(one, other, 2) == spelling.distance(other, one, 2) == edits

@@ -1,0 +1,65 @@
+"""Documents and facts found by a backend on a server that has a search of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.config import provenance
+from holdfast.errors import NotFound
+from holdfast.storage import Hit, HitKind
+from holdfast_recall import texts, words
+from holdfast_recall.excerpts import excerpt
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast import Holdfast
+
+#: The score of the backend's best hit, and the share of it that each further one has. Its own scores have other scales.
+_BEST: Final = 0.5
+_NEXT: Final = 0.95
+
+
+def hits(
+    memory: Holdfast, question: str, limit: int, kinds: Collection[str], since: datetime | None, until: datetime | None
+) -> list[dict[str, Any]]:
+    """The fields of each hit, best first, masked. Empty for a backend that does not serve searches. Raises:
+    Unavailable."""
+    if not texts.is_served(memory):
+        return []
+    found = memory.services.store.backend.search_any(words.asked(question), limit)
+    described = [one for hit in found if (one := _described(memory, hit))]
+    kept = [
+        one
+        for one in described
+        if (not kinds or one["kind"] in kinds)
+        and (since is None or (one["at"] and one["at"] >= since))
+        and (until is None or (one["at"] and one["at"] < until))
+    ]
+    masked = memory.services.gate.outgoing_all([one["text"] for one in kept], surface="daily")
+    for number, (one, text) in enumerate(zip(kept, masked, strict=True)):
+        part = excerpt(text, question)
+        one |= {"text": text, "excerpt": part.match, "before": part.before, "after": part.after}
+        one["score"] = round(_BEST * _NEXT**number, 4)
+    return kept
+
+
+def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:
+    """None for what is withheld, or gone meanwhile."""
+    store = memory.services.store
+    if hit.kind == HitKind.FACT:
+        try:
+            fact = None if store.is_withheld(provenance.FACTS) else memory.facts.get(hit.name)
+        except NotFound:
+            fact = None
+        if fact is None:
+            return None
+        at = fact.created_at.astimezone(memory.config.tz)
+        named = {"name": "", "place": fact.id, "where": fact.id, "at": at, "role": str(fact.category)}
+        return {"kind": texts.FACT, "text": fact.content, **named}
+    kind = None if store.is_withheld(hit.name) else texts.kind_of(memory, hit.name)
+    if kind is None:
+        return None
+    named = {"name": hit.name, "place": "1", "where": hit.name, "at": texts.day_of(memory, hit.name), "role": ""}
+    return {"kind": kind, "text": hit.text, **named}

@@ -1,0 +1,110 @@
+"""Vectors of the indexed texts, where a plugin makes them: stored in the index, and compared with the question's."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.errors import HoldfastError
+from holdfast_recall.embedders import Embedder
+from holdfast_recall.rank import NOTHING_SIMILAR, Similar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from holdfast import Holdfast
+
+logger = logging.getLogger(__name__)
+
+#: Texts sent to a plugin with one call, and seconds after which a search stops making vectors. The next one goes on.
+_BATCH: Final = 64
+BUDGET_S: Final = 20.0
+#: Characters of a text that get into its vector.
+_CHARS: Final = 2_000
+#: Vectors compared with one multiplication, which bounds the memory.
+_TOGETHER: Final = 20_000
+#: Texts whose similarity is known to the ranking.
+_NEAREST: Final = 2_000
+
+
+def similar(
+    memory: Holdfast, db: sqlite3.Connection, question: str, progress: Callable[[int, int], object] | None
+) -> tuple[Similar, str]:
+    """Texts near the question. Makes missing vectors first. Without a plugin, and where it fails, nothing is near; then
+    with a sentence for the user."""
+    embedder = next(iter(memory.services.dispatch.offering(Embedder).values()), None)
+    if embedder is None:
+        return NOTHING_SIMILAR, ""
+    try:
+        _update(memory, db, embedder, progress)
+        (asked,) = _normal(embedder.embed(_masked(memory, [question])))
+        return Similar(_compared(db, asked), embedder.weight), ""
+    except ImportError:
+        why = 'numpy is not installed. `pip install "holdfast[recall]"`.'
+    except HoldfastError as error:
+        why = f"{error.message} {error.next_step}"
+    warning = f"Searched by words alone: {why}"
+    logger.warning("%s", warning)
+    return NOTHING_SIMILAR, warning
+
+
+def _update(
+    memory: Holdfast, db: sqlite3.Connection, embedder: Embedder, progress: Callable[[int, int], object] | None
+) -> None:
+    """Make the vectors of texts that have none, within the budget of time. Raises: HoldfastError; ImportError."""
+    identity = embedder.identity
+    if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):
+        db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
+        db.execute("INSERT INTO vector_of VALUES (?)", (identity,))
+    until = time.monotonic() + BUDGET_S
+    missing = "FROM text LEFT JOIN vector ON vector.id = text.id WHERE vector.id IS NULL"
+    (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
+    for done in range(0, total, _BATCH):
+        if time.monotonic() > until:
+            logger.info("%d texts have no vector yet; the next search goes on", total - done)
+            break
+        if progress:
+            progress(done, total)
+        rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
+        made = _normal(embedder.embed(_masked(memory, [body[:_CHARS] for _, body in rows])))
+        packed = (made * 127).round().astype("int8")
+        db.executemany(
+            "INSERT INTO vector VALUES (?, ?)", ((row[0], one.tobytes()) for row, one in zip(rows, packed, strict=True))
+        )
+
+
+def _masked(memory: Holdfast, texts: list[str]) -> list[str]:
+    """Texts as they may leave. An empty one would be refused by servers."""
+    return [text or " " for text in memory.services.gate.outgoing_all(texts, surface="journal")]
+
+
+def _normal(vectors: Any) -> np.ndarray[Any, Any]:
+    """The vectors with length 1."""
+    import numpy as np
+
+    made = np.asarray(vectors, dtype=np.float32)
+    made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
+    return made
+
+
+def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, float]:
+    import numpy as np
+
+    cursor = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),))
+    ids: list[int] = []
+    parts = []
+    while rows := cursor.fetchmany(_TOGETHER):
+        ids += [one for one, _ in rows]
+        matrix = np.frombuffer(b"".join(data for _, data in rows), dtype=np.int8).reshape(len(rows), -1)
+        parts.append(matrix.astype(np.float32) @ asked)
+    if not ids:
+        return {}
+    near = np.concatenate(parts)
+    middle, top = float(np.median(near)), float(near.max())
+    best = np.argsort(-near)[:_NEAREST]
+    spread = max(top - middle, 1e-9)
+    return {ids[n]: float(near[n] - middle) / spread for n in best.tolist() if near[n] > middle}

@@ -1,0 +1,163 @@
+"""``[retention] turns = "forever"``: turns past retention stay searchable, and purge and scrub reach into them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from datetime import date
+from pathlib import Path
+
+import pytest
+from tests.support.forget import holding
+
+from holdfast import Holdfast
+from holdfast.cli import main
+from holdfast.config.values import RetentionConfig
+from holdfast.errors import Corrupt
+from holdfast.journal import archive
+
+FOREVER = RetentionConfig(turns="forever")
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def in_archives(project: Path, text: str) -> list[str]:
+    """Archive files that hold ``text`` when decompressed."""
+    found = (project / ".holdfast/state/archive").rglob("*.gz")
+    return [path.name for path in found if text.encode() in gzip.decompress(path.read_bytes())]
+
+
+@pytest.fixture
+def memory(opened, payload, clock):
+    """A session of 2026-11 that ended and is past retention, archived; and one that goes on."""
+    made = opened(retention=FOREVER)
+    old = made.session("old")
+    old.add("user", "Which lock do we take?", message_id="o1")
+    old.add("assistant", "Zookeeper, as Xanthippe said", message_id="o2")
+    old.add("user", "Fine, and the herons?", message_id="o3")
+    old.end(payload())
+    clock.tick(days=40)
+    made.session("new").add("user", "Something else", message_id="n1")
+    report = made.retention()
+    assert [one.kind for one in report.removed if "journals" in one.kind] == ["archived journals"]
+    return made
+
+
+def test_retention__turns_forever__journal_becomes_a_documented_archive_file(memory, project: Path) -> None:
+    state = project / ".holdfast/state"
+    assert not (state / "sessions/old.jsonl").exists()
+    lines = gzip.decompress((state / "archive/2026-11/old.jsonl.gz").read_bytes()).decode().splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [(row["session"], row["id"], row["role"]) for row in rows] == [
+        ("old", "o1", "user"), ("old", "o2", "assistant"), ("old", "o3", "user"),
+    ]  # fmt: skip
+    assert rows[1]["text"] == "Zookeeper, as Xanthippe said"
+    assert rows[1]["at"].startswith("2026-11-21T14:30")
+
+
+def test_retention__default__turns_are_not_kept(opened, payload, clock, project: Path) -> None:
+    made = opened()
+    made.session("old").add("user", "hello")
+    made.session("old").end(payload())
+    clock.tick(days=40)
+    made.retention()
+    assert not (project / ".holdfast/state/archive").exists()
+
+
+def test_search__archived_turn__found_with_its_session_and_neighbours(memory) -> None:
+    (hit, *_) = memory.search("zookeeper", kinds=["turn"])
+    assert (hit.where, hit.role, hit.at.month) == ("session old, turn o2", "assistant", 11)
+    assert hit.before == "user: Which lock do we take?"
+    assert {one.name for one in memory.search("zookeeper herons", session="old")} == {"old"}
+    assert memory.search("zookeeper", session="new") == []
+
+
+def test_sessions_show__archived_session__read_like_any_other(memory, project: Path, monkeypatch, capsys) -> None:
+    memory.close()
+    monkeypatch.chdir(project)
+    assert main(("sessions", "show", "old", "--around", "o2")) == 0
+    assert "Zookeeper, as Xanthippe said" in capsys.readouterr().out
+    assert main(("sessions", "show", "none")) == 1
+    assert "Turns are kept for 30 days" in capsys.readouterr().err  # the project's own settings are the defaults
+
+
+def test_sessions_show__archived_session_goes_on__old_and_new_messages_once_each(memory) -> None:
+    from holdfast.cli.session_lookup import messages
+
+    memory.session("old").add("user", "Again", message_id="o4")
+    assert [one["id"] for one in messages(memory, "old")] == ["o1", "o2", "o3", "o4"]
+
+
+def test_retention__killed_between_archive_and_removal__nothing_twice(memory, payload, clock, project: Path) -> None:
+    session = memory.session("new")
+    session.end(payload())
+    said = [entry.record for entry in session.journal.of_kinds("message")]
+    archive.add(memory.services.state, "new", said, clock())
+    clock.tick(days=40)
+    memory.retention()
+    assert [one["id"] for one in archive.messages(memory.services.state, "new")] == ["n1"]
+
+
+@pytest.mark.parametrize("what", [{"subject": "Xanthippe"}, {"session": "old"}, {"before": date(2026, 12, 1)}])
+def test_purge__archived_turns__no_byte_left_even_decompressed(memory, project: Path, what) -> None:
+    assert memory.search("zookeeper", kinds=["turn"])
+    assert in_archives(project, "Xanthippe")
+    assert not memory.purge(**what, dry_run=True).clean or in_archives(project, "Xanthippe")
+    report = memory.purge(**what)
+    assert report.clean, report.left
+    assert in_archives(project, "Xanthippe") == holding(project, "Xanthippe") == []
+    assert bool(in_archives(project, "herons")) == ("subject" in what)
+    assert not memory.search("zookeeper", kinds=["turn"])
+
+
+def test_purge__all__no_archive_left(memory, project: Path) -> None:
+    assert memory.purge(everything=True).clean
+    assert list((project / ".holdfast/state").rglob("*.gz")) == []
+
+
+def test_purge__byte_search__decompresses_archives(memory, project: Path) -> None:
+    from holdfast_privacy.text_search import Needle, in_file
+
+    path = project / ".holdfast/state/archive/2026-11/old.jsonl.gz"
+    assert in_file(str(path), [Needle("Xanthippe")])
+    assert not in_file(str(path), [Needle("Aspasia")])
+
+
+def test_scrub__secret_in_an_archived_turn__masked_in_place(opened, payload, clock, project: Path) -> None:
+    made = opened(retention=FOREVER)
+    made.session("old").add("user", f"the key is {SECRET}", message_id="o1")
+    made.session("old").end(payload())
+    clock.tick(days=40)
+    made.retention()
+    assert in_archives(project, SECRET)
+    with Holdfast.open(project) as memory:  # with the validators of every project
+        assert memory.scrub().clean
+    assert in_archives(project, SECRET) == holding(project, SECRET) == []
+    assert in_archives(project, "the key is")
+
+
+@pytest.mark.parametrize("damage", ["cut", "text", "line"])
+def test_archive__damaged__named_by_purge_and_search_and_removed_by_purge_all(
+    memory, project: Path, damage: str
+) -> None:
+    from holdfast_recall import methods
+
+    path = project / ".holdfast/state/archive/2026-11/old.jsonl.gz"
+    data = path.read_bytes()
+    path.write_bytes({"cut": data[:-20], "text": b"no archive", "line": gzip.compress(b"no json\n")}[damage])
+    assert methods.find(memory, "something zookeeper").unread == ("archive/2026-11/old.jsonl.gz",)
+    with pytest.raises(Corrupt):
+        archive.messages(memory.services.state, "old")
+    report = memory.purge(subject="Xanthippe")
+    if damage != "line":  # a line that is not JSON is searched as bytes
+        assert [one.name for one in report.left] == [".holdfast/state/archive/2026-11/old.jsonl.gz"]
+    assert memory.purge(everything=True).clean
+    assert not path.exists()
+
+
+def test_packed__same_lines__same_bytes_and_joined_files_are_one() -> None:
+    one, other = archive.packed(b"a\n"), archive.packed(b"b\n")
+    assert one == archive.packed(b"a\n")
+    assert archive.unpacked("x", one + other) == b"a\nb\n"
+    with pytest.raises(zlib.error):
+        zlib.decompress(one)  # gzip, so that zcat reads it

@@ -1,0 +1,46 @@
+"""A backend on a server that has a search of its own serves documents and facts; turns stay in the local index."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from holdfast.config.values import StorageConfig
+from holdfast.storage import Capability
+from holdfast_recall import index
+
+
+@pytest.fixture
+def memory(opened):
+    """SQLite that takes itself for a server."""
+    made = opened(storage=StorageConfig(backend="sqlite"))
+    backend = made.services.store.backend
+    if Capability.SEARCH not in backend.capabilities:
+        pytest.skip("this SQLite has no FTS5")
+    backend.capabilities |= {Capability.REMOTE}
+    made.session("talk").add("user", "the osprey sails on Monday", message_id="m1")
+    backend.write("MEMORY.md", "- The osprey is the server\n")
+    backend.write("memory/2026-11-20.md", "The osprey was renamed\n")
+    made.facts.create("The osprey costs nothing", "knowledge", 0.9)
+    return made
+
+
+def test_search__backend_serves__its_documents_and_facts_found_beside_turns(memory, project: Path) -> None:
+    found = {hit.kind: hit for hit in memory.search("what is the osprey?")}
+    assert set(found) == {"turn", "memory", "note", "fact"}
+    assert (found["memory"].name, found["memory"].excerpt) == ("MEMORY.md", "- The osprey is the server")
+    assert found["note"].at.day == 20
+    db = sqlite3.connect(project / ".holdfast/state" / index.FILE)
+    assert db.execute("SELECT kind FROM source").fetchall() == [("turn",)]
+    db.close()
+
+
+def test_search__backend_serves__kinds_times_session_and_limit_hold(memory, clock) -> None:
+    assert {hit.kind for hit in memory.search("osprey", kinds=["fact"])} == {"fact"}
+    assert {hit.kind for hit in memory.search("osprey", session="talk")} == {"turn"}
+    assert {hit.kind for hit in memory.search("osprey", until=clock().replace(hour=0))} == {"note"}
+    assert len(memory.search("osprey", limit=2)) == 2
+    memory.facts.delete(memory.facts.list()[0].id)
+    assert memory.search("osprey", kinds=["fact"]) == []

@@ -1,0 +1,280 @@
+"""Vectors from plugins: what they add to words, what is sent where, and what happens when they fail."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.config.values import PluginConfig
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast_recall import distil, index, methods, table
+from holdfast_recall.embedders import Embeddings
+
+np = pytest.importorskip("numpy", reason="holdfast[recall] is not installed")
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+#: Words of the same meaning.
+MEANINGS = ("car automobile vehicle", "dog hound puppy", "money salary wage", "house home flat")
+
+
+def meaning(text: str) -> list[float]:
+    low = text.lower()
+    return [float(sum(word in low for word in words.split())) + 0.01 for words in MEANINGS]
+
+
+class Server:
+    """An embeddings endpoint that knows meanings."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.keys: list[str] = []
+        self.status = 200
+        self.answer: bytes | None = None
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                owner.asked += body["input"]
+                owner.keys.append(self.headers["Authorization"])
+                rows = [{"index": n, "embedding": meaning(text)} for n, text in enumerate(body["input"])]
+                data = owner.answer if owner.answer is not None else json.dumps({"data": rows[::-1]}).encode()
+                self.send_response(owner.status)
+                self.send_header("Location", f"{owner.url}/elsewhere")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Print nothing."""
+
+        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}/v1"
+        threading.Thread(target=self._httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def stop(self) -> None:
+        self._httpd.shutdown()
+        self._httpd.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def talked(opened, server: Server):
+    """A talk in a project with the plugin ``embeddings``."""
+
+    def run(model: str = "m", **settings: Any):
+        given = {"model": model, "base_url": server.url, **settings}
+        return opened(plugins={"embeddings": PluginConfig(enabled=True, settings=given)})
+
+    memory = run()
+    for number, text in enumerate(["I bought a new automobile", "The hound sleeps all day", "Rain tomorrow"]):
+        memory.session("talk").add("user", text, message_id=f"m{number}")
+    memory.close()
+    return run
+
+
+def found(memory: Any, question: str) -> list[str]:
+    return [hit.place for hit in memory.search(question)]
+
+
+def stored(project: Path) -> list[tuple[int, bytes]]:
+    db = sqlite3.connect(project / ".holdfast/state" / index.FILE)
+    rows = db.execute("SELECT id, data FROM vector ORDER BY id").fetchall()
+    db.close()
+    return rows
+
+
+def test_search__same_meaning_in_other_words__found_with_vectors_alone(talked, opened, project: Path) -> None:
+    assert found(talked(), "which car?")[0] == "m0"
+    assert found(talked(), "any puppy?")[0] == "m1"
+    assert len(stored(project)) == 3
+    assert found(opened(), "which car?") == []
+
+
+def test_search__vectors_and_words__a_text_with_both_comes_first(talked) -> None:
+    memory = talked()
+    memory.session("talk").add("user", "That car has a flat tyre", message_id="m9")
+    assert found(memory, "car")[:2] == ["m9", "m0"]
+
+
+def test_search__turn_added__only_it_and_the_question_are_sent(talked, server: Server) -> None:
+    memory = talked()
+    found(memory, "which car?")
+    server.asked.clear()
+    memory.session("talk").add("user", "My salary is fine", message_id="new")
+    assert found(memory, "what wage?")[0] == "new"
+    assert sorted(server.asked) == ["My salary is fine", "what wage?"]
+
+
+def test_search__other_model__all_vectors_made_again(talked, server: Server) -> None:
+    found(talked(), "which car?")
+    server.asked.clear()
+    assert found(talked(model="other"), "which car?")[0] == "m0"
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("failure", ["stopped", "status", "redirect", "page", "rows", "none"])
+def test_search__endpoint_fails__words_are_searched_with_one_warning(
+    talked, server: Server, failure: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = talked()
+    if failure == "stopped":
+        server.stop()
+    elif failure in ("status", "redirect"):
+        server.status = 500 if failure == "status" else 307
+    else:
+        rows = {"page": b"<html>", "rows": b'{"data": [{"index": 0, "embedding": []}]}', "none": b"{}"}
+        server.answer = rows[failure]
+    with caplog.at_level(logging.WARNING, logger="holdfast_recall"):
+        answer = methods.find(memory, "automobile")
+    assert next(hit.place for hit in answer.hits) == "m0"
+    assert answer.warning.startswith("Searched by words alone: The ")
+    assert [record.getMessage() for record in caplog.records] == [answer.warning]
+    assert len(server.asked) <= 3  # nothing was tried again, and no redirect was followed
+
+
+def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path, opened, server: Server) -> None:
+    opened().session("talk").add("user", f"the token is {SECRET}", message_id="m0")
+    settings = {"model": "m", "base_url": server.url}
+    plugins = {"embeddings": PluginConfig(enabled=True, settings=settings), "redaction": PluginConfig(enabled=True)}
+    opened(plugins=plugins).search(f"token {SECRET}")
+    assert server.asked
+    assert SECRET not in "".join(server.asked)
+
+
+def test_purge__with_vectors__none_of_the_removed_text_is_left(talked, project: Path) -> None:
+    memory = talked()
+    found(memory, "which car?")
+    before = {data for _, data in stored(project)}
+    assert memory.purge(subject="hound").clean
+    assert not (project / ".holdfast/state" / index.FILE).exists()
+    assert found(memory, "any dog?") != ["m1"]
+    assert len({data for _, data in stored(project)} & before) == 2
+
+
+def test_index__document_changed__its_old_vectors_go(talked, project: Path) -> None:
+    memory = talked()
+    (project / ".holdfast/MEMORY.md").write_text("- The vehicle is red\n")
+    found(memory, "car")
+    count = len(stored(project))
+    (project / ".holdfast/MEMORY.md").write_text("- My home is old\n")
+    assert "1" not in found(memory, "car")[:1]
+    assert len(stored(project)) == count
+
+
+def test_search__off_by_default__no_vectors(opened, project: Path) -> None:
+    memory = opened()
+    memory.session("talk").add("user", "hello")
+    memory.search("hello")
+    assert stored(project) == []
+
+
+def test_embeddings__key_of_the_environment__sent_to_the_named_address(
+    talked, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    found(talked(), "which car?")
+    assert set(server.keys) == {"Bearer sk-test"}
+
+
+class Context:
+    name, root = "embeddings", ""
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = settings
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"model": ""}, {"model": 3}, {"model": "m", "api_key": "x"}, {"model": "m", "timeout_s": -1.0}]
+)
+def test_embeddings__unusable_settings__clear_error(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Embeddings(context=Context(**settings))
+    assert caught.value.next_step
+
+
+def test_embeddings__plain_http_to_another_machine__nothing_is_sent() -> None:
+    made = Embeddings(context=Context(model="m", base_url="http://embed.example.org/v1"))
+    with pytest.raises(HoldfastError, match="plain HTTP"):
+        made.embed(["text"])
+
+
+# the table of word vectors
+
+
+@pytest.fixture
+def made(tmp_path: Path, server: Server) -> Path:
+    """A table distilled from the server by the command."""
+    words, out = tmp_path / "words", tmp_path / "table.vec"
+    words.write_text("the\na\n" + "\n".join(" ".join(MEANINGS).split()))
+    assert distil.main([str(words), str(out), "--model", "m", "--base-url", server.url, "--dims", "3"]) == 0
+    return out
+
+
+def test_table__distilled__words_of_a_meaning_are_near_without_the_server(made: Path, server: Server) -> None:
+    server.stop()
+    read = table.read(str(made))
+    car, automobile, dog, nothing = read.embed(["The car's", "an automobile", "dog", "zzz"])
+    near = lambda one, other: float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))  # noqa: E731
+    assert near(car, automobile) > 0.9 > near(car, dog)
+    assert not nothing.any()
+    head = json.loads(made.read_bytes().partition(b"\n")[0])
+    assert head == {"format": "holdfast word vectors", "version": 1, "words": 14, "dims": 3}
+
+
+def test_word_vectors__enabled__other_words_found(made: Path, opened, talked) -> None:
+    memory = opened(plugins={"word_vectors": PluginConfig(enabled=True, settings={"path": str(made)})})
+    assert found(memory, "which car?")[0] == "m0"
+
+
+@pytest.mark.parametrize("data", [b"", b"no table", b'{"format": "x", "version": 1}\n', b"cut", None])
+def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warning(
+    made: Path, opened, talked, data: bytes | None
+) -> None:
+    if data is None:
+        made.unlink()
+    else:
+        made.write_bytes(made.read_bytes()[:-5] if data == b"cut" else data)
+    memory = opened(plugins={"word_vectors": PluginConfig(enabled=True, settings={"path": str(made)})})
+    answer = methods.find(memory, "automobile")
+    assert [hit.place for hit in answer.hits][:1] == ["m0"]
+    assert "word vectors" in answer.warning
+
+
+# sentence-transformers
+
+
+def test_sentence_transformers__library_missing__words_are_searched_with_a_warning(opened, talked, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    memory = opened(plugins={"sentence_transformers": PluginConfig(enabled=True, settings={"model": "m"})})
+    answer = methods.find(memory, "automobile")
+    assert [hit.place for hit in answer.hits][:1] == ["m0"]
+    assert "not installed" in answer.warning
+
+
+def test_sentence_transformers__library_there__its_vectors_are_used(opened, talked, monkeypatch, tmp_path) -> None:
+    (tmp_path / "sentence_transformers.py").write_text(
+        "class SentenceTransformer:\n"
+        "    def __init__(self, name):\n        assert name == 'm'\n"
+        "    def encode(self, texts):\n"
+        "        return [[1.0 * ('car' in t or 'automobile' in t), 0.1] for t in texts]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
+    memory = opened(plugins={"sentence_transformers": PluginConfig(enabled=True, settings={"model": "m"})})
+    assert found(memory, "which car?")[0] == "m0"
