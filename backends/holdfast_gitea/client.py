@@ -18,7 +18,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError, NotFound
 from holdfast_gitea import marker, models
-from holdfast_gitea.faults import Absent, Passing, garbled
+from holdfast_gitea.faults import Absent, Closed, Passing, garbled
 from holdfast_gitea.models import Comment, Comments, Issue, Label
 from holdfast_gitea.transport import Answer, Transport
 
@@ -106,9 +106,16 @@ class Repo:
     def __init__(self, transport: Transport, name: str) -> None:
         self._transport = transport
         self.name = name
+        #: The login of the token's user, once an answer has shown it.
+        self.user = ""
 
     def __repr__(self) -> str:
         return f"Repo({self._transport.server!r}, {self.name!r})"
+
+    @property
+    def token_id(self) -> str:
+        """Tells one token from another without showing it."""
+        return self._transport.token_id
 
     @property
     def url(self) -> str:
@@ -122,6 +129,23 @@ class Repo:
     def check(self) -> None:
         """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""
         self._get("/issues", state="all", type="issues", page=1, limit=1)
+
+    def whoami(self, number: int) -> str:
+        """Ask for the token's user; empty when the server does not show it. Afterwards it is in :attr:`user`.
+
+        A token with `write:issue` alone may not ask directly. Its reaction to issue ``number`` shows the user: adding
+        the same one again changes nothing, and it sends no mail.
+        """
+        try:
+            user = self._transport.patiently(lambda: self._transport.once("GET", "/user")).data
+        except (Absent, Closed):
+            try:
+                path, send = f"/issues/{number}/reactions", {"content": "eyes"}
+                user = self._transport.patiently(lambda: self._once("POST", path, send)).data["user"]
+            except (Absent, Closed, TypeError, KeyError):
+                return self.user
+        self.user = models.login(user) or self.user
+        return self.user
 
     # --- issues
 
@@ -178,7 +202,9 @@ class Repo:
         send: dict[str, object] = {"title": title, "body": body}
         if labels:
             send["labels"] = list(labels)
-        return models.issue(self._once("POST", "/issues", send).data)
+        made = models.issue(self._once("POST", "/issues", send).data)
+        self.user = made.author or self.user
+        return made
 
     def edit_issue(
         self,
@@ -244,7 +270,9 @@ class Repo:
         Raises: NotFound when there is no such issue.
         """
         try:
-            return models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
+            made = models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
+            self.user = made.author or self.user
+            return made
         except Absent as error:
             self.check()
             raise self._no_issue(number) from error
@@ -270,11 +298,20 @@ class Repo:
         found = _first(listed, record_id)
         return found or self.post(number, body, record_id, listed).comment
 
-    def post(self, number: int, body: str, record_id: str, listed: Comments, *, relist: bool = False) -> Posted:
+    def post(
+        self,
+        number: int,
+        body: str,
+        record_id: str,
+        listed: Comments,
+        *,
+        relist: bool = False,
+        counts: Callable[[str, int], bool] = lambda login, number: True,
+    ) -> Posted:
         """The same for a caller who has just seen in ``listed`` that the record is not there.
 
         Costs a POST and a GET. With ``relist`` the comment is read back in a new list of the issue, which shows what
-        came in between as well.
+        came in between as well. ``counts`` says of a login and the issue whether a record by that user is ours.
         """
         if (marker.fields(body) or {}).get("id") != record_id:
             raise ValueError("the body does not end with the marker of the record")
@@ -287,12 +324,12 @@ class Repo:
             now, found = listed, None
             if tries > 1:
                 now = self._comments(number, since)
-                found = _first(now, record_id)
+                found = _first(now, record_id, lambda login: counts(login, number))
             if found is None:
                 made = self.create_comment(number, body)
                 if relist or tries > 1:  # an earlier try may have come through meanwhile, before this one
                     now = self._comments(number, since)
-                    found = _first(now, record_id)
+                    found = _first(now, record_id, lambda login: counts(login, number))
                 # A list may be behind (a replica); the comment itself is asked for by its id.
                 found = found or self.comment(made.id)
             if found is None:
@@ -370,10 +407,11 @@ class Repo:
         )
 
 
-def _first(listed: Comments, record_id: str) -> Comment | None:
-    """The record's comment with the lowest id."""
+def _first(listed: Comments, record_id: str, counts: Callable[[str], bool] = lambda login: True) -> Comment | None:
+    """The record's comment with the lowest id, of those whose author counts."""
     for comment in listed.values:
-        if record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id:
+        is_it = record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id
+        if is_it and counts(comment.author):
             return comment
     return None
 

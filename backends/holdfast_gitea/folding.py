@@ -42,16 +42,17 @@ _NEVER: Final = (0, datetime.min.replace(tzinfo=UTC))
 
 @frozen(kw_only=True)
 class Segment:
-    """The comments of one issue, by ascending id; ``at`` is the server's clock as it listed them, if it told."""
+    """The comments of one issue by users whose records count, by ascending id; ``at`` is the server's clock as it
+    listed them, if it sent one. ``foreign`` are other users' records and acceptances, which are never folded."""
 
     number: int
     comments: tuple[Comment, ...] = ()
     at: datetime | None = None
+    foreign: tuple[Comment, ...] = ()
 
-    def merged(self, newer: Iterable[Comment]) -> Segment:
-        """With what a later list showed."""
-        by_id = {one.id: one for one in (*self.comments, *newer)}
-        return evolve(self, comments=tuple(by_id[one] for one in sorted(by_id)))
+    def merged(self, newer: Iterable[Comment], foreign: Iterable[Comment] = ()) -> Segment:
+        """With the comments of a later list."""
+        return evolve(self, comments=_joined(self.comments, newer), foreign=_joined(self.foreign, foreign))
 
 
 @frozen(kw_only=True)
@@ -76,14 +77,16 @@ class Record:
 class Folded:
     """What the law makes of some segments.
 
-    ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` says of a segment where it goes
-    on; ``approved`` up to which comment of a segment a person has accepted its state.
+    ``known`` are the ids of all records that count; ``foreign`` maps the ids in other users' records to the comments
+    that hold them. ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` says of a
+    segment where it goes on; ``approved`` up to which comment of a segment a person has accepted its state.
     """
 
     accepted: tuple[Record, ...]
     late: tuple[Record, ...]
     gaps: tuple[Record, ...]
     known: frozenset[str]
+    foreign: Mapping[str, int]
     head: str
     sealed: Mapping[int, int]
     approved: Mapping[int, tuple[int, datetime]]
@@ -142,6 +145,7 @@ def fold(segments: Sequence[Segment]) -> Folded:
     """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on."""
     found = records(segments)
     known = frozenset(record.id for record in found)
+    foreign = _foreign_ids(segments)
     bases = known | {found[0].base} if found and found[0].root else known  # a root's base is in an issue before
     approved = {s.number: _approved(s) for s in segments}
     accepted: dict[str, Record] = {}
@@ -154,7 +158,9 @@ def fold(segments: Sequence[Segment]) -> Folded:
             continue
         starts = place == 0 and record.root
         broken = bool(record.base) and record.base not in bases
-        if broken and record.comment >= approved[record.segment][0]:
+        # A counted author once built on a record that does not count here. Only an earlier one excuses a gap.
+        excused = broken and foreign.get(record.base, record.comment) < record.comment
+        if broken and not excused and record.comment >= approved[record.segment][0]:
             gaps.append(record)
         if record.segment in sealed or (
             record.kind in _CONDITIONAL and record.base != head and not starts and not broken and _is_first(record)
@@ -171,6 +177,7 @@ def fold(segments: Sequence[Segment]) -> Folded:
         late=tuple(late.values()),
         gaps=tuple(gaps),
         known=known,
+        foreign=foreign,
         head=head,
         sealed=sealed,
         approved=approved,
@@ -192,7 +199,26 @@ def _is_first(record: Record) -> bool:
     return "of" not in record.fields
 
 
+def is_accept(comment: Comment) -> bool:
+    """Whether a person accepts the issue's state with this comment."""
+    return comment.body.strip().casefold() == ACCEPT
+
+
 def _approved(segment: Segment) -> tuple[int, datetime]:
     """The last comment by which a person accepted the state of the issue: its id, and when it was written."""
-    said = [(c.id, c.created_at) for c in segment.comments if c.body.strip().casefold() == ACCEPT]
+    said = [(c.id, c.created_at) for c in segment.comments if is_accept(c)]
     return said[-1] if said else _NEVER
+
+
+def _foreign_ids(segments: Iterable[Segment]) -> dict[str, int]:
+    """The ids in other users' records, with the first comment that holds each."""
+    found: dict[str, int] = {}
+    for comment in sorted((c for s in segments for c in s.foreign), key=lambda one: one.id):
+        record_id = (marker.fields(comment.body) or {}).get("id", "")
+        found.setdefault(record_id, comment.id)
+    return found
+
+
+def _joined(old: Iterable[Comment], new: Iterable[Comment]) -> tuple[Comment, ...]:
+    by_id = {one.id: one for one in (*old, *new)}
+    return tuple(by_id[one] for one in sorted(by_id))

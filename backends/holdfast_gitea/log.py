@@ -16,9 +16,10 @@ from attrs import evolve, frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
+from holdfast_gitea.authors import Authors
 from holdfast_gitea.client import Repo
 from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
-from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, entry_of, numbers
+from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
 
@@ -100,8 +101,9 @@ class Chain:
 class Log:
     """The logs of one store."""
 
-    def __init__(self, repo: Repo, index: Index, place: Place) -> None:
+    def __init__(self, repo: Repo, authors: Authors, index: Index, place: Place) -> None:
         self.repo = repo
+        self.authors = authors
         self.index = index
         self._place = place
         self._told: set[str] = set()  # late records that were reported
@@ -160,7 +162,8 @@ class Log:
         except NotFound:
             self.index.gone(number)
             raise
-        return Segment(number=number, comments=listed.values, at=listed.at)
+        comments, foreign = self.authors.split(listed.values, number)
+        return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
     def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
         folded = folding.fold(segments)
@@ -174,6 +177,8 @@ class Log:
         for tail in (*copies, self.index.tail(title)):
             if tail is None or tail.segment not in there or tail.record in folded.known:
                 continue
+            if folded.foreign.get(tail.record) == tail.comment:
+                continue  # its author counted when it was written
             if not folded.is_approved(tail.segment, tail.comment):
                 lost = tail
         chain = Chain(title=title, segments=tuple(segments), folded=folded, lost=lost)
@@ -212,8 +217,8 @@ class Log:
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, **fields)
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
-        posted = self.repo.post(number, body, record_id, listed, relist=True)
-        merged = segment.merged((*posted.listed.values, posted.comment))
+        posted = self.repo.post(number, body, record_id, listed, relist=True, counts=self.authors.counts)
+        merged = segment.merged(*self.authors.split((*posted.listed.values, posted.comment), number))
         segments = tuple(merged if s.number == number else s for s in chain.segments)
         chain = evolve(chain, segments=segments, folded=folding.fold(segments))
         self._remember(chain)
@@ -232,7 +237,7 @@ class Log:
         old = chain.active
         assert old is not None
         spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
-        number = spare[0].number if spare else self._make(chain.title, _about(old))
+        number = spare[0].number if spare else self._make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
         if not chain.accepts(record_id):
             return self.load(chain.title)
@@ -253,7 +258,8 @@ class Log:
     def show(self, chain: Chain, record_id: str, text: str, note: str) -> None:
         """Let the body of the record's issue show ``text`` to people. It is a copy: what goes wrong is only logged."""
         record = next(r for r in chain.folded.accepted if r.id == record_id)
-        body = marker.frame(note, text, kind="copy", head=record_id, comment=record.comment)
+        log = encoded(chain.title)
+        body = marker.frame(note, text, kind="copy", log=log, head=record_id, comment=record.comment)
         entry = next((e for e in self.index.known(chain.title) if e.number == record.segment), None)
         try:
             for _ in range(2):
@@ -263,7 +269,7 @@ class Log:
                     return
                 except Conflict:
                     issue = self.repo.issue(record.segment)
-                    entry = entry_of(issue) if issue else None
+                    entry = entry_of(issue, entry) if issue else None
                     if entry is None or (entry.head_comment, entry.deleted) > (record.comment, False):
                         return  # somebody has written a newer version, or deleted this one
         except (StorageError, Refused) as error:
@@ -275,14 +281,14 @@ class Log:
         last = chain.folded.accepted[-1]
         assert chain.active is not None
         head = last.id if last.segment == chain.active else ""
-        said = marker.line(kind="copy", head=head, comment=last.comment, deleted=1)
+        said = marker.line(kind="copy", log=encoded(chain.title), head=head, comment=last.comment, deleted=1)
         self._edit_body(chain.active, f"This was deleted.\n\n{said}")
 
     def unmark(self, title: str) -> None:
         """Take the mark away from a document that is there again. Raises: Unavailable."""
         for entry in self.index.known(title):
             if entry.deleted:
-                self._edit_body(entry.number, _about())
+                self._edit_body(entry.number, _about(title))
 
     def close(self, number: int) -> None:
         """Close an issue, for people; what goes wrong is only logged."""
@@ -299,7 +305,7 @@ class Log:
         if not self.index.known(STORE):
             self._make(STORE, _store())
         if not self.index.known(title):
-            self._make(title, _about())
+            self._make(title, _about(title))
             self.index.refresh()  # of two that were made at once the lower number counts
         entries = self.index.known(title)
         if len(entries) > 1 or entries[0].comments:
@@ -331,10 +337,10 @@ def shown(title: str) -> str:
     return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
 
 
-def _about(prev: int | str = "") -> str:
+def _about(title: str, prev: int | str = "") -> str:
     """The body of a new issue."""
     about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
-    return f"{about}\n\n{marker.line(kind='copy', prev=prev)}"
+    return f"{about}\n\n{marker.line(kind='copy', log=encoded(title), prev=prev)}"
 
 
 def _store() -> str:

@@ -161,7 +161,11 @@ def _moment(table: Mapping[str, object], key: str) -> datetime:
     return at
 
 
+def login(user: object) -> str:
+    """The login of a user, empty when there is none."""
+    found = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
+    return found if isinstance(found, str) else ""
+
+
 def _author(table: Mapping[str, object]) -> str:
-    user = table.get("user")
-    login = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
-    return login if isinstance(login, str) else ""
+    return login(table.get("user"))
