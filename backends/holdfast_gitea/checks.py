@@ -40,7 +40,15 @@ def inspect(log: Log) -> Iterator[Check]:
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
         yield _warn(message, NEXT_STEP)
+    if not log.index.known(FACTS):
+        try:
+            log.load(FACTS)
+        except HoldfastError as error:
+            yield _fail(error)
     for title, entries in log.index.titles().items():
+        for entry in (one for one in entries if one.shown):
+            message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
+            yield _warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
         if title.startswith(DOCUMENT) or title == FACTS:
             yield from _log(log, title)
         elif title == TO_REMOVE:

@@ -10,6 +10,7 @@ by ascending comment id. Each record names its ``base``, the last one that its w
 - After an accepted step to another issue nothing more is accepted in the old one. What came there is repeated
   in the new one, with its id.
 - A record whose base is nowhere shows that a comment was deleted, or its marker: a *gap*.
+- An issue that begins a document once more, without a step from the issue before, is a *fork*.
 """
 
 from __future__ import annotations
@@ -78,13 +79,14 @@ class Folded:
     """What the law makes of some segments.
 
     ``known`` are the ids of all records that count; ``foreign`` maps the ids in other users' records to the comments
-    that hold them. ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` says of a
-    segment where it goes on; ``approved`` up to which comment of a segment a person has accepted its state.
+    that hold them. ``forks`` are first records of issues that begin the same thing once more. ``head`` is the
+    id of the last accepted record, empty when there is none; ``sealed`` says of a segment where it goes on; ``approved`` up to which comment of a segment a person has accepted its state.
     """
 
     accepted: tuple[Record, ...]
     late: tuple[Record, ...]
     gaps: tuple[Record, ...]
+    forks: tuple[Record, ...]
     known: frozenset[str]
     foreign: Mapping[str, int]
     head: str
@@ -151,12 +153,16 @@ def fold(segments: Sequence[Segment]) -> Folded:
     accepted: dict[str, Record] = {}
     late: dict[str, Record] = {}
     gaps: list[Record] = []
+    forks: list[Record] = []
+    begun: set[int] = set()
     sealed: dict[int, int] = {}
     head = ""
     for place, record in enumerate(found):
         if record.id in accepted or (record.id in late and late[record.id].kind in _CONDITIONAL):
             continue
         starts = place == 0 and record.root
+        opens = record.segment not in begun
+        begun.add(record.segment)
         broken = bool(record.base) and record.base not in bases
         # A counted author once built on a record that does not count here. Only an earlier one excuses a gap.
         excused = broken and foreign.get(record.base, record.comment) < record.comment
@@ -166,6 +172,9 @@ def fold(segments: Sequence[Segment]) -> Folded:
             record.kind in _CONDITIONAL and record.base != head and not starts and not broken and _is_first(record)
         ):
             late.setdefault(record.id, record)
+            linked = record.segment in sealed or record.segment in sealed.values()
+            if opens and not record.base and not linked and head and len(begun) > 1:
+                forks += [record] if record.comment >= approved[record.segment][0] else []
             continue
         late.pop(record.id, None)
         accepted[record.id] = record
@@ -176,6 +185,7 @@ def fold(segments: Sequence[Segment]) -> Folded:
         accepted=tuple(accepted.values()),
         late=tuple(late.values()),
         gaps=tuple(gaps),
+        forks=tuple(forks),
         known=known,
         foreign=foreign,
         head=head,

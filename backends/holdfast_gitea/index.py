@@ -33,6 +33,7 @@ PREFIX: Final = "holdfast:"
 #: The issue that says what the repository is, and the newest form of a store that this version knows.
 STORE: Final = PREFIX + "store"
 SCHEMA: Final = 1
+FACTS: Final = PREFIX + "facts"
 #: How long this process goes on without asking which issues are new. What is in a known issue is asked every time.
 FRESH_S: Final = 60.0
 #: After so long the whole list is read again, since deleted issues do not show among the changed ones.

@@ -19,7 +19,7 @@ from holdfast_gitea import folding, marker
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.client import Repo
 from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
-from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
+from holdfast_gitea.index import FACTS, PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
 
@@ -32,6 +32,9 @@ MOST_VERSIONS: Final = 50
 MOST_BYTES: Final = 1 << 20
 #: Tries of a change that others keep overtaking.
 TRIES: Final = 20
+_STORE_NOTE: Final = (
+    "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
+)
 _RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
@@ -82,6 +85,13 @@ class Chain:
                     f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
                     next_step="Restore the server's database from a copy, or delete the older issue, too.",
                 )
+        for record in self.folded.forks:
+            first = self.folded.accepted[0].segment
+            raise Corrupt(
+                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
+                next_step="Compare the two on the server. Delete one of them, or add the comment "
+                f"`{folding.ACCEPT}` to #{record.segment}: its versions then do not count.",
+            )
         for record in self.folded.gaps:
             raise Corrupt(
                 f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_RESTORE
@@ -107,6 +117,8 @@ class Log:
         self.index = index
         self._place = place
         self._told: set[str] = set()  # late records that were reported
+        self._settled = 0  # the comment by which a user accepted that earlier facts are gone
+        self._noted = False
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
@@ -139,6 +151,8 @@ class Log:
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
 
     def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
+        if title == FACTS and not entries:
+            self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
@@ -155,6 +169,41 @@ class Log:
             if numbers(newer) != numbers(entries):
                 return self._load(title, newer)
         return chain
+
+    def _check_facts(self) -> None:
+        """Raises: Corrupt when there were facts and their issue is gone, unless a user has accepted that."""
+        store = next(iter(self.index.known(STORE)), None)
+        tail = self.index.tail(FACTS)
+        if store is None or not (store.facts or tail):
+            return
+        comments, _ = self.authors.split(self.repo.comments(store.number).values, store.number)
+        self._settled = max((c.id for c in comments if folding.is_accept(c) and c.id > store.settled), default=0)
+        if not self._settled:
+            raise Corrupt(
+                f"The issue of the facts, #{tail.segment if tail else store.facts}, is gone from the server.",
+                next_step="Restore the server's database from a copy. To go on without these facts, add the comment "
+                f"`{folding.ACCEPT}` to issue #{store.number}.",
+            )
+        self.index.set_tail(FACTS, None)
+        self._noted = False
+
+    def _note_facts(self, number: int) -> None:
+        """Let the store's own issue say that there are facts, once. It is a safeguard: errors are only logged."""
+        store = next(iter(self.index.known(STORE)), None)
+        if store is None or (store.facts and not self._settled) or self._noted:
+            return
+        self._noted = True
+        try:
+            issue = self.repo.issue(store.number)
+            framed = marker.framed(issue.body) if issue else None
+            if issue is None or framed is None or framed.text is None:
+                return
+            more = {"kind": "store", "facts": number, "settled": self._settled or store.settled or ""}
+            body = marker.frame(_STORE_NOTE, framed.text, language="json", **more)
+            self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
+            self._settled = 0
+        except (StorageError, Refused) as error:
+            logger.warning("issue #%d was not changed: %s", store.number, error)
 
     def _segment(self, number: int) -> Segment:
         try:
@@ -222,6 +271,8 @@ class Log:
         segments = tuple(merged if s.number == number else s for s in chain.segments)
         chain = evolve(chain, segments=segments, folded=folding.fold(segments))
         self._remember(chain)
+        if chain.title == FACTS:
+            self._note_facts(number)
         return chain, record_id
 
     def room(self, chain: Chain) -> Chain:
@@ -346,5 +397,4 @@ def _about(title: str, prev: int | str = "") -> str:
 def _store() -> str:
     """The body of the issue that says what this repository is."""
     what = {"schema": SCHEMA, "store": folding.new_id(), "requires": []}
-    note = "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
-    return marker.frame(note, json.dumps(what, indent=2), language="json", kind="store")
+    return marker.frame(_STORE_NOTE, json.dumps(what, indent=2), language="json", kind="store")
