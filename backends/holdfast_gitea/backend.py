@@ -137,6 +137,19 @@ class GiteaBackend(StorageBackend):
     def batch(self) -> AbstractContextManager[None]:
         return self._facts.batch()
 
+    def reading(self) -> AbstractContextManager[None]:
+        return self.log.sharing()
+
+    def within(self, limit_s: float) -> AbstractContextManager[None]:
+        return self.log.repo.within(limit_s)
+
+    def remarks(self) -> list[str]:
+        if not self.log.index.look() or not self.log.repo.is_public():
+            return []
+        name = self.log.repo.name
+        step = "Make the repository private in its settings there."
+        return [f"The memory of this project is public: everyone can read {name} on the server. {step}"]
+
     def compact(self) -> None:
         from holdfast_gitea.compaction import compact
 

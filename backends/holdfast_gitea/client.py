@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
@@ -121,6 +122,18 @@ class Repo:
     def url(self) -> str:
         """Where people find it."""
         return f"{self._transport.server}/{self.name}"
+
+    def is_public(self) -> bool:
+        """Whether everyone can read the repository's issues without a token."""
+        try:
+            self._transport.once("GET", f"/repos/{self.name}/issues", params={"limit": 1, "page": 1}, public=True)
+        except (Absent, Closed):
+            return False
+        return True
+
+    def within(self, limit_s: float) -> AbstractContextManager[None]:
+        """Calls inside the block give up ``limit_s`` seconds after it began."""
+        return self._transport.within(limit_s)
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` again, with pauses, while it raises Passing: for what is looked up before it is repeated."""

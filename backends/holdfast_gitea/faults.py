@@ -91,6 +91,15 @@ def unreachable(reason: str) -> Passing:
     )
 
 
+def overdue(requests: int) -> Passing:
+    """The error when a caller's time limit is over, after ``requests`` requests."""
+    many = "its answer to 1 request" if requests == 1 else f"its answers to {requests} requests"
+    return Passing(
+        f"The Gitea server does not answer in time: {many} took all the time there was.",
+        next_step="Check the server and the network, then try again; nothing is written twice.",
+    )
+
+
 def untrusted() -> Closed:
     """The error for a certificate that was not signed by anybody who is trusted here."""
     return Closed(

@@ -79,8 +79,9 @@ class Folded:
     """What the law makes of some segments.
 
     ``known`` are the ids of all records that count; ``foreign`` maps the ids in other users' records to the comments
-    that hold them. ``forks`` are first records of issues that begin the same thing once more. ``head`` is the
-    id of the last accepted record, empty when there is none; ``sealed`` says of a segment where it goes on; ``approved`` up to which comment of a segment a person has accepted its state.
+    that hold them. ``forks`` are first records of issues that begin the same thing once more. ``head`` is the id of
+    the last accepted record, empty when there is none; ``sealed`` maps a segment to the one that follows it;
+    ``approved`` up to which comment of a segment a person has accepted its state.
     """
 
     accepted: tuple[Record, ...]

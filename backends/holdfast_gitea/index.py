@@ -36,6 +36,8 @@ SCHEMA: Final = 1
 FACTS: Final = PREFIX + "facts"
 #: How long this process goes on without asking which issues are new. What is in a known issue is asked every time.
 FRESH_S: Final = 60.0
+#: How long an answer is fresh enough for reads that share one view.
+HELD_S: Final = 15.0
 #: After so long the whole list is read again, since deleted issues do not show among the changed ones.
 WHOLE: Final = timedelta(days=1)
 _FORMAT: Final = 2
@@ -77,6 +79,10 @@ class Index:
     """The issues of one store by users whose records count. ``path`` is where the copy is kept."""
 
     def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
+        #: Whether what was just asked for is fresh enough, see :meth:`holdfast.storage.StorageBackend.reading`.
+        self.held = False
+        #: Whether this machine has looked who can read the store.
+        self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
         self._repo = repo
@@ -99,6 +105,8 @@ class Index:
         if since is None or self._whole_at is None or since - self._whole_at > WHOLE:
             whole = True
         asked = time.monotonic()
+        if self.held and self._asked and not whole and asked - self._asked < HELD_S:
+            return
         listed, at = self._repo.issues_at(since=None if whole or since is None else since - MARGIN)
         entries = {} if whole else dict(self._entries)
         foreign = {} if whole else dict(self.foreign)
@@ -142,6 +150,13 @@ class Index:
         self._load()
         return self._of(title)
 
+    def look(self) -> bool:
+        """Whether this is the first look at who can read the store on this machine. Remembered with the index."""
+        self._load()
+        first, self.looked = not self.looked, True
+        self._changed = self._changed or first
+        return first
+
     # --- being told
 
     def saw(self, issue: Issue) -> None:
@@ -180,6 +195,7 @@ class Index:
             "authors": sorted(self._authors.named),
             "token": self._repo.token_id,
             "own": self._authors.own,
+            "looked": self.looked,
             "at": self._at.isoformat(),
             "whole_at": self._whole_at.isoformat(),
             "issues": [astuple(entry) for entry in self._entries.values()],
@@ -213,6 +229,7 @@ class Index:
             return
         self._entries = {entry.number: entry for entry in entries}
         self._tails, self._at, self._whole_at = tails, at, whole_at
+        self.looked = self.looked or data["looked"] is True
         self._authors.remembered = self._authors.remembered or own
 
     def _of(self, title: str) -> tuple[Entry, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
 from attrs import evolve, frozen
@@ -119,20 +119,42 @@ class Log:
         self._told: set[str] = set()  # late records that were reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
+        self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
         return self._place.reading()
 
     @contextmanager
+    def sharing(self) -> Iterator[None]:
+        """Logs read inside the block are read once; the index is kept at its end, also on a machine that only reads."""
+        if self.index.held:
+            yield
+            return
+        self.index.held = True
+        try:
+            yield
+        finally:
+            self.index.held = False
+            self._shared.clear()
+            self.keep()
+
+    def keep(self) -> None:
+        """Keep the index, unless another process is writing: that one keeps its own."""
+        with suppress(Unavailable), self._place.writing(timeout_s=0):
+            self.index.save()
+
+    @contextmanager
     def writing(self) -> Iterator[None]:
         """Keeps other threads and the other processes of this machine out; machines settle it by the folding."""
         with self._place.writing() as outermost:
             try:
+                self._shared.clear()
                 yield
             finally:
                 if outermost:
                     self.index.save()
+                    self._shared.clear()
 
     # --- reading
 
@@ -141,6 +163,14 @@ class Log:
 
         Raises: Unsupported for records of a newer holdfast.
         """
+        if title not in self._shared:
+            chain = self._read(title)
+            if not self.index.held:
+                return chain
+            self._shared[title] = chain
+        return self._shared[title]
+
+    def _read(self, title: str) -> Chain:
         for whole in (False, True):
             if whole:
                 self.index.refresh(whole=True)
@@ -257,6 +287,7 @@ class Log:
 
         Costs a POST and a list of what is new; a log without an issue gets one first.
         """
+        self._shared.pop(chain.title, None)
         base = chain.folded.head  # what the caller has seen, whatever there is in an issue that is only found now
         if chain.active is None:
             chain = self._begin(chain.title)
