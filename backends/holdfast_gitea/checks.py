@@ -12,6 +12,7 @@ from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
+from holdfast_gitea.faults import Closed
 from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
 from holdfast_gitea.log import Chain, Log, shown
 
@@ -26,6 +27,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     backend = memory.store.backend
     if not isinstance(backend, GiteaBackend):
         return
+    yield from access(backend.log)
     count = 0
     for check in inspect(backend.log):
         count += 1
@@ -34,8 +36,23 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         yield Check(name=_NAME, outcome=Outcome.OK, message=f"nothing was edited by hand in {backend.log.repo.url}")
 
 
+def access(log: Log) -> Iterator[Check]:
+    """Whether the token may write, and who else can read the store."""
+    try:
+        log.repo.check_write()
+    except Closed as error:
+        yield _fail(error)
+    kind, logins = log.repo.readers()
+    name = log.repo.name
+    if kind in ("public", "internal"):
+        who = "everyone" if kind == "public" else "everyone with an account on the server"
+        yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
+    elif logins:
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"{', '.join(logins)} can read {name}, too")
+
+
 def inspect(log: Log) -> Iterator[Check]:
-    """Read the whole store and tell what was edited, deleted or late. Changes nothing."""
+    """Read the whole store and show what was edited, deleted or late. Changes nothing."""
     log.index.refresh(whole=True)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."

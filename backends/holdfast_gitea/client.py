@@ -123,6 +123,28 @@ class Repo:
         """Where people find it."""
         return f"{self._transport.server}/{self.name}"
 
+    def check_write(self) -> None:
+        """Raises: Closed when the token may not write issues. Nothing is written: the request lacks the title."""
+        try:
+            self._transport.patiently(lambda: self._once("POST", "/issues", {"title": ""}))
+        except Closed as error:
+            if error.status != 422:
+                raise
+
+    def readers(self) -> tuple[Literal["public", "internal", "private", "unknown"], tuple[str, ...]]:
+        """Who can read the repository: everyone, every user of the server, or these collaborators; as far as the
+        token is shown that (`read:repository` is)."""
+        try:
+            found = self._get("").data
+            if found["private"] is not True:
+                return "public", ()
+            if found.get("internal") is True:
+                return "internal", ()
+            listed = models.many(self._get("/collaborators", page=1, limit=_PAGE).data)
+            return "private", tuple(sorted(filter(None, map(models.login, listed))))
+        except (Absent, Closed, KeyError, TypeError):
+            return "public" if self.is_public() else "unknown", ()
+
     def is_public(self) -> bool:
         """Whether everyone can read the repository's issues without a token."""
         try:

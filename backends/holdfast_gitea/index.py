@@ -289,10 +289,11 @@ def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
 
 def _kept(row: Sequence[object]) -> Entry:
     """An entry as the copy on this machine holds it. Raises: TypeError for a value of another type."""
-    for given, attribute in zip(row, fields(Entry), strict=True):
-        if ("None" if given is None else type(given).__name__) not in str(attribute.type):
-            raise TypeError(attribute.name)
-    return Entry(**dict(zip((attribute.name for attribute in fields(Entry)), row, strict=True)))  # type: ignore[arg-type]
+    kinds: dict[str, str] = {one.name: str(one.type) for one in fields(Entry)}
+    for given, kind in zip(row, kinds.values(), strict=True):
+        if ("None" if given is None else type(given).__name__) not in kind:
+            raise TypeError(kind)
+    return Entry(**dict(zip(kinds, row, strict=True)))  # type: ignore[arg-type]
 
 
 def encoded(text: str) -> str:

@@ -228,7 +228,11 @@ class Log:
             framed = marker.framed(issue.body) if issue else None
             if issue is None or framed is None or framed.text is None:
                 return
-            more = {"kind": "store", "facts": number, "settled": self._settled or store.settled or ""}
+            more: dict[str, str | int] = {
+                "kind": "store",
+                "facts": number,
+                "settled": self._settled or store.settled or "",
+            }
             body = marker.frame(_STORE_NOTE, framed.text, language="json", **more)
             self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
             self._settled = 0

@@ -130,6 +130,7 @@ class GiteaTrail(Forge):
         with self._gitea() as gitea:
             for name in self._repositories:
                 gitea.repo(name).check()
+                gitea.repo(name).check_write()
             return f"{self._server} answers ({gitea.server_version()}); " + (
                 f"{', '.join(self._repositories)} can be read" if self._repositories else "no repository is set"
             )

@@ -26,6 +26,12 @@ def repository(call: Call) -> Answer:
     return Answer(200, projects.repository(call.world, call.repo, call.caller))
 
 
+def collaborators(call: Call) -> Answer:
+    """Everyone with a right of their own, the owner left out."""
+    logins = [login for login in sorted(call.repo.rights) if login != call.repo.owner.login]
+    return Answer(200, [shapes.user(call.world, call.world.user(login), call.caller) for login in logins])
+
+
 @dataclass(frozen=True)
 class Route:
     """A path with its handlers by method. Without ``scope`` any token will do, and none."""
@@ -47,6 +53,7 @@ ROUTES = (
     _route("/version", "", GET=version),
     _route("/user", "user", GET=user),
     _route(_REPO, "repository", GET=repository),
+    _route(_REPO + "/collaborators", "repository", GET=collaborators),
     _route(_REPO + "/pulls", "repository", GET=issues.pulls),
     _route(_REPO + "/labels", "issue", GET=labels.of_repository, POST=labels.create),
     _route(_REPO + "/labels/{id}", "issue", GET=labels.get),
