@@ -87,6 +87,13 @@ class Gitea:
             raise garbled("it tells no version")
         return version
 
+    def user(self) -> str:
+        """The login of the token's user; empty when the token may not ask (it takes `read:user`)."""
+        try:
+            return models.login(self._transport.patiently(lambda: self._transport.once("GET", "/user")).data)
+        except (Absent, Closed):
+            return ""
+
     def repo(self, name: str) -> Repo:
         """The repository ``owner/name``; nothing is asked yet. Raises: ConfigError for another form."""
         if not _REPOSITORY.fullmatch(name):
@@ -298,6 +305,28 @@ class Repo:
             if not some or len(found) == answer.total:
                 return [found[one] for one in sorted(found)]
         raise garbled("the list of comments does not end")
+
+    def timeline(self, number: int, since: datetime, until: datetime) -> list[models.Event]:
+        """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's,
+        so a page that is not full is the last."""
+        found: list[models.Event] = []
+        window = {**_since(since), "before": _stamp(until)}
+        for page in range(1, _PAGES):
+            answer = self._get(f"/issues/{number}/timeline", **window, page=page, limit=_PAGE)
+            some = models.many(answer.data)
+            found += [models.event(one) for one in some if one is not None]
+            if len(some) < _PAGE:
+                return found
+        raise garbled("the timeline does not end")
+
+    def reviews(self, number: int) -> list[models.Review]:
+        """Reviews of a pull request, at most 50, the server's first. Takes `read:repository`."""
+        return [models.review(one) for one in models.many(self._get(f"/pulls/{number}/reviews", limit=_PAGE).data)]
+
+    def releases(self) -> list[tuple[str, str, str, datetime]]:
+        """The newest releases, at most 50: name, author, address, time of publication. Takes `read:repository`."""
+        listed = models.many(self._get("/releases", draft="false", page=1, limit=_PAGE).data)
+        return [models.release(one) for one in listed]
 
     def create_comment(self, number: int, body: str) -> Comment:
         """Add a comment. A single try: after an error nobody knows whether it was made; see :meth:`publish`.

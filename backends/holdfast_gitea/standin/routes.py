@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from . import comments, issues, labels, projects, shapes
+from . import comments, events, issues, labels, projects, shapes
 from .calls import Answer, Call, Stop
 
 Handler = Callable[[Call], Answer]
@@ -55,6 +55,8 @@ ROUTES = (
     _route(_REPO, "repository", GET=repository),
     _route(_REPO + "/collaborators", "repository", GET=collaborators),
     _route(_REPO + "/pulls", "repository", GET=issues.pulls),
+    _route(_REPO + "/pulls/{index}/reviews", "repository", GET=events.reviews),
+    _route(_REPO + "/releases", "repository", GET=events.releases),
     _route(_REPO + "/labels", "issue", GET=labels.of_repository, POST=labels.create),
     _route(_REPO + "/labels/{id}", "issue", GET=labels.get),
     _route(_REPO + "/issues", "issue", GET=issues.listing, POST=issues.create),

@@ -26,7 +26,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from holdfast.flush.publish.outbox import Item
@@ -45,8 +45,9 @@ class Post(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """One thing that happened on a forge: ``kind`` is issue, pull, comment or review; ``pointer`` is its URL; ``text``
-    is one line; ``at`` is aware."""
+    """One event on a forge: ``kind`` is issue, pull, comment, review, release or repository; ``pointer`` is its URL;
+    ``text`` is one line; ``at`` is aware. ``waits`` is ``operator`` for an event that asks the operator for something,
+    ``blocked`` for one that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
 
     kind: str
     target: str
@@ -54,6 +55,8 @@ class Activity(NamedTuple):
     text: str
     at: datetime
     author: str = ""
+    waits: str = ""
+    own: bool = False
 
 
 class Forge(ABC):
@@ -77,6 +80,11 @@ class Forge(ABC):
     @abstractmethod
     def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
+
+    def states(self, targets: Sequence[str]) -> Mapping[str, str]:
+        """The present state of each target that is work on this forge: open, closed or merged. The morning report
+        compares it with claims. By default nothing is known. Raises: HoldfastError."""
+        return {}
 
     def check(self) -> str:
         """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.
