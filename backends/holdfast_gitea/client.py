@@ -8,6 +8,7 @@ repeated safely because it looks for its record before every try. What a redirec
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,17 +18,21 @@ from typing import Final, Literal, Self, TypeVar
 
 from attrs import frozen
 
-from holdfast.errors import ConfigError, NotFound
+from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker, models
 from holdfast_gitea.faults import Absent, Closed, Passing, garbled
 from holdfast_gitea.models import Comment, Comments, Issue, Label
 from holdfast_gitea.transport import Answer, Transport
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 #: How far back a list is asked for what a lost try may have left: clocks of servers behind one address may differ, and
 #: a write may still be under way when its answer is given up.
 MARGIN: Final = timedelta(minutes=2)
+#: The kind of a comment on the work itself.
+TRAIL: Final = "trail"
 _PAGE: Final = 50  # more is never sent
 _PAGES: Final = 2000  # a list that does not end is an error
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
@@ -360,7 +365,26 @@ class Repo:
         """
         listed = self.comments(number)
         found = _first(listed, record_id)
-        return found or self.post(number, body, record_id, listed).comment
+        if found is None:
+            posted = self.post(number, body, record_id, listed)
+            listed, found = posted.listed, posted.comment
+        self._remove_doubles(listed)
+        return found
+
+    def _remove_doubles(self, listed: Comments) -> None:
+        """Delete all but the first of the comments with one id, text and author: a write that came through late, after
+        it was given up and repeated. Errors are only logged, since readers use the first anyway."""
+        first: dict[str, Comment] = {}
+        for comment in listed.values:
+            found = marker.fields(comment.body) or {}
+            if found.get("kind") != TRAIL or "id" not in found:
+                continue
+            one = first.setdefault(found["id"], comment)
+            if one is not comment and (one.body, one.author) == (comment.body, comment.author):
+                try:
+                    self._once("DELETE", f"/issues/comments/{comment.id}")
+                except HoldfastError as error:
+                    logger.info("the second copy of comment %d is left: %s", one.id, error)
 
     def post(
         self,

@@ -552,3 +552,16 @@ def test_morning__summary_alone_says_it_but_the_forge_does__is_no_finding(gitea,
     assert "appears in no daily note" in str(memory.morning())
     gitea.make_comment(REPO, 1, "Roll back on Friday", poster="ana")
     assert "appears in no daily note" not in str(memory.morning())
+
+
+@pytest.mark.parametrize("later", ["the same flush again", "another flush"])
+def test_comment__written_twice_by_a_late_504__is_found_and_one_is_deleted(gitea, opened, later):
+    memory = opened()
+    flushed(memory, changed((WORK, "in review")))
+    twice = gitea.bodies(REPO, 1)[0]
+    gitea.make_comment(REPO, 1, twice)  # the proxy gave up, the server wrote it all the same
+    gitea.make_comment(REPO, 1, twice, poster="ana")  # a person's quotation stays
+    session = "s" if later == "the same flush again" else "t"
+    flushed(memory, changed((WORK, "merged")), session)
+    assert gitea.bodies(REPO, 1).count(twice) == 2
+    assert len(gitea.bodies(REPO, 1)) == 3

@@ -107,7 +107,7 @@ class Forge(ABC):
         """
         if not posts:
             return []
-        from holdfast.flush.publish.outbox import Item, Outbox
+        from holdfast.flush.publish.outbox import Item, Outbox, behind, why_behind
         from holdfast.models import Evidence
 
         bodies: dict[str, list[str]] = {}
@@ -138,7 +138,8 @@ class Forge(ABC):
                 continue
             if item_id in waiting:
                 item = waiting[item_id]
-                note = f"{item.error} {item.next_step}".strip()
+                first = behind(item, waiting.values())
+                note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip()
                 note = note or f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
             else:
                 note = "Another process of this project has published it meanwhile."
