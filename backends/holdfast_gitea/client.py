@@ -33,8 +33,8 @@ T = TypeVar("T")
 MARGIN: Final = timedelta(minutes=2)
 #: The kind of a comment on the work itself.
 TRAIL: Final = "trail"
-_PAGE: Final = 50  # more is never sent
-_PAGES: Final = 2000  # a list that does not end is an error
+PAGE: Final = 50  # more is never sent
+PAGES: Final = 2000  # a list that does not end is an error
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
 
 
@@ -147,12 +147,12 @@ class Repo:
         """Who can read the repository: everyone, every user of the server, or these collaborators; as far as the
         token is shown that (`read:repository` is)."""
         try:
-            found = self._get("").data
+            found = self.get("").data
             if found["private"] is not True:
                 return "public", ()
             if found.get("internal") is True:
                 return "internal", ()
-            listed = models.many(self._get("/collaborators", page=1, limit=_PAGE).data)
+            listed = models.many(self.get("/collaborators", page=1, limit=PAGE).data)
             return "private", tuple(sorted(filter(None, map(models.login, listed))))
         except (Absent, Closed, KeyError, TypeError):
             return "public" if self.is_public() else "unknown", ()
@@ -175,7 +175,7 @@ class Repo:
 
     def check(self) -> None:
         """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""
-        self._get("/issues", state="all", type="issues", page=1, limit=1)
+        self.get("/issues", state="all", type="issues", page=1, limit=1)
 
     def whoami(self, number: int) -> str:
         """Ask for the token's user; empty when the server does not show it. Afterwards it is in :attr:`user`.
@@ -199,7 +199,7 @@ class Repo:
     def issue(self, number: int) -> Issue | None:
         """The issue or pull request, or None when the repository has none of that number."""
         try:
-            return models.issue(self._get(f"/issues/{number}").data)
+            return models.issue(self.get(f"/issues/{number}").data)
         except Absent:
             self.check()  # the issue may be missing because the repository is
             return None
@@ -225,14 +225,14 @@ class Repo:
         since: datetime | None = None,
     ) -> tuple[list[Issue], datetime | None]:
         """The same with the server's time as it began to answer, from which the next list can go on."""
-        params: dict[str, str | int] = {"state": state, **_since(since)}
+        params: dict[str, str | int] = {"state": state, **since_of(since)}
         if kind != "all":
             params["type"] = kind
         for _ in range(3):
             found: dict[int, Issue] = {}
             began: datetime | None = None
-            for page in range(1, _PAGES):
-                answer = self._get("/issues", **params, page=page, limit=_PAGE)
+            for page in range(1, PAGES):
+                answer = self.get("/issues", **params, page=page, limit=PAGE)
                 began = began or answer.at
                 some = [models.issue(one) for one in models.many(answer.data)]
                 found.update((one.number, one) for one in some)
@@ -292,7 +292,7 @@ class Repo:
     def comment(self, comment_id: int) -> Comment | None:
         """The comment, or None when the repository has none of that id."""
         try:
-            answer = self._get(f"/issues/comments/{comment_id}")
+            answer = self.get(f"/issues/comments/{comment_id}")
         except Absent:
             self.check()
             return None
@@ -301,37 +301,15 @@ class Repo:
     def activity(self, since: datetime, until: datetime) -> list[Comment]:
         """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
         found: dict[int, Comment] = {}
-        for page in range(1, _PAGES):
+        for page in range(1, PAGES):
             # Without a page the server sends everything at once, however much that is.
-            window = {**_since(since), "before": _stamp(until)}
-            answer = self._get("/issues/comments", **window, page=page, limit=_PAGE)
+            window = {**since_of(since), "before": stamp(until)}
+            answer = self.get("/issues/comments", **window, page=page, limit=PAGE)
             some = [models.comment(one) for one in models.many(answer.data)]
             found.update((one.id, one) for one in some)
             if not some or len(found) == answer.total:
                 return [found[one] for one in sorted(found)]
         raise garbled("the list of comments does not end")
-
-    def timeline(self, number: int, since: datetime, until: datetime) -> list[models.Event]:
-        """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's,
-        so a page that is not full is the last."""
-        found: list[models.Event] = []
-        window = {**_since(since), "before": _stamp(until)}
-        for page in range(1, _PAGES):
-            answer = self._get(f"/issues/{number}/timeline", **window, page=page, limit=_PAGE)
-            some = models.many(answer.data)
-            found += [models.event(one) for one in some if one is not None]
-            if len(some) < _PAGE:
-                return found
-        raise garbled("the timeline does not end")
-
-    def reviews(self, number: int) -> list[models.Review]:
-        """Reviews of a pull request, at most 50, the server's first. Takes `read:repository`."""
-        return [models.review(one) for one in models.many(self._get(f"/pulls/{number}/reviews", limit=_PAGE).data)]
-
-    def releases(self) -> list[tuple[str, str, str, datetime]]:
-        """The newest releases, at most 50: name, author, address, time of publication. Takes `read:repository`."""
-        listed = models.many(self._get("/releases", draft="false", page=1, limit=_PAGE).data)
-        return [models.release(one) for one in listed]
 
     def create_comment(self, number: int, body: str) -> Comment:
         """Add a comment. A single try: after an error nobody knows whether it was made; see :meth:`publish`.
@@ -433,8 +411,8 @@ class Repo:
     def labels(self) -> list[Label]:
         """All labels of the repository, by ascending id."""
         found: dict[int, Label] = {}
-        for page in range(1, _PAGES):
-            answer = self._get("/labels", page=page, limit=_PAGE)
+        for page in range(1, PAGES):
+            answer = self.get("/labels", page=page, limit=PAGE)
             some = [models.label(one) for one in models.many(answer.data)]
             found.update((one.id, one) for one in some)
             if not some or len(found) == answer.total:
@@ -456,7 +434,7 @@ class Repo:
     def _comments(self, number: int, since: datetime | None) -> Comments:
         """One try of :meth:`comments`."""
         try:
-            answer = self._once("GET", f"/issues/{number}/comments", params=_since(since))
+            answer = self._once("GET", f"/issues/{number}/comments", params=since_of(since))
         except Absent as error:
             self.check()
             raise self._no_issue(number) from error
@@ -467,7 +445,8 @@ class Repo:
         values = sorted((models.comment(one) for one in models.many(answer.data)), key=lambda one: one.id)
         return Comments(values=tuple(values), total=len(values) if answer.total is None else answer.total, at=answer.at)
 
-    def _get(self, path: str, **params: str | int) -> Answer:
+    def get(self, path: str, **params: str | int) -> Answer:
+        """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
         return self._transport.patiently(lambda: self._once("GET", path, params=params))
 
     def _remove(self, path: str) -> None:
@@ -504,9 +483,11 @@ def _first(listed: Comments, record_id: str, counts: Callable[[str], bool] = lam
     return None
 
 
-def _since(moment: datetime | None) -> dict[str, str | int]:
-    return {"since": _stamp(moment)} if moment else {}
+def since_of(moment: datetime | None) -> dict[str, str | int]:
+    """The parameter for a list of what changed at or after ``moment``."""
+    return {"since": stamp(moment)} if moment else {}
 
 
-def _stamp(moment: datetime) -> str:
+def stamp(moment: datetime) -> str:
+    """``moment`` as the server takes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

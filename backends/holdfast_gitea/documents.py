@@ -157,8 +157,7 @@ class Documents:
         chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
         if not chain.accepts(record_id):
             return False
-        self._log.show(chain, record_id, text, COPY)
-        return True
+        return self._log.show(chain, record_id, text, COPY).accepts(record_id)
 
     def _close_past(self, name: str) -> None:
         """Close the issues of the days before, when a new day begins. For people: nothing else looks at it."""

@@ -134,7 +134,7 @@ def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passi
         )
     if status == 404:
         return Passing(
-            "There is no Gitea interface at that address: the answer is a page, not JSON (HTTP 404).",
+            "There is no Gitea interface at that address: the server, or a proxy before it, sends a page (HTTP 404).",
             next_step="Set `server` to the whole address, with the path if Gitea is below one: https://HOST/PATH.",
             status=status,
         )

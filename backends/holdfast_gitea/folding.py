@@ -9,6 +9,8 @@ by ascending comment id. Each record names its ``base``, the last one that its w
 - A block and an operation on facts are accepted wherever they come.
 - After an accepted step to another issue nothing more is accepted in the old one. What came there is repeated
   in the new one, with its id.
+- Where the server guards the body of an issue, that decides between two conditional records with one base: the one that
+  the body names *overrules* those with a lower comment id, which became visible after it. The next record names them.
 - A record whose base is nowhere shows that a comment was deleted, or its marker: a *gap*.
 - An issue that begins a document once more, without a step from the issue before, is a *fork*.
 """
@@ -16,7 +18,7 @@ by ascending comment id. Each record names its ``base``, the last one that its w
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -79,15 +81,16 @@ class Folded:
     """What the law makes of some segments.
 
     ``known`` are the ids of all records that count; ``foreign`` maps the ids in other users' records to the comments
-    that hold them. ``forks`` are first records of issues that begin the same thing once more. ``head`` is the id of
-    the last accepted record, empty when there is none; ``sealed`` maps a segment to the one that follows it;
-    ``approved`` up to which comment of a segment a person has accepted its state.
+    that hold them. ``forks`` are first records of issues that begin the same thing once more; ``overruled`` are ids
+    that do not count. ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` maps a
+    segment to the one that follows it; ``approved`` up to which comment of a segment a person has accepted its state.
     """
 
     accepted: tuple[Record, ...]
     late: tuple[Record, ...]
     gaps: tuple[Record, ...]
     forks: tuple[Record, ...]
+    overruled: frozenset[str]
     known: frozenset[str]
     foreign: Mapping[str, int]
     head: str
@@ -144,9 +147,11 @@ def records(segments: Iterable[Segment]) -> list[Record]:
     return [record for record in found if record is not None]
 
 
-def fold(segments: Sequence[Segment]) -> Folded:
-    """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on."""
+def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
+    """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on. ``heads``
+    are the records that the guarded bodies of these issues name as the newest."""
     found = records(segments)
+    overruled = _overruled(found, heads)
     known = frozenset(record.id for record in found)
     foreign = _foreign_ids(segments)
     bases = known | {found[0].base} if found and found[0].root else known  # a root's base is in an issue before
@@ -160,6 +165,9 @@ def fold(segments: Sequence[Segment]) -> Folded:
     head = ""
     for place, record in enumerate(found):
         if record.id in accepted or (record.id in late and late[record.id].kind in _CONDITIONAL):
+            continue
+        if record.id in overruled:
+            late[record.id] = record
             continue
         starts = place == 0 and record.root
         opens = record.segment not in begun
@@ -187,12 +195,35 @@ def fold(segments: Sequence[Segment]) -> Folded:
         late=tuple(late.values()),
         gaps=tuple(gaps),
         forks=tuple(forks),
+        overruled=overruled,
         known=known,
         foreign=foreign,
         head=head,
         sealed=sealed,
         approved=approved,
     )
+
+
+def _overruled(found: Sequence[Record], heads: Collection[str]) -> frozenset[str]:
+    """Records that do not count although they come first, see the law above. What a named record builds on was decided
+    in the same way."""
+    gone = {one for record in found for one in record.fields.get("over", "").split("_") if one}
+    by_id: dict[str, Record] = {}
+    rivals: dict[tuple[str, int], list[Record]] = {}
+    for record in found:
+        by_id.setdefault(record.id, record)
+        if record.kind in (VERSION, DELETED, NEXT) and _is_first(record):
+            rivals.setdefault((record.base, record.segment), []).append(record)
+    walked: set[str] = set()
+    for head in heads:
+        named = by_id.get(head)
+        while named is not None and named.base and named.id not in walked:
+            walked.add(named.id)
+            if named.kind in _CONDITIONAL:
+                others = rivals.get((named.base, named.segment), ())
+                gone |= {one.id for one in others if one.id != named.id and one.comment < named.comment}
+            named = by_id.get(named.base)
+    return frozenset(gone - walked)
 
 
 def starts_whole(segment: Segment) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.flush.publish.forge import Activity
 from holdfast.text.plain import one_line
-from holdfast_gitea import marker
+from holdfast_gitea import history, marker
 from holdfast_gitea.client import Repo
 from holdfast_gitea.faults import Absent, Closed
 from holdfast_gitea.models import Comment, Event, Issue, Review
@@ -50,7 +50,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
     for number, comments in by_issue.items():
         yield from _of_comments(f"{repo.name}#{number}", comments, operator)
     try:
-        for name, author, url, at in repo.releases():
+        for name, author, url, at in history.releases(repo):
             if since <= at <= until:
                 yield Activity("release", repo.name, url, _line(f"released: {name}"), at, author)
     except (Absent, Closed):
@@ -65,7 +65,7 @@ def _of_issue(
     if since <= issue.created_at <= until:
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author)
     ended = False
-    for event in repo.timeline(issue.number, since, until) if detailed else ():
+    for event in history.timeline(repo, issue.number, since, until) if detailed else ():
         if since <= event.at <= until and (told := _of_event(event, issue, operator)):
             text, waits = told
             ended = ended or event.kind in ("close", "merge_pull")
@@ -76,7 +76,7 @@ def _of_issue(
         yield Activity(kind, target, issue.url, _line(text), issue.closed_at)
     if detailed and issue.is_pull:
         try:
-            reviews = repo.reviews(issue.number)
+            reviews = history.reviews(repo, issue.number)
         except (Absent, Closed):
             return
         for review in reviews:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
@@ -32,6 +33,10 @@ MOST_VERSIONS: Final = 50
 MOST_BYTES: Final = 1 << 20
 #: Tries of a change that others keep overtaking.
 TRIES: Final = 20
+#: Seconds before a log is read again in which a record seems to be missing.
+_LAG_S: Final = 0.3
+#: Overruled records that a version names. More than a few at once would take as many machines.
+_MOST_OVERRULED: Final = 20
 _STORE_NOTE: Final = (
     "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
 )
@@ -119,6 +124,7 @@ class Log:
         self._told: set[str] = set()  # late records that were reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
+        self._missed: set[str] = set()  # records before which one is missing, after a second look
         self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
 
     def reading(self) -> AbstractContextManager[object]:
@@ -175,10 +181,36 @@ class Log:
             if whole:
                 self.index.refresh(whole=True)
             try:
+                chain = self._load(title, self.index.segments(title))
+                if not self._lags(chain):
+                    return chain
                 return self._load(title, self.index.segments(title))
             except NotFound:
                 continue  # an issue was deleted: ask which there are
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
+
+    def _lags(self, chain: Chain) -> bool:
+        """Whether a record that seems to be gone may only be late to show, so that the log must be read again. Raises:
+        Unavailable when the server has it and does not list it."""
+        if chain.lost is not None and self.repo.comment(chain.lost.comment) is not None:
+            found = {one.id for segment in chain.segments for one in (*segment.comments, *segment.foreign)}
+            if chain.lost.comment in found:
+                return False  # it is there, and holds no record any more
+            again = self.repo.comments(chain.lost.segment)
+            if any(one.id == chain.lost.comment for one in again.values):
+                return True
+            body = self.repo.comment(chain.lost.comment)
+            if body is not None and marker.fields(body.body) is not None:
+                raise Unavailable(
+                    f"The server's list of {shown(chain.title)} lacks a comment that the server has.",
+                    next_step="Its database lags behind; try again.",
+                )
+            return False
+        missing = {record.id for record in chain.folded.gaps} - self._missed
+        self._missed |= missing
+        if missing:
+            time.sleep(_LAG_S)
+        return bool(missing)
 
     def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
         if title == FACTS and not entries:
@@ -249,7 +281,7 @@ class Log:
         return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
     def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
-        folded = folding.fold(segments)
+        folded = self._fold(title, segments)
         for record in folded.late:
             if record.id not in self._told:
                 self._told.add(record.id)
@@ -268,6 +300,10 @@ class Log:
         if not lost:
             self._remember(chain)
         return chain
+
+    def _fold(self, title: str, segments: Sequence[Segment]) -> Folded:
+        heads = {entry.head for entry in self.index.known(title) if entry.head and entry.version is not None}
+        return folding.fold(segments, heads)
 
     def _remember(self, chain: Chain) -> None:
         last = chain.folded.accepted[-1] if chain.folded.accepted else None
@@ -298,13 +334,14 @@ class Log:
         number = chain.active
         assert number is not None
         record_id = record_id or folding.new_id()
-        body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, **fields)
+        over = "_".join(sorted(chain.folded.overruled)[:_MOST_OVERRULED]) if kind == VERSION else ""
+        body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
         posted = self.repo.post(number, body, record_id, listed, relist=True, counts=self.authors.counts)
         merged = segment.merged(*self.authors.split((*posted.listed.values, posted.comment), number))
         segments = tuple(merged if s.number == number else s for s in chain.segments)
-        chain = evolve(chain, segments=segments, folded=folding.fold(segments))
+        chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
         self._remember(chain)
         if chain.title == FACTS:
             self._note_facts(number)
@@ -325,10 +362,15 @@ class Log:
         spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
         number = spare[0].number if spare else self._make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
+        if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
+            # The guarded body decides here, too: a version may be on its way to the old issue.
+            chain = self.show(chain, record_id, "", f"This goes on in issue {number}.")
         if not chain.accepts(record_id):
             return self.load(chain.title)
+        if number in {segment.number for segment in chain.segments}:
+            return self._take_along(chain, old)
         segments = (*chain.segments, Segment(number=number))
-        chain = evolve(chain, segments=segments, folded=folding.fold(segments))
+        chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
         return self._take_along(chain, old)
 
     def _take_along(self, chain: Chain, old: int) -> Chain:
@@ -341,25 +383,35 @@ class Log:
                 chain, _ = self.post(chain, record.kind, record.text or "", note, record_id=record.id, **more)
         return chain
 
-    def show(self, chain: Chain, record_id: str, text: str, note: str) -> None:
-        """Let the body of the record's issue show ``text`` to people. It is a copy: what goes wrong is only logged."""
+    def show(self, chain: Chain, record_id: str, text: str, note: str) -> Chain:
+        """Let the body of the record's issue show ``text`` to people. Returns the log as it is then.
+
+        Where the server guards bodies, this decides between two writers that could not see each other: the second one
+        meets a newer body, and its record no longer counts. Other errors are only logged, because it is a copy.
+        """
         record = next(r for r in chain.folded.accepted if r.id == record_id)
         log = encoded(chain.title)
         body = marker.frame(note, text, kind="copy", log=log, head=record_id, comment=record.comment)
         entry = next((e for e in self.index.known(chain.title) if e.number == record.segment), None)
         try:
-            for _ in range(2):
+            for _ in range(TRIES):
                 version = entry.version if entry else None
                 try:
                     self.index.saw(self.repo.edit_issue(record.segment, body=body, content_version=version))
-                    return
+                    return chain
                 except Conflict:
                     issue = self.repo.issue(record.segment)
                     entry = entry_of(issue, entry) if issue else None
-                    if entry is None or (entry.head_comment, entry.deleted) > (record.comment, False):
-                        return  # somebody has written a newer version, or deleted this one
+                    if issue is not None:
+                        self.index.saw(issue)
+                    seen = {r.id for r in chain.folded.accepted if r.comment < record.comment}
+                    if entry is None or entry.deleted or (entry.head and entry.head not in seen):
+                        # Another writer was here: based on this record, or without seeing it.
+                        return self._read(chain.title)
+            return self._read(chain.title)
         except (StorageError, Refused) as error:
             logger.warning("the copy in issue #%d was not made: %s", record.segment, error)
+        return chain
 
     def mark_deleted(self, chain: Chain) -> None:
         """Let the list of issues tell that the document of this log is deleted: whoever lists names then looks. Called
