@@ -1,7 +1,7 @@
-"""Whether everything works, found out by trying it: each check is one line, with the next step when it is not well.
+"""Checks whether everything works by trying it. Each check is one line, with the next step after a failure.
 
-Plugins look after what is theirs: see :mod:`holdfast.plugin.checks`. What one of them raises becomes a failed check, so
-that it cannot hide the others.
+Plugins check their own parts, see :mod:`holdfast.plugin.checks`. An exception becomes a failed check, so that it cannot
+hide the others.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 left_out = one.repair() if repair else 0
                 if not left_out:
                     raise
-                kept = f"{one.shown} goes on without {left_out:,} damaged bytes; the damaged file is kept beside it"
+                kept = f"{one.shown} continues without {left_out:,} damaged bytes; the damaged file was kept next to it"
                 yield _good("journals", kept, repaired=True)
         except HoldfastError as error:
             broken += 1
@@ -226,7 +226,7 @@ def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
 
     found = losses.every(memory.services)
     if not found:
-        yield _good("stored", "all that was acknowledged is there")
+        yield _good("stored", "all acknowledged data is there")
     if not repair:
         for loss in found:
             yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
@@ -320,7 +320,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
 
 
 def _forges(memory: Holdfast) -> Iterator[Check]:
-    """Whether forges can be used. One that cannot keeps nobody from working, so it is never more than a warning."""
+    """Whether forges can be used. A failure is only a warning, because work can continue without a forge."""
     for forge in memory.services.dispatch.offering(Forge).values():
         try:
             told = forge.check()
