@@ -108,9 +108,7 @@ def _of_others(title: str, chain: Chain) -> Iterator[Check]:
     for comment in (one for segment in chain.segments for one in segment.foreign):
         (accepts if is_accept(comment) else foreign).setdefault(comment.author, []).append(comment.url)
     for author, urls in foreign.items():
-        yield _warn(
-            f"{shown(title)}: {_some(urls)} by {author} are not memory, because that user is not named.", NEXT_STEP
-        )
+        yield _warn(f"{shown(title)}: {_some(urls)} by {author} do not count: that user is not named.", NEXT_STEP)
     for author, urls in accepts.items():
         yield _warn(f"{shown(title)}: `{ACCEPT}` by {author} has no effect ({urls[0]}).", NEXT_STEP)
 
@@ -120,7 +118,7 @@ def _fail(error: HoldfastError) -> Check:
 
 
 def _some(urls: list[str]) -> str:
-    return f"{len(urls)} records ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
+    return f"{len(urls)} record{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
 
 
 def _warn(message: str, next_step: str) -> Check:

@@ -154,7 +154,9 @@ def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
     overruled = _overruled(found, heads)
     known = frozenset(record.id for record in found)
     foreign = _foreign_ids(segments)
-    bases = known | {found[0].base} if found and found[0].root else known  # a root's base is in an issue before
+    bases = known
+    if found and found[0].root:
+        bases = known | {record.base for record in found if record.root}  # their bases are in an issue before
     approved = {s.number: _approved(s) for s in segments}
     accepted: dict[str, Record] = {}
     late: dict[str, Record] = {}
@@ -163,13 +165,13 @@ def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
     begun: set[int] = set()
     sealed: dict[int, int] = {}
     head = ""
-    for place, record in enumerate(found):
+    for record in found:
         if record.id in accepted or (record.id in late and late[record.id].kind in _CONDITIONAL):
             continue
         if record.id in overruled:
             late[record.id] = record
             continue
-        starts = place == 0 and record.root
+        starts = record.root and not accepted  # one before it may be overruled
         opens = record.segment not in begun
         begun.add(record.segment)
         broken = bool(record.base) and record.base not in bases

@@ -107,6 +107,28 @@ def test_write__another_machine_builds_on_the_slower_one__is_told_no_too(standin
     assert text_of(machine()) == "second\n"
 
 
+def test_write__two_machines_begin_the_next_issue_at_once__the_first_version_there_is_read(
+    standin: StandIn, machine: Machine
+) -> None:
+    first, second, revision = _two(standin, machine)
+    for number in range(60):
+        stalled(standin, first, lambda n=number, r=revision: _try(second, f"second {n}\n", r))  # type: ignore[misc]
+        _try(first, f"first {number}\n", revision)
+        before = machine() if number > 47 else second
+        document = before.read("MEMORY.md")
+        assert document is not None
+        assert document.text.endswith(f" {number}\n")
+        revision = document.revision
+    assert len([title for title in standin.titles(REPO).values() if title == "holdfast:doc:MEMORY.md"]) > 1
+
+
+def _try(store: GiteaBackend, text: str, revision: str) -> None:
+    try:
+        store.write("MEMORY.md", text, revision)
+    except Conflict:
+        store.read("MEMORY.md")
+
+
 def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(standin: StandIn, machine: Machine) -> None:
     store = machine()
     store.write("MEMORY.md", "one\n")
