@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import safety
-from holdfast.session.session import Session
 from holdfast.storage import Capability
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
