@@ -1,4 +1,4 @@
-"""``holdfast outbox``: what waits to be published on a forge; send it now, drop it with a reason, or change its target."""
+"""``holdfast outbox``: what waits to be published on a forge. Send it, drop it with a reason, or change its target."""
 
 from __future__ import annotations
 
