@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
@@ -11,6 +11,7 @@ from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError
 from holdfast.models import AddResult, Fact
 from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
+from holdfast_gitea.authors import Authors
 from holdfast_gitea.client import Gitea
 from holdfast_gitea.documents import Documents
 from holdfast_gitea.facts import Facts
@@ -25,6 +26,7 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "patience_s": (int, float),
     "lock_timeout_s": (int, float),
     "insecure_http": (bool,),
+    "authors": (list,),
 }
 
 
@@ -44,6 +46,11 @@ def from_options(
     for key in ("server", "repository"):
         if key not in given:
             raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/gitea.md.")
+    if not all(isinstance(name, str) and name.strip() for name in given.get("authors", ())):
+        raise ConfigError(
+            "storage.authors: expected a list of user names.",
+            next_step='Write it like authors = ["ana", "memory-bot"].',
+        )
     check_server(given["server"], insecure_http=given.get("insecure_http", False))
     token = find(env, server=given["server"], setting="storage.server", root=root)
     return GiteaBackend(root, token=token, path=path, **given)
@@ -54,7 +61,8 @@ class GiteaBackend(StorageBackend):
 
     ``path`` is the folder under ``root`` whose ``state/`` holds the lock and the index of this machine. ``timeout_s``
     bounds one wait for the server, ``patience_s`` one call with its tries, ``lock_timeout_s`` the wait for another
-    process of this machine, all in seconds. Nothing is asked of the server before the first call.
+    process of this machine, all in seconds. ``authors`` are logins of further users whose records count, besides the
+    token's user and the repository's owner. Nothing is asked of the server before the first call.
     """
 
     name: ClassVar[str] = "gitea"
@@ -72,11 +80,13 @@ class GiteaBackend(StorageBackend):
         patience_s: float = 20.0,
         lock_timeout_s: float = 60.0,
         insecure_http: bool = False,
+        authors: Collection[str] = (),
     ) -> None:
         self._gitea = Gitea(server, token, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http)
         repo = self._gitea.repo(repository)
         place = Place(root, path=path, timeout_s=lock_timeout_s)
-        self.log = Log(repo, Index(repo, place.index), place)
+        whose = Authors(repo, authors)
+        self.log = Log(repo, whose, Index(repo, whose, place.index), place)
         self._documents = Documents(self.log)
         self._facts = Facts(self.log)
 
@@ -126,6 +136,19 @@ class GiteaBackend(StorageBackend):
 
     def batch(self) -> AbstractContextManager[None]:
         return self._facts.batch()
+
+    def reading(self) -> AbstractContextManager[None]:
+        return self.log.sharing()
+
+    def within(self, limit_s: float) -> AbstractContextManager[None]:
+        return self.log.repo.within(limit_s)
+
+    def remarks(self) -> list[str]:
+        if not self.log.index.look() or not self.log.repo.is_public():
+            return []
+        name = self.log.repo.name
+        step = "Make the repository private in its settings there."
+        return [f"The memory of this project is public: everyone can read {name} on the server. {step}"]
 
     def compact(self) -> None:
         from holdfast_gitea.compaction import compact

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin.checks import Check, Outcome
+from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
-from holdfast_gitea.folding import VERSION
-from holdfast_gitea.log import Log, shown
+from holdfast_gitea.faults import Closed
+from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
+from holdfast_gitea.log import Chain, Log, shown
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -25,6 +27,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     backend = memory.store.backend
     if not isinstance(backend, GiteaBackend):
         return
+    yield from access(backend.log)
     count = 0
     for check in inspect(backend.log):
         count += 1
@@ -33,10 +36,36 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         yield Check(name=_NAME, outcome=Outcome.OK, message=f"nothing was edited by hand in {backend.log.repo.url}")
 
 
+def access(log: Log) -> Iterator[Check]:
+    """Whether the token may write, and who else can read the store."""
+    try:
+        log.repo.check_write()
+    except Closed as error:
+        yield _fail(error)
+    kind, logins = log.repo.readers()
+    name = log.repo.name
+    if kind in ("public", "internal"):
+        who = "everyone" if kind == "public" else "everyone with an account on the server"
+        yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
+    elif logins:
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"{', '.join(logins)} can read {name}, too")
+
+
 def inspect(log: Log) -> Iterator[Check]:
-    """Read the whole store and tell what was edited, deleted or late. Changes nothing."""
-    log.index.refresh()
+    """Read the whole store and show what was edited, deleted or late. Changes nothing."""
+    log.index.refresh(whole=True)
+    for issue in log.index.foreign.values():
+        message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
+        yield _warn(message, NEXT_STEP)
+    if not log.index.known(FACTS):
+        try:
+            log.load(FACTS)
+        except HoldfastError as error:
+            yield _fail(error)
     for title, entries in log.index.titles().items():
+        for entry in (one for one in entries if one.shown):
+            message = f"#{entry.number} holds {shown(title)}, and its title was changed to {entry.shown[:80]!r}."
+            yield _warn(message, f"Nothing is lost. People find it again with the title {title!r}.")
         if title.startswith(DOCUMENT) or title == FACTS:
             yield from _log(log, title)
         elif title == TO_REMOVE:
@@ -48,9 +77,14 @@ def inspect(log: Log) -> Iterator[Check]:
 def _log(log: Log, title: str) -> Iterator[Check]:
     try:
         chain = log.load(title)
+    except HoldfastError as error:
+        yield _fail(error)
+        return
+    yield from _of_others(title, chain)
+    try:
         chain.check()
     except HoldfastError as error:
-        yield Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+        yield _fail(error)
         return
     for record in chain.folded.accepted:
         if not record.intact:
@@ -65,6 +99,26 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
         message = f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})"
         yield Check(name=_NAME, outcome=Outcome.OK, message=message)
+
+
+def _of_others(title: str, chain: Chain) -> Iterator[Check]:
+    """What users wrote into a log whose records do not count."""
+    foreign: dict[str, list[str]] = {}
+    accepts: dict[str, list[str]] = {}
+    for comment in (one for segment in chain.segments for one in segment.foreign):
+        (accepts if is_accept(comment) else foreign).setdefault(comment.author, []).append(comment.url)
+    for author, urls in foreign.items():
+        yield _warn(f"{shown(title)}: {_some(urls)} by {author} do not count: that user is not named.", NEXT_STEP)
+    for author, urls in accepts.items():
+        yield _warn(f"{shown(title)}: `{ACCEPT}` by {author} has no effect ({urls[0]}).", NEXT_STEP)
+
+
+def _fail(error: HoldfastError) -> Check:
+    return Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+
+
+def _some(urls: list[str]) -> str:
+    return f"{len(urls)} record{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
 
 
 def _warn(message: str, next_step: str) -> Check:

@@ -8,27 +8,33 @@ repeated safely because it looks for its record before every try. What a redirec
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 
 from attrs import frozen
 
-from holdfast.errors import ConfigError, NotFound
+from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker, models
-from holdfast_gitea.faults import Absent, Passing, garbled
+from holdfast_gitea.faults import Absent, Closed, Passing, garbled
 from holdfast_gitea.models import Comment, Comments, Issue, Label
 from holdfast_gitea.transport import Answer, Transport
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 #: How far back a list is asked for what a lost try may have left: clocks of servers behind one address may differ, and
 #: a write may still be under way when its answer is given up.
 MARGIN: Final = timedelta(minutes=2)
-_PAGE: Final = 50  # more is never sent
-_PAGES: Final = 2000  # a list that does not end is an error
+#: The kind of a comment on the work itself.
+TRAIL: Final = "trail"
+PAGE: Final = 50  # more is never sent
+PAGES: Final = 2000  # a list that does not end is an error
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
 
 
@@ -86,6 +92,13 @@ class Gitea:
             raise garbled("it tells no version")
         return version
 
+    def user(self) -> str:
+        """The login of the token's user; empty when the token may not ask (it takes `read:user`)."""
+        try:
+            return models.login(self._transport.patiently(lambda: self._transport.once("GET", "/user")).data)
+        except (Absent, Closed):
+            return ""
+
     def repo(self, name: str) -> Repo:
         """The repository ``owner/name``; nothing is asked yet. Raises: ConfigError for another form."""
         if not _REPOSITORY.fullmatch(name):
@@ -106,14 +119,55 @@ class Repo:
     def __init__(self, transport: Transport, name: str) -> None:
         self._transport = transport
         self.name = name
+        #: The login of the token's user, once an answer has shown it.
+        self.user = ""
 
     def __repr__(self) -> str:
         return f"Repo({self._transport.server!r}, {self.name!r})"
 
     @property
+    def token_id(self) -> str:
+        """Tells one token from another without showing it."""
+        return self._transport.token_id
+
+    @property
     def url(self) -> str:
         """Where people find it."""
         return f"{self._transport.server}/{self.name}"
+
+    def check_write(self) -> None:
+        """Raises: Closed when the token may not write issues. Nothing is written: the request lacks the title."""
+        try:
+            self._transport.patiently(lambda: self._once("POST", "/issues", {"title": ""}))
+        except Closed as error:
+            if error.status != 422:
+                raise
+
+    def readers(self) -> tuple[Literal["public", "internal", "private", "unknown"], tuple[str, ...]]:
+        """Who can read the repository: everyone, every user of the server, or these collaborators; as far as the
+        token is shown that (`read:repository` is)."""
+        try:
+            found = self.get("").data
+            if found["private"] is not True:
+                return "public", ()
+            if found.get("internal") is True:
+                return "internal", ()
+            listed = models.many(self.get("/collaborators", page=1, limit=PAGE).data)
+            return "private", tuple(sorted(filter(None, map(models.login, listed))))
+        except (Absent, Closed, KeyError, TypeError):
+            return "public" if self.is_public() else "unknown", ()
+
+    def is_public(self) -> bool:
+        """Whether everyone can read the repository's issues without a token."""
+        try:
+            self._transport.once("GET", f"/repos/{self.name}/issues", params={"limit": 1, "page": 1}, public=True)
+        except (Absent, Closed):
+            return False
+        return True
+
+    def within(self, limit_s: float) -> AbstractContextManager[None]:
+        """Calls inside the block give up ``limit_s`` seconds after it began."""
+        return self._transport.within(limit_s)
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` again, with pauses, while it raises Passing: for what is looked up before it is repeated."""
@@ -121,14 +175,31 @@ class Repo:
 
     def check(self) -> None:
         """Raises: Absent, Closed or Passing when the repository's issues cannot be read."""
-        self._get("/issues", state="all", type="issues", page=1, limit=1)
+        self.get("/issues", state="all", type="issues", page=1, limit=1)
+
+    def whoami(self, number: int) -> str:
+        """Ask for the token's user; empty when the server does not show it. Afterwards it is in :attr:`user`.
+
+        A token with `write:issue` alone may not ask directly. Its reaction to issue ``number`` shows the user: adding
+        the same one again changes nothing, and it sends no mail.
+        """
+        try:
+            user = self._transport.patiently(lambda: self._transport.once("GET", "/user")).data
+        except (Absent, Closed):
+            try:
+                path, send = f"/issues/{number}/reactions", {"content": "eyes"}
+                user = self._transport.patiently(lambda: self._once("POST", path, send)).data["user"]
+            except (Absent, Closed, TypeError, KeyError):
+                return self.user
+        self.user = models.login(user) or self.user
+        return self.user
 
     # --- issues
 
     def issue(self, number: int) -> Issue | None:
         """The issue or pull request, or None when the repository has none of that number."""
         try:
-            return models.issue(self._get(f"/issues/{number}").data)
+            return models.issue(self.get(f"/issues/{number}").data)
         except Absent:
             self.check()  # the issue may be missing because the repository is
             return None
@@ -154,14 +225,14 @@ class Repo:
         since: datetime | None = None,
     ) -> tuple[list[Issue], datetime | None]:
         """The same with the server's time as it began to answer, from which the next list can go on."""
-        params: dict[str, str | int] = {"state": state, **_since(since)}
+        params: dict[str, str | int] = {"state": state, **since_of(since)}
         if kind != "all":
             params["type"] = kind
         for _ in range(3):
             found: dict[int, Issue] = {}
             began: datetime | None = None
-            for page in range(1, _PAGES):
-                answer = self._get("/issues", **params, page=page, limit=_PAGE)
+            for page in range(1, PAGES):
+                answer = self.get("/issues", **params, page=page, limit=PAGE)
                 began = began or answer.at
                 some = [models.issue(one) for one in models.many(answer.data)]
                 found.update((one.number, one) for one in some)
@@ -178,7 +249,9 @@ class Repo:
         send: dict[str, object] = {"title": title, "body": body}
         if labels:
             send["labels"] = list(labels)
-        return models.issue(self._once("POST", "/issues", send).data)
+        made = models.issue(self._once("POST", "/issues", send).data)
+        self.user = made.author or self.user
+        return made
 
     def edit_issue(
         self,
@@ -219,7 +292,7 @@ class Repo:
     def comment(self, comment_id: int) -> Comment | None:
         """The comment, or None when the repository has none of that id."""
         try:
-            answer = self._get(f"/issues/comments/{comment_id}")
+            answer = self.get(f"/issues/comments/{comment_id}")
         except Absent:
             self.check()
             return None
@@ -228,10 +301,10 @@ class Repo:
     def activity(self, since: datetime, until: datetime) -> list[Comment]:
         """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
         found: dict[int, Comment] = {}
-        for page in range(1, _PAGES):
+        for page in range(1, PAGES):
             # Without a page the server sends everything at once, however much that is.
-            window = {**_since(since), "before": _stamp(until)}
-            answer = self._get("/issues/comments", **window, page=page, limit=_PAGE)
+            window = {**since_of(since), "before": stamp(until)}
+            answer = self.get("/issues/comments", **window, page=page, limit=PAGE)
             some = [models.comment(one) for one in models.many(answer.data)]
             found.update((one.id, one) for one in some)
             if not some or len(found) == answer.total:
@@ -244,7 +317,9 @@ class Repo:
         Raises: NotFound when there is no such issue.
         """
         try:
-            return models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
+            made = models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
+            self.user = made.author or self.user
+            return made
         except Absent as error:
             self.check()
             raise self._no_issue(number) from error
@@ -268,13 +343,41 @@ class Repo:
         """
         listed = self.comments(number)
         found = _first(listed, record_id)
-        return found or self.post(number, body, record_id, listed).comment
+        if found is None:
+            posted = self.post(number, body, record_id, listed)
+            listed, found = posted.listed, posted.comment
+        self._remove_doubles(listed)
+        return found
 
-    def post(self, number: int, body: str, record_id: str, listed: Comments, *, relist: bool = False) -> Posted:
+    def _remove_doubles(self, listed: Comments) -> None:
+        """Delete all but the first of the comments with one id, text and author: a write that came through late, after
+        it was given up and repeated. Errors are only logged, since readers use the first anyway."""
+        first: dict[str, Comment] = {}
+        for comment in listed.values:
+            found = marker.fields(comment.body) or {}
+            if found.get("kind") != TRAIL or "id" not in found:
+                continue
+            one = first.setdefault(found["id"], comment)
+            if one is not comment and (one.body, one.author) == (comment.body, comment.author):
+                try:
+                    self._once("DELETE", f"/issues/comments/{comment.id}")
+                except HoldfastError as error:
+                    logger.info("the second copy of comment %d is left: %s", one.id, error)
+
+    def post(
+        self,
+        number: int,
+        body: str,
+        record_id: str,
+        listed: Comments,
+        *,
+        relist: bool = False,
+        counts: Callable[[str, int], bool] = lambda login, number: True,
+    ) -> Posted:
         """The same for a caller who has just seen in ``listed`` that the record is not there.
 
         Costs a POST and a GET. With ``relist`` the comment is read back in a new list of the issue, which shows what
-        came in between as well.
+        came in between as well. ``counts`` says of a login and the issue whether a record by that user is ours.
         """
         if (marker.fields(body) or {}).get("id") != record_id:
             raise ValueError("the body does not end with the marker of the record")
@@ -287,12 +390,12 @@ class Repo:
             now, found = listed, None
             if tries > 1:
                 now = self._comments(number, since)
-                found = _first(now, record_id)
+                found = _first(now, record_id, lambda login: counts(login, number))
             if found is None:
                 made = self.create_comment(number, body)
                 if relist or tries > 1:  # an earlier try may have come through meanwhile, before this one
                     now = self._comments(number, since)
-                    found = _first(now, record_id)
+                    found = _first(now, record_id, lambda login: counts(login, number))
                 # A list may be behind (a replica); the comment itself is asked for by its id.
                 found = found or self.comment(made.id)
             if found is None:
@@ -308,8 +411,8 @@ class Repo:
     def labels(self) -> list[Label]:
         """All labels of the repository, by ascending id."""
         found: dict[int, Label] = {}
-        for page in range(1, _PAGES):
-            answer = self._get("/labels", page=page, limit=_PAGE)
+        for page in range(1, PAGES):
+            answer = self.get("/labels", page=page, limit=PAGE)
             some = [models.label(one) for one in models.many(answer.data)]
             found.update((one.id, one) for one in some)
             if not some or len(found) == answer.total:
@@ -331,7 +434,7 @@ class Repo:
     def _comments(self, number: int, since: datetime | None) -> Comments:
         """One try of :meth:`comments`."""
         try:
-            answer = self._once("GET", f"/issues/{number}/comments", params=_since(since))
+            answer = self._once("GET", f"/issues/{number}/comments", params=since_of(since))
         except Absent as error:
             self.check()
             raise self._no_issue(number) from error
@@ -342,7 +445,8 @@ class Repo:
         values = sorted((models.comment(one) for one in models.many(answer.data)), key=lambda one: one.id)
         return Comments(values=tuple(values), total=len(values) if answer.total is None else answer.total, at=answer.at)
 
-    def _get(self, path: str, **params: str | int) -> Answer:
+    def get(self, path: str, **params: str | int) -> Answer:
+        """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
         return self._transport.patiently(lambda: self._once("GET", path, params=params))
 
     def _remove(self, path: str) -> None:
@@ -370,17 +474,20 @@ class Repo:
         )
 
 
-def _first(listed: Comments, record_id: str) -> Comment | None:
-    """The record's comment with the lowest id."""
+def _first(listed: Comments, record_id: str, counts: Callable[[str], bool] = lambda login: True) -> Comment | None:
+    """The record's comment with the lowest id, of those whose author counts."""
     for comment in listed.values:
-        if record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id:
+        is_it = record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id
+        if is_it and counts(comment.author):
             return comment
     return None
 
 
-def _since(moment: datetime | None) -> dict[str, str | int]:
-    return {"since": _stamp(moment)} if moment else {}
+def since_of(moment: datetime | None) -> dict[str, str | int]:
+    """The parameter for a list of what changed at or after ``moment``."""
+    return {"since": stamp(moment)} if moment else {}
 
 
-def _stamp(moment: datetime) -> str:
+def stamp(moment: datetime) -> str:
+    """``moment`` as the server takes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

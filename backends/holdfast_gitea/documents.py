@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Final
 
@@ -11,7 +10,7 @@ from attrs import frozen
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
 from holdfast_gitea.folding import BLOCK, DELETED, VERSION, number
-from holdfast_gitea.index import PREFIX, Entry
+from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Chain, Log
 
 TITLE: Final = PREFIX + "doc:"
@@ -90,7 +89,7 @@ class Documents:
                     top + block,
                     "A block was added.",
                     record_id=record_id,
-                    block=_encoded(block_id),
+                    block=encoded(block_id),
                     top=len(top.encode()) or "",
                 )
                 if chain.accepts(record_id):
@@ -158,8 +157,7 @@ class Documents:
         chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
         if not chain.accepts(record_id):
             return False
-        self._log.show(chain, record_id, text, COPY)
-        return True
+        return self._log.show(chain, record_id, text, COPY).accepts(record_id)
 
     def _close_past(self, name: str) -> None:
         """Close the issues of the days before, when a new day begins. For people: nothing else looks at it."""
@@ -189,7 +187,7 @@ def state_of(chain: Chain) -> State:
             there, added = True, [chain.check_text(record)]
         elif record.kind == BLOCK:
             top, block = _parts(chain.check_text(record), number(record.fields.get("top", "")))
-            if _decoded(record.fields.get("block", "")) in blocks:
+            if decoded(record.fields.get("block", "")) in blocks:
                 continue  # two machines sent it at once
             last = pieces[-1] if pieces else top
             gap = "" if not last or last.endswith("\n") else "\n"
@@ -234,17 +232,6 @@ def _parts(text: str, top: int) -> tuple[str, str]:
     """The header and the block in a record; ``top`` is how many bytes the header has."""
     data = text.encode()
     return data[:top].decode(errors="ignore"), data[top:].decode(errors="ignore")
-
-
-def _encoded(block_id: str) -> str:
-    return base64.urlsafe_b64encode(block_id.encode()).decode().rstrip("=")
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-    except ValueError:
-        return ""
 
 
 def _too_long(name: str, most: int) -> Refused:

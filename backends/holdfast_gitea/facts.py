@@ -27,10 +27,10 @@ from holdfast_gitea.facttable import (
     operations_in,
 )
 from holdfast_gitea.folding import OPERATIONS, SNAPSHOT, number
-from holdfast_gitea.index import PREFIX
+from holdfast_gitea.index import FACTS
 from holdfast_gitea.log import TRIES, Chain, Log
 
-TITLE: Final = PREFIX + "facts"
+TITLE: Final = FACTS
 #: Bytes of one part of a snapshot.
 _PART: Final = 256 << 10
 

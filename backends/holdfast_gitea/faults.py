@@ -33,7 +33,12 @@ class Passing(Unavailable):
 
 
 class Closed(Unavailable):
-    """The server answered, and will answer the same again until a person changes something."""
+    """The server answered, and will answer the same again until a person changes something. ``status`` is the HTTP
+    status, 0 when there was none."""
+
+    def __init__(self, message: str, *, next_step: str, status: int = 0) -> None:
+        super().__init__(message, next_step=next_step)
+        self.status = status
 
 
 class Absent(Unavailable):
@@ -80,6 +85,7 @@ def of_status(
     return Closed(
         f"The Gitea server refused the request (HTTP {status}).",
         next_step="Check its log, and that its version is 1.25 or later.",
+        status=status,
     )
 
 
@@ -88,6 +94,15 @@ def unreachable(reason: str) -> Passing:
     return Passing(
         f"The Gitea server {reason}.",
         next_step="Check the server's address and the network, then try again; it is safe to repeat.",
+    )
+
+
+def overdue(requests: int) -> Passing:
+    """The error when a caller's time limit is over, after ``requests`` requests."""
+    many = "its answer to 1 request" if requests == 1 else f"its answers to {requests} requests"
+    return Passing(
+        f"The Gitea server does not answer in time: {many} took all the time there was.",
+        next_step="Check the server and the network, then try again; nothing is written twice.",
     )
 
 
@@ -116,6 +131,12 @@ def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passi
             next_step=f"Try again{later}.",
             status=status,
             retry_after_s=wait,
+        )
+    if status == 404:
+        return Passing(
+            "There is no Gitea interface at that address: the server, or a proxy before it, sends a page (HTTP 404).",
+            next_step="Set `server` to the whole address, with the path if Gitea is below one: https://HOST/PATH.",
+            status=status,
         )
     who = "The Gitea server" if is_json else "The Gitea server, or a proxy before it,"
     return Passing(

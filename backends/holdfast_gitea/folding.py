@@ -9,13 +9,16 @@ by ascending comment id. Each record names its ``base``, the last one that its w
 - A block and an operation on facts are accepted wherever they come.
 - After an accepted step to another issue nothing more is accepted in the old one. What came there is repeated
   in the new one, with its id.
+- Where the server guards the body of an issue, that decides between two conditional records with one base: the one that
+  the body names *overrules* those with a lower comment id, which became visible after it. The next record names them.
 - A record whose base is nowhere shows that a comment was deleted, or its marker: a *gap*.
+- An issue that begins a document once more, without a step from the issue before, is a *fork*.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -42,16 +45,17 @@ _NEVER: Final = (0, datetime.min.replace(tzinfo=UTC))
 
 @frozen(kw_only=True)
 class Segment:
-    """The comments of one issue, by ascending id; ``at`` is the server's clock as it listed them, if it told."""
+    """The comments of one issue by users whose records count, by ascending id; ``at`` is the server's clock as it
+    listed them, if it sent one. ``foreign`` are other users' records and acceptances, which are never folded."""
 
     number: int
     comments: tuple[Comment, ...] = ()
     at: datetime | None = None
+    foreign: tuple[Comment, ...] = ()
 
-    def merged(self, newer: Iterable[Comment]) -> Segment:
-        """With what a later list showed."""
-        by_id = {one.id: one for one in (*self.comments, *newer)}
-        return evolve(self, comments=tuple(by_id[one] for one in sorted(by_id)))
+    def merged(self, newer: Iterable[Comment], foreign: Iterable[Comment] = ()) -> Segment:
+        """With the comments of a later list."""
+        return evolve(self, comments=_joined(self.comments, newer), foreign=_joined(self.foreign, foreign))
 
 
 @frozen(kw_only=True)
@@ -76,14 +80,19 @@ class Record:
 class Folded:
     """What the law makes of some segments.
 
-    ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` says of a segment where it goes
-    on; ``approved`` up to which comment of a segment a person has accepted its state.
+    ``known`` are the ids of all records that count; ``foreign`` maps the ids in other users' records to the comments
+    that hold them. ``forks`` are first records of issues that begin the same thing once more; ``overruled`` are ids
+    that do not count. ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` maps a
+    segment to the one that follows it; ``approved`` up to which comment of a segment a person has accepted its state.
     """
 
     accepted: tuple[Record, ...]
     late: tuple[Record, ...]
     gaps: tuple[Record, ...]
+    forks: tuple[Record, ...]
+    overruled: frozenset[str]
     known: frozenset[str]
+    foreign: Mapping[str, int]
     head: str
     sealed: Mapping[int, int]
     approved: Mapping[int, tuple[int, datetime]]
@@ -138,28 +147,45 @@ def records(segments: Iterable[Segment]) -> list[Record]:
     return [record for record in found if record is not None]
 
 
-def fold(segments: Sequence[Segment]) -> Folded:
-    """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on."""
+def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
+    """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on. ``heads``
+    are the records that the guarded bodies of these issues name as the newest."""
     found = records(segments)
+    overruled = _overruled(found, heads)
     known = frozenset(record.id for record in found)
-    bases = known | {found[0].base} if found and found[0].root else known  # a root's base is in an issue before
+    foreign = _foreign_ids(segments)
+    bases = known
+    if found and found[0].root:
+        bases = known | {record.base for record in found if record.root}  # their bases are in an issue before
     approved = {s.number: _approved(s) for s in segments}
     accepted: dict[str, Record] = {}
     late: dict[str, Record] = {}
     gaps: list[Record] = []
+    forks: list[Record] = []
+    begun: set[int] = set()
     sealed: dict[int, int] = {}
     head = ""
-    for place, record in enumerate(found):
+    for record in found:
         if record.id in accepted or (record.id in late and late[record.id].kind in _CONDITIONAL):
             continue
-        starts = place == 0 and record.root
+        if record.id in overruled:
+            late[record.id] = record
+            continue
+        starts = record.root and not accepted  # one before it may be overruled
+        opens = record.segment not in begun
+        begun.add(record.segment)
         broken = bool(record.base) and record.base not in bases
-        if broken and record.comment >= approved[record.segment][0]:
+        # A counted author once built on a record that does not count here. Only an earlier one excuses a gap.
+        excused = broken and foreign.get(record.base, record.comment) < record.comment
+        if broken and not excused and record.comment >= approved[record.segment][0]:
             gaps.append(record)
         if record.segment in sealed or (
             record.kind in _CONDITIONAL and record.base != head and not starts and not broken and _is_first(record)
         ):
             late.setdefault(record.id, record)
+            linked = record.segment in sealed or record.segment in sealed.values()
+            if opens and not record.base and not linked and head and len(begun) > 1:
+                forks += [record] if record.comment >= approved[record.segment][0] else []
             continue
         late.pop(record.id, None)
         accepted[record.id] = record
@@ -170,11 +196,36 @@ def fold(segments: Sequence[Segment]) -> Folded:
         accepted=tuple(accepted.values()),
         late=tuple(late.values()),
         gaps=tuple(gaps),
+        forks=tuple(forks),
+        overruled=overruled,
         known=known,
+        foreign=foreign,
         head=head,
         sealed=sealed,
         approved=approved,
     )
+
+
+def _overruled(found: Sequence[Record], heads: Collection[str]) -> frozenset[str]:
+    """Records that do not count although they come first, see the law above. What a named record builds on was decided
+    in the same way."""
+    gone = {one for record in found for one in record.fields.get("over", "").split("_") if one}
+    by_id: dict[str, Record] = {}
+    rivals: dict[tuple[str, int], list[Record]] = {}
+    for record in found:
+        by_id.setdefault(record.id, record)
+        if record.kind in (VERSION, DELETED, NEXT) and _is_first(record):
+            rivals.setdefault((record.base, record.segment), []).append(record)
+    walked: set[str] = set()
+    for head in heads:
+        named = by_id.get(head)
+        while named is not None and named.base and named.id not in walked:
+            walked.add(named.id)
+            if named.kind in _CONDITIONAL:
+                others = rivals.get((named.base, named.segment), ())
+                gone |= {one.id for one in others if one.id != named.id and one.comment < named.comment}
+            named = by_id.get(named.base)
+    return frozenset(gone - walked)
 
 
 def starts_whole(segment: Segment) -> bool:
@@ -192,7 +243,26 @@ def _is_first(record: Record) -> bool:
     return "of" not in record.fields
 
 
+def is_accept(comment: Comment) -> bool:
+    """Whether a person accepts the issue's state with this comment."""
+    return comment.body.strip().casefold() == ACCEPT
+
+
 def _approved(segment: Segment) -> tuple[int, datetime]:
     """The last comment by which a person accepted the state of the issue: its id, and when it was written."""
-    said = [(c.id, c.created_at) for c in segment.comments if c.body.strip().casefold() == ACCEPT]
+    said = [(c.id, c.created_at) for c in segment.comments if is_accept(c)]
     return said[-1] if said else _NEVER
+
+
+def _foreign_ids(segments: Iterable[Segment]) -> dict[str, int]:
+    """The ids in other users' records, with the first comment that holds each."""
+    found: dict[str, int] = {}
+    for comment in sorted((c for s in segments for c in s.foreign), key=lambda one: one.id):
+        record_id = (marker.fields(comment.body) or {}).get("id", "")
+        found.setdefault(record_id, comment.id)
+    return found
+
+
+def _joined(old: Iterable[Comment], new: Iterable[Comment]) -> tuple[Comment, ...]:
+    by_id = {one.id: one for one in (*old, *new)}
+    return tuple(by_id[one] for one in sorted(by_id))

@@ -1,46 +1,161 @@
-"""What happened in a repository between two moments: issues and pull requests that came and went, and what was said."""
+"""The events in a repository between two moments: issues and pull requests, comments, reviews, releases.
+
+Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 1 for the timeline of
+each changed issue or pull request and 1 for the reviews of each changed pull request, at most :data:`MOST_DETAILED` of
+each. Verdicts of reviews and releases need the scope ``read:repository``; without it they are left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
 from holdfast.flush.publish.forge import Activity
 from holdfast.text.plain import one_line
-from holdfast_gitea import marker
+from holdfast_gitea import history, marker
 from holdfast_gitea.client import Repo
-from holdfast_gitea.models import Comment, Issue
+from holdfast_gitea.faults import Absent, Closed
+from holdfast_gitea.models import Comment, Event, Issue, Review
 
+#: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
+MOST_DETAILED: Final = 50
+#: Comments of one issue that are shown one by one; more are counted in one line.
+MOST_COMMENTS: Final = 5
 _LONGEST: Final = 200
-#: What issues of a store are called; they are no work.
+#: Title prefix of a store's issues, which are not work.
 _STORE: Final = "holdfast:"
+_BLOCKED: Final = re.compile(r"\b(block(ed|er|ing)?|on[ -]?hold|stalled|waiting)\b", re.IGNORECASE)
+_VERDICTS: Final = {"APPROVED": "approved", "REQUEST_CHANGES": "requested changes", "COMMENT": "reviewed"}
+_QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 
 
-def of(repo: Repo, since: datetime, until: datetime) -> Iterator[Activity]:
-    """In no order. Texts are one line of 200 characters at most. Raises: Unavailable."""
-    for issue in repo.issues(kind="all", since=since):
-        if not issue.title.startswith(_STORE):
-            yield from _of_issue(repo, issue, since, until)
+def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iterator[Activity]:
+    """In no order. Texts are one line of 200 characters at most. ``operator`` is the login of the person who reads the
+    report; empty: unknown. Raises: Unavailable."""
+    issues = [one for one in repo.issues(kind="all", since=since) if not one.title.startswith(_STORE)]
+    detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
+    for issue in issues:
+        yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
+    by_issue: dict[int, list[Comment]] = {}
     known: set[str] = set()
     for comment in repo.activity(since, until):
-        text = _said(comment)
         found = (marker.fields(comment.body) or {}).get("id", "")
         if found in known:  # written late, after its writer had given up and tried again: the first one counts
             continue
         known |= {found} - {""}
-        if text and since <= comment.created_at <= until:
-            target = f"{repo.name}#{comment.issue}"
-            yield Activity("comment", target, comment.url, text, comment.created_at, comment.author)
+        if _said(comment) and since <= comment.created_at <= until:
+            by_issue.setdefault(comment.issue, []).append(comment)
+    for number, comments in by_issue.items():
+        yield from _of_comments(f"{repo.name}#{number}", comments, operator)
+    try:
+        for name, author, url, at in history.releases(repo):
+            if since <= at <= until:
+                yield Activity("release", repo.name, url, _line(f"released: {name}"), at, author)
+    except (Absent, Closed):
+        return
 
 
-def _of_issue(repo: Repo, issue: Issue, since: datetime, until: datetime) -> Iterator[Activity]:
+def _of_issue(
+    repo: Repo, issue: Issue, since: datetime, until: datetime, operator: str, *, detailed: bool
+) -> Iterator[Activity]:
     kind = "pull" if issue.is_pull else "issue"
-    ended = "merged" if issue.merged else "closed"
-    for what, at in (("opened", issue.created_at), (ended, issue.closed_at)):
-        if at is not None and since <= at <= until:
-            author = issue.author if what == "opened" else ""
-            yield Activity(kind, f"{repo.name}#{issue.number}", issue.url, _line(f"{what}: {issue.title}"), at, author)
+    target = f"{repo.name}#{issue.number}"
+    if since <= issue.created_at <= until:
+        yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author)
+    ended = False
+    for event in history.timeline(repo, issue.number, since, until) if detailed else ():
+        if since <= event.at <= until and (told := _of_event(event, issue, operator)):
+            text, waits = told
+            ended = ended or event.kind in ("close", "merge_pull")
+            what = "review" if event.kind in ("review", "review_request") else kind
+            yield Activity(what, target, event.url or issue.url, _line(text), event.at, event.author, waits)
+    if not ended and issue.closed_at is not None and since <= issue.closed_at <= until:
+        text = f"{'merged' if issue.merged else 'closed'}: {issue.title}"
+        yield Activity(kind, target, issue.url, _line(text), issue.closed_at)
+    if detailed and issue.is_pull:
+        try:
+            reviews = history.reviews(repo, issue.number)
+        except (Absent, Closed):
+            return
+        for review in reviews:
+            if since <= review.at <= until and review.state in _VERDICTS:
+                yield Activity("review", target, review.url, _line(_verdict(review)), review.at, review.author)
+
+
+def _of_event(event: Event, issue: Issue, operator: str) -> tuple[str, str] | None:
+    """What an event says, and who waits for whom; None for events that are not reported."""
+    who = event.assignee
+    if event.kind in ("close", "reopen", "merge_pull"):
+        word = {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}[event.kind]
+        return f"{word}: {issue.title}", ""
+    if event.kind == "review_request":
+        if event.removed:
+            return f"review request to {who} withdrawn: {issue.title}", ""
+        is_asked = bool(operator) and who.casefold() == operator.casefold() and issue.is_open
+        return f"review requested from {who}: {issue.title}", "operator" if is_asked else ""
+    if event.kind == "assignees":
+        return f"{'unassigned' if event.removed else 'assigned to'} {who}: {issue.title}", ""
+    if event.kind == "milestone":
+        return (f"milestone {event.milestone}" if event.milestone else "taken out of its milestone"), ""
+    if event.kind == "change_title":
+        return f"renamed from {event.old_title!r} to {event.new_title!r}", ""
+    if event.kind == "label" and _BLOCKED.search(event.label):
+        is_blocked = bool(event.body) and issue.is_open and any(one.name == event.label for one in issue.labels)
+        return f"label {event.label} {'added' if event.body else 'removed'}: {issue.title}", (
+            "blocked" if is_blocked else ""
+        )
+    return None
+
+
+def _verdict(review: Review) -> str:
+    parts = [_VERDICTS[review.state]]
+    if review.state == "APPROVED" and review.commit:
+        parts.append(f"at {review.commit[:10]}")
+    if review.comments:
+        parts.append(f"with {review.comments} line comment{'s' if review.comments > 1 else ''}")
+    if review.dismissed or review.stale:
+        parts.append("(dismissed)" if review.dismissed else "(of an earlier state)")
+    return " ".join(parts) + (f": {review.body}" if review.body.strip() else "")
+
+
+def _of_comments(target: str, comments: list[Comment], operator: str) -> Iterator[Activity]:
+    """Up to :data:`MOST_COMMENTS` one by one, more as a count. A question to the operator is always shown."""
+    rest: list[Comment] = []
+    many = len(comments) > MOST_COMMENTS
+    for one in comments:
+        asks = _asks(one, operator)
+        if asks or not many:
+            waits = "operator" if asks else ""
+            yield Activity("comment", target, one.url, _said(one), one.created_at, one.author, waits, _is_trail(one))
+        else:
+            rest.append(one)
+    if rest:
+        last = rest[-1]
+        text = f"{len(rest)} comments by {_counted(one.author for one in rest)}; the last one: {_said(last)}"
+        yield Activity("comment", target, last.url, _line(text), last.created_at)
+
+
+def _counted(authors: Iterable[str]) -> str:
+    counts: dict[str, int] = {}
+    for author in authors:
+        counts[author] = counts.get(author, 0) + 1
+    most = sorted(counts.items(), key=lambda pair: -pair[1])
+    more = f" and {len(most) - 5} more" if most[5:] else ""
+    return ", ".join(f"{author} ({count})" for author, count in most[:5]) + more
+
+
+def _asks(comment: Comment, operator: str) -> bool:
+    """Whether the comment mentions the operator and holds a question, outside of code and quotations."""
+    if not operator or _is_trail(comment) or comment.author.casefold() == operator.casefold():
+        return False
+    text = _QUOTED.sub(" ", comment.body)
+    return "?" in text and re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", text) is not None
+
+
+def _is_trail(comment: Comment) -> bool:
+    return (marker.fields(comment.body) or {}).get("kind") == "trail"
 
 
 def _said(comment: Comment) -> str:

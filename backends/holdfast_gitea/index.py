@@ -7,19 +7,21 @@ last record that was seen of each thing, so that one that is deleted by hand is 
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from attrs import frozen
+from attrs import astuple, fields, frozen
 
 from holdfast.errors import Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
+from holdfast_gitea.authors import Authors
 from holdfast_gitea.client import MARGIN, Repo
 from holdfast_gitea.folding import number
 from holdfast_gitea.models import Issue
@@ -31,11 +33,14 @@ PREFIX: Final = "holdfast:"
 #: The issue that says what the repository is, and the newest form of a store that this version knows.
 STORE: Final = PREFIX + "store"
 SCHEMA: Final = 1
+FACTS: Final = PREFIX + "facts"
 #: How long this process goes on without asking which issues are new. What is in a known issue is asked every time.
 FRESH_S: Final = 60.0
+#: How long an answer is fresh enough for reads that share one view.
+HELD_S: Final = 15.0
 #: After so long the whole list is read again, since deleted issues do not show among the changed ones.
 WHOLE: Final = timedelta(days=1)
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 class Tail(NamedTuple):
@@ -48,9 +53,13 @@ class Tail(NamedTuple):
 
 @frozen(kw_only=True)
 class Entry:
-    """What the list says of an issue. ``head`` is the record that the copy in its body was made of, with the id of its
-    comment; ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version``
-    guards an edit of the body, None where the server has no such thing."""
+    """An issue of the store, as the list shows it.
+
+    ``title`` is the log's own title, which the marker in the body names; ``shown`` is the title on the server if a
+    user has changed that. ``head`` is the record in the copy in the body, ``head_comment`` its comment's id;
+    ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version`` guards
+    an edit of the body, None if the server has no such field. In the store's own issue ``facts`` is the first issue of
+    the facts (0: none yet), and ``settled`` the comment by which a user has accepted the loss of earlier ones."""
 
     number: int
     title: str
@@ -61,13 +70,23 @@ class Entry:
     head: str = ""
     head_comment: int = 0
     deleted: bool = False
+    shown: str = ""
+    facts: int = 0
+    settled: int = 0
 
 
 class Index:
-    """The issues of one store. ``path`` is where the copy is kept."""
+    """The issues of one store by users whose records count. ``path`` is where the copy is kept."""
 
-    def __init__(self, repo: Repo, path: str) -> None:
+    def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
+        #: Whether what was just asked for is fresh enough, see :meth:`holdfast.storage.StorageBackend.reading`.
+        self.held = False
+        #: Whether this machine has looked who can read the store.
+        self.looked = False
+        #: Other users' issues that look like the store's, by number, since the last whole list.
+        self.foreign: dict[int, Issue] = {}
         self._repo = repo
+        self._authors = authors
         self._path = path
         self._entries: dict[int, Entry] = {}
         self._tails: dict[str, Tail] = {}
@@ -86,13 +105,24 @@ class Index:
         if since is None or self._whole_at is None or since - self._whole_at > WHOLE:
             whole = True
         asked = time.monotonic()
+        if self.held and self._asked and not whole and asked - self._asked < HELD_S:
+            return
         listed, at = self._repo.issues_at(since=None if whole or since is None else since - MARGIN)
         entries = {} if whole else dict(self._entries)
+        foreign = {} if whole else dict(self.foreign)
         for issue in listed:
-            _check_store(issue)
+            before = self._entries.get(issue.number)
             entries.pop(issue.number, None)
-            if issue.title.startswith(PREFIX):
-                entries[issue.number] = entry_of(issue)
+            foreign.pop(issue.number, None)
+            entry = entry_of(issue, before)
+            if entry is None:
+                continue
+            if not self._authors.counts(issue.author, issue.number):
+                foreign[issue.number] = issue
+                continue
+            _check_store(issue)
+            entries[issue.number] = entry
+        self.foreign = foreign
         self._changed = self._changed or whole or entries != self._entries
         self._entries, self._at, self._asked = entries, at, asked
         if whole:
@@ -120,14 +150,21 @@ class Index:
         self._load()
         return self._of(title)
 
+    def look(self) -> bool:
+        """Whether this is the first look at who can read the store on this machine. Remembered with the index."""
+        self._load()
+        first, self.looked = not self.looked, True
+        self._changed = self._changed or first
+        return first
+
     # --- being told
 
     def saw(self, issue: Issue) -> None:
         """The issue was just made or edited."""
         self._changed = True
-        self._entries.pop(issue.number, None)
-        if issue.title.startswith(PREFIX):
-            self._entries[issue.number] = entry_of(issue)
+        entry = entry_of(issue, self._entries.pop(issue.number, None))
+        if entry is not None:
+            self._entries[issue.number] = entry
 
     def gone(self, number: int) -> None:
         """The issue is no more."""
@@ -155,12 +192,13 @@ class Index:
         data = {
             "format": _FORMAT,
             "repository": self._repo.url,
+            "authors": sorted(self._authors.named),
+            "token": self._repo.token_id,
+            "own": self._authors.own,
+            "looked": self.looked,
             "at": self._at.isoformat(),
             "whole_at": self._whole_at.isoformat(),
-            "issues": [
-                [e.number, e.title, e.is_open, e.comments, e.updated, e.version, e.head, e.head_comment, e.deleted]
-                for e in self._entries.values()
-            ],
+            "issues": [astuple(entry) for entry in self._entries.values()],
             "tails": self._tails,
         }
         try:
@@ -178,6 +216,9 @@ class Index:
             data = untrusted.from_json(safeopen.read(self._path))
             if data["format"] != _FORMAT or data["repository"] != self._repo.url:
                 return
+            if data["authors"] != sorted(self._authors.named):
+                return  # other issues may count
+            own = str(data["own"]) if data["token"] == self._repo.token_id else ""
             entries = [_kept(row) for row in data["issues"]]
             tails = {str(title): Tail(str(r), int(c), int(s)) for title, (r, c, s) in data["tails"].items()}
             at, whole_at = (datetime.fromisoformat(data[key]).astimezone(UTC) for key in ("at", "whole_at"))
@@ -188,6 +229,8 @@ class Index:
             return
         self._entries = {entry.number: entry for entry in entries}
         self._tails, self._at, self._whole_at = tails, at, whole_at
+        self.looked = self.looked or data["looked"] is True
+        self._authors.remembered = self._authors.remembered or own
 
     def _of(self, title: str) -> tuple[Entry, ...]:
         return tuple(sorted((e for e in self._entries.values() if e.title == title), key=lambda e: e.number))
@@ -215,12 +258,22 @@ def numbers(entries: Iterable[Entry]) -> list[int]:
     return [entry.number for entry in entries]
 
 
-def entry_of(issue: Issue) -> Entry:
-    """What the index keeps of an issue."""
+def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
+    """The index's entry for an issue, None for one that is not of a store.
+
+    The marker in the body says which log the issue belongs to. Without one the title does, and if that is not a
+    store's title either, the entry from ``before`` the change.
+    """
     said: Mapping[str, str] = marker.fields(issue.body) or {}
+    named = STORE if said.get("kind") == "store" else decoded(said.get("log", ""))
+    title = named if named.startswith(PREFIX) else issue.title
+    if not title.startswith(PREFIX):
+        if before is None:
+            return None
+        title = before.title
     return Entry(
         number=issue.number,
-        title=issue.title,
+        title=title,
         is_open=issue.is_open,
         comments=issue.comments,
         updated=issue.updated_at.isoformat(),
@@ -228,19 +281,29 @@ def entry_of(issue: Issue) -> Entry:
         head=said.get("head", ""),
         head_comment=number(said.get("comment", "")),
         deleted=said.get("deleted") == "1",
+        shown="" if issue.title == title else issue.title,
+        facts=number(said.get("facts", "")),
+        settled=number(said.get("settled", "")),
     )
 
 
-def _kept(row: Any) -> Entry:
-    issue, title, is_open, comments, updated, version, head, head_comment, deleted = row
-    return Entry(
-        number=int(issue),
-        title=str(title),
-        is_open=bool(is_open),
-        comments=int(comments),
-        updated=str(updated),
-        version=None if version is None else int(version),
-        head=str(head),
-        head_comment=int(head_comment),
-        deleted=bool(deleted),
-    )
+def _kept(row: Sequence[object]) -> Entry:
+    """An entry as the copy on this machine holds it. Raises: TypeError for a value of another type."""
+    kinds: dict[str, str] = {one.name: str(one.type) for one in fields(Entry)}
+    for given, kind in zip(row, kinds.values(), strict=True):
+        if ("None" if given is None else type(given).__name__) not in kind:
+            raise TypeError(kind)
+    return Entry(**dict(zip(kinds, row, strict=True)))  # type: ignore[arg-type]
+
+
+def encoded(text: str) -> str:
+    """``text`` as a marker can hold it."""
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decoded(text: str) -> str:
+    """The inverse of :func:`encoded`; empty for anything else."""
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except ValueError:
+        return ""

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
 from attrs import evolve, frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
+from holdfast_gitea.authors import Authors
 from holdfast_gitea.client import Repo
 from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
-from holdfast_gitea.index import PREFIX, SCHEMA, STORE, Entry, Index, Tail, entry_of, numbers
+from holdfast_gitea.index import FACTS, PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
 
@@ -31,6 +33,13 @@ MOST_VERSIONS: Final = 50
 MOST_BYTES: Final = 1 << 20
 #: Tries of a change that others keep overtaking.
 TRIES: Final = 20
+#: Seconds before a log is read again in which a record seems to be missing.
+_LAG_S: Final = 0.3
+#: Overruled records that a version names. More than a few at once would take as many machines.
+_MOST_OVERRULED: Final = 20
+_STORE_NOTE: Final = (
+    "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
+)
 _RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
@@ -81,6 +90,13 @@ class Chain:
                     f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
                     next_step="Restore the server's database from a copy, or delete the older issue, too.",
                 )
+        for record in self.folded.forks:
+            first = self.folded.accepted[0].segment
+            raise Corrupt(
+                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
+                next_step="Compare the two on the server. Delete one of them, or add the comment "
+                f"`{folding.ACCEPT}` to #{record.segment}: its versions then do not count.",
+            )
         for record in self.folded.gaps:
             raise Corrupt(
                 f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_RESTORE
@@ -100,25 +116,51 @@ class Chain:
 class Log:
     """The logs of one store."""
 
-    def __init__(self, repo: Repo, index: Index, place: Place) -> None:
+    def __init__(self, repo: Repo, authors: Authors, index: Index, place: Place) -> None:
         self.repo = repo
+        self.authors = authors
         self.index = index
         self._place = place
         self._told: set[str] = set()  # late records that were reported
+        self._settled = 0  # the comment by which a user accepted that earlier facts are gone
+        self._noted = False
+        self._missed: set[str] = set()  # records before which one is missing, after a second look
+        self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
         return self._place.reading()
 
     @contextmanager
+    def sharing(self) -> Iterator[None]:
+        """Logs read inside the block are read once; the index is kept at its end, also on a machine that only reads."""
+        if self.index.held:
+            yield
+            return
+        self.index.held = True
+        try:
+            yield
+        finally:
+            self.index.held = False
+            self._shared.clear()
+            self.keep()
+
+    def keep(self) -> None:
+        """Keep the index, unless another process is writing: that one keeps its own."""
+        with suppress(Unavailable), self._place.writing(timeout_s=0):
+            self.index.save()
+
+    @contextmanager
     def writing(self) -> Iterator[None]:
         """Keeps other threads and the other processes of this machine out; machines settle it by the folding."""
         with self._place.writing() as outermost:
             try:
+                self._shared.clear()
                 yield
             finally:
                 if outermost:
                     self.index.save()
+                    self._shared.clear()
 
     # --- reading
 
@@ -127,16 +169,52 @@ class Log:
 
         Raises: Unsupported for records of a newer holdfast.
         """
+        if title not in self._shared:
+            chain = self._read(title)
+            if not self.index.held:
+                return chain
+            self._shared[title] = chain
+        return self._shared[title]
+
+    def _read(self, title: str) -> Chain:
         for whole in (False, True):
             if whole:
                 self.index.refresh(whole=True)
             try:
+                chain = self._load(title, self.index.segments(title))
+                if not self._lags(chain):
+                    return chain
                 return self._load(title, self.index.segments(title))
             except NotFound:
                 continue  # an issue was deleted: ask which there are
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
 
+    def _lags(self, chain: Chain) -> bool:
+        """Whether a record that seems to be gone may only be late to show, so that the log must be read again. Raises:
+        Unavailable when the server has it and does not list it."""
+        if chain.lost is not None and self.repo.comment(chain.lost.comment) is not None:
+            found = {one.id for segment in chain.segments for one in (*segment.comments, *segment.foreign)}
+            if chain.lost.comment in found:
+                return False  # it is there, and holds no record any more
+            again = self.repo.comments(chain.lost.segment)
+            if any(one.id == chain.lost.comment for one in again.values):
+                return True
+            body = self.repo.comment(chain.lost.comment)
+            if body is not None and marker.fields(body.body) is not None:
+                raise Unavailable(
+                    f"The server's list of {shown(chain.title)} lacks a comment that the server has.",
+                    next_step="Its database lags behind; try again.",
+                )
+            return False
+        missing = {record.id for record in chain.folded.gaps} - self._missed
+        self._missed |= missing
+        if missing:
+            time.sleep(_LAG_S)
+        return bool(missing)
+
     def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
+        if title == FACTS and not entries:
+            self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
@@ -154,16 +232,56 @@ class Log:
                 return self._load(title, newer)
         return chain
 
+    def _check_facts(self) -> None:
+        """Raises: Corrupt when there were facts and their issue is gone, unless a user has accepted that."""
+        store = next(iter(self.index.known(STORE)), None)
+        tail = self.index.tail(FACTS)
+        if store is None or not (store.facts or tail):
+            return
+        comments, _ = self.authors.split(self.repo.comments(store.number).values, store.number)
+        self._settled = max((c.id for c in comments if folding.is_accept(c) and c.id > store.settled), default=0)
+        if not self._settled:
+            raise Corrupt(
+                f"The issue of the facts, #{tail.segment if tail else store.facts}, is gone from the server.",
+                next_step="Restore the server's database from a copy. To go on without these facts, add the comment "
+                f"`{folding.ACCEPT}` to issue #{store.number}.",
+            )
+        self.index.set_tail(FACTS, None)
+        self._noted = False
+
+    def _note_facts(self, number: int) -> None:
+        """Let the store's own issue say that there are facts, once. It is a safeguard: errors are only logged."""
+        store = next(iter(self.index.known(STORE)), None)
+        if store is None or (store.facts and not self._settled) or self._noted:
+            return
+        self._noted = True
+        try:
+            issue = self.repo.issue(store.number)
+            framed = marker.framed(issue.body) if issue else None
+            if issue is None or framed is None or framed.text is None:
+                return
+            more: dict[str, str | int] = {
+                "kind": "store",
+                "facts": number,
+                "settled": self._settled or store.settled or "",
+            }
+            body = marker.frame(_STORE_NOTE, framed.text, language="json", **more)
+            self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
+            self._settled = 0
+        except (StorageError, Refused) as error:
+            logger.warning("issue #%d was not changed: %s", store.number, error)
+
     def _segment(self, number: int) -> Segment:
         try:
             listed = self.repo.comments(number)
         except NotFound:
             self.index.gone(number)
             raise
-        return Segment(number=number, comments=listed.values, at=listed.at)
+        comments, foreign = self.authors.split(listed.values, number)
+        return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
     def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
-        folded = folding.fold(segments)
+        folded = self._fold(title, segments)
         for record in folded.late:
             if record.id not in self._told:
                 self._told.add(record.id)
@@ -174,12 +292,18 @@ class Log:
         for tail in (*copies, self.index.tail(title)):
             if tail is None or tail.segment not in there or tail.record in folded.known:
                 continue
+            if folded.foreign.get(tail.record) == tail.comment:
+                continue  # its author counted when it was written
             if not folded.is_approved(tail.segment, tail.comment):
                 lost = tail
         chain = Chain(title=title, segments=tuple(segments), folded=folded, lost=lost)
         if not lost:
             self._remember(chain)
         return chain
+
+    def _fold(self, title: str, segments: Sequence[Segment]) -> Folded:
+        heads = {entry.head for entry in self.index.known(title) if entry.head and entry.version is not None}
+        return folding.fold(segments, heads)
 
     def _remember(self, chain: Chain) -> None:
         last = chain.folded.accepted[-1] if chain.folded.accepted else None
@@ -203,20 +327,24 @@ class Log:
 
         Costs a POST and a list of what is new; a log without an issue gets one first.
         """
+        self._shared.pop(chain.title, None)
         base = chain.folded.head  # what the caller has seen, whatever there is in an issue that is only found now
         if chain.active is None:
             chain = self._begin(chain.title)
         number = chain.active
         assert number is not None
         record_id = record_id or folding.new_id()
-        body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, **fields)
+        over = "_".join(sorted(chain.folded.overruled)[:_MOST_OVERRULED]) if kind == VERSION else ""
+        body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
-        posted = self.repo.post(number, body, record_id, listed, relist=True)
-        merged = segment.merged((*posted.listed.values, posted.comment))
+        posted = self.repo.post(number, body, record_id, listed, relist=True, counts=self.authors.counts)
+        merged = segment.merged(*self.authors.split((*posted.listed.values, posted.comment), number))
         segments = tuple(merged if s.number == number else s for s in chain.segments)
-        chain = evolve(chain, segments=segments, folded=folding.fold(segments))
+        chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
         self._remember(chain)
+        if chain.title == FACTS:
+            self._note_facts(number)
         return chain, record_id
 
     def room(self, chain: Chain) -> Chain:
@@ -232,12 +360,17 @@ class Log:
         old = chain.active
         assert old is not None
         spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
-        number = spare[0].number if spare else self._make(chain.title, _about(old))
+        number = spare[0].number if spare else self._make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
+        if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
+            # The guarded body decides here, too: a version may be on its way to the old issue.
+            chain = self.show(chain, record_id, "", f"This goes on in issue {number}.")
         if not chain.accepts(record_id):
             return self.load(chain.title)
+        if number in {segment.number for segment in chain.segments}:
+            return self._take_along(chain, old)
         segments = (*chain.segments, Segment(number=number))
-        chain = evolve(chain, segments=segments, folded=folding.fold(segments))
+        chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
         return self._take_along(chain, old)
 
     def _take_along(self, chain: Chain, old: int) -> Chain:
@@ -250,24 +383,35 @@ class Log:
                 chain, _ = self.post(chain, record.kind, record.text or "", note, record_id=record.id, **more)
         return chain
 
-    def show(self, chain: Chain, record_id: str, text: str, note: str) -> None:
-        """Let the body of the record's issue show ``text`` to people. It is a copy: what goes wrong is only logged."""
+    def show(self, chain: Chain, record_id: str, text: str, note: str) -> Chain:
+        """Let the body of the record's issue show ``text`` to people. Returns the log as it is then.
+
+        Where the server guards bodies, this decides between two writers that could not see each other: the second one
+        meets a newer body, and its record no longer counts. Other errors are only logged, because it is a copy.
+        """
         record = next(r for r in chain.folded.accepted if r.id == record_id)
-        body = marker.frame(note, text, kind="copy", head=record_id, comment=record.comment)
+        log = encoded(chain.title)
+        body = marker.frame(note, text, kind="copy", log=log, head=record_id, comment=record.comment)
         entry = next((e for e in self.index.known(chain.title) if e.number == record.segment), None)
         try:
-            for _ in range(2):
+            for _ in range(TRIES):
                 version = entry.version if entry else None
                 try:
                     self.index.saw(self.repo.edit_issue(record.segment, body=body, content_version=version))
-                    return
+                    return chain
                 except Conflict:
                     issue = self.repo.issue(record.segment)
-                    entry = entry_of(issue) if issue else None
-                    if entry is None or (entry.head_comment, entry.deleted) > (record.comment, False):
-                        return  # somebody has written a newer version, or deleted this one
+                    entry = entry_of(issue, entry) if issue else None
+                    if issue is not None:
+                        self.index.saw(issue)
+                    seen = {r.id for r in chain.folded.accepted if r.comment < record.comment}
+                    if entry is None or entry.deleted or (entry.head and entry.head not in seen):
+                        # Another writer was here: based on this record, or without seeing it.
+                        return self._read(chain.title)
+            return self._read(chain.title)
         except (StorageError, Refused) as error:
             logger.warning("the copy in issue #%d was not made: %s", record.segment, error)
+        return chain
 
     def mark_deleted(self, chain: Chain) -> None:
         """Let the list of issues tell that the document of this log is deleted: whoever lists names then looks. Called
@@ -275,14 +419,14 @@ class Log:
         last = chain.folded.accepted[-1]
         assert chain.active is not None
         head = last.id if last.segment == chain.active else ""
-        said = marker.line(kind="copy", head=head, comment=last.comment, deleted=1)
+        said = marker.line(kind="copy", log=encoded(chain.title), head=head, comment=last.comment, deleted=1)
         self._edit_body(chain.active, f"This was deleted.\n\n{said}")
 
     def unmark(self, title: str) -> None:
         """Take the mark away from a document that is there again. Raises: Unavailable."""
         for entry in self.index.known(title):
             if entry.deleted:
-                self._edit_body(entry.number, _about())
+                self._edit_body(entry.number, _about(title))
 
     def close(self, number: int) -> None:
         """Close an issue, for people; what goes wrong is only logged."""
@@ -299,7 +443,7 @@ class Log:
         if not self.index.known(STORE):
             self._make(STORE, _store())
         if not self.index.known(title):
-            self._make(title, _about())
+            self._make(title, _about(title))
             self.index.refresh()  # of two that were made at once the lower number counts
         entries = self.index.known(title)
         if len(entries) > 1 or entries[0].comments:
@@ -331,14 +475,13 @@ def shown(title: str) -> str:
     return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
 
 
-def _about(prev: int | str = "") -> str:
+def _about(title: str, prev: int | str = "") -> str:
     """The body of a new issue."""
     about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
-    return f"{about}\n\n{marker.line(kind='copy', prev=prev)}"
+    return f"{about}\n\n{marker.line(kind='copy', log=encoded(title), prev=prev)}"
 
 
 def _store() -> str:
     """The body of the issue that says what this repository is."""
     what = {"schema": SCHEMA, "store": folding.new_id(), "requires": []}
-    note = "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
-    return marker.frame(note, json.dumps(what, indent=2), language="json", kind="store")
+    return marker.frame(_STORE_NOTE, json.dumps(what, indent=2), language="json", kind="store")

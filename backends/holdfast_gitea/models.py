@@ -50,6 +50,40 @@ class Issue:
 
 
 @frozen(kw_only=True)
+class Event:
+    """A row of an issue's timeline. ``kind`` is the server's word; of the other fields only those of that kind are set.
+    ``body`` of a label event is ``1`` when the label was added."""
+
+    kind: str
+    author: str
+    url: str
+    body: str
+    at: datetime
+    assignee: str = ""
+    removed: bool = False
+    label: str = ""
+    milestone: str = ""
+    old_title: str = ""
+    new_title: str = ""
+
+
+@frozen(kw_only=True)
+class Review:
+    """A review of a pull request. ``state`` is APPROVED, REQUEST_CHANGES, COMMENT or another word of the server;
+    ``comments`` is the number of line comments."""
+
+    author: str
+    state: str
+    body: str
+    url: str
+    commit: str
+    comments: int
+    at: datetime
+    stale: bool
+    dismissed: bool
+
+
+@frozen(kw_only=True)
 class Comment:
     """A comment. Its ``id`` is the order in which comments were made, over the whole server; times are not.
 
@@ -114,6 +148,54 @@ def comment(data: object) -> Comment:
     )
 
 
+def event(data: object) -> Event:
+    """Raises: Passing for anything but a row of a timeline."""
+    table = _table(data, "an event")
+
+    def named(key: str, name: str) -> str:
+        value = table.get(key)
+        found = cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else ""
+        return found if isinstance(found, str) else ""
+
+    return Event(
+        kind=_optional(table, "type", str) or "",
+        author=_author(table),
+        url=_optional(table, "html_url", str) or "",
+        body=_optional(table, "body", str) or "",
+        at=_moment(table, "created_at"),
+        assignee=named("assignee", "login") or named("assignee_team", "name"),
+        removed=bool(_optional(table, "removed_assignee", bool)),
+        label=named("label", "name"),
+        milestone=named("milestone", "title"),
+        old_title=_optional(table, "old_title", str) or "",
+        new_title=_optional(table, "new_title", str) or "",
+    )
+
+
+def review(data: object) -> Review:
+    """Raises: Passing for anything but a review."""
+    table = _table(data, "a review")
+    return Review(
+        author=_author(table),
+        state=_optional(table, "state", str) or "",
+        body=_optional(table, "body", str) or "",
+        url=_optional(table, "html_url", str) or "",
+        commit=_optional(table, "commit_id", str) or "",
+        comments=_optional(table, "comments_count", int) or 0,
+        at=_moment(table, "submitted_at"),
+        stale=bool(_optional(table, "stale", bool)),
+        dismissed=bool(_optional(table, "dismissed", bool)),
+    )
+
+
+def release(data: object) -> tuple[str, str, str, datetime]:
+    """Name, author, address and time of publication. Raises: Passing for anything but a release."""
+    table = _table(data, "a release")
+    author = login(table.get("author"))
+    name = _optional(table, "name", str) or _field(table, "tag_name", str)
+    return name, author, _optional(table, "html_url", str) or "", _moment(table, "published_at")
+
+
 def label(data: object) -> Label:
     """Raises: Passing for anything but a label."""
     table = _table(data, "a label")
@@ -161,7 +243,11 @@ def _moment(table: Mapping[str, object], key: str) -> datetime:
     return at
 
 
+def login(user: object) -> str:
+    """The login of a user, empty when there is none."""
+    found = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
+    return found if isinstance(found, str) else ""
+
+
 def _author(table: Mapping[str, object]) -> str:
-    user = table.get("user")
-    login = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
-    return login if isinstance(login, str) else ""
+    return login(table.get("user"))

@@ -42,7 +42,7 @@ class Place:
         return self._mutex
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[bool]:
+    def writing(self, *, timeout_s: float | None = None) -> Iterator[bool]:
         """Keeps other threads and the other processes of this machine out. May be entered again inside; tells whether
         this is the outermost time."""
         with self._mutex:
@@ -54,7 +54,9 @@ class Place:
                     f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."
                 )
             private.make(self.state)
-            with durable.lock(os.path.join(self.state, _LOCK), timeout_s=self._timeout_s):
+            with durable.lock(
+                os.path.join(self.state, _LOCK), timeout_s=self._timeout_s if timeout_s is None else timeout_s
+            ):
                 self._held = True
                 try:
                     yield True

@@ -4,6 +4,7 @@
     server = "https://git.example.org"
     repository = "owner/name"           # what `#12` means; the morning report looks here, too
     repositories = ["owner/other"]      # further ones that the morning report looks at
+    operator = "ana"                    # who reads it; the token's own user unless given
 
 The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, else in the system's keyring (``holdfast auth set gitea``),
 where it is kept for one server.
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 #: Seconds for one wait, and for one call with its tries: a flush must not be held up, and nothing is lost by waiting.
 TIMEOUT_S: Final = 5.0
 PATIENCE_S: Final = 3.0
-_KEYS: Final = frozenset({"server", "repository", "repositories", "timeout_s", "insecure_http"})
+_KEYS: Final = frozenset({"server", "repository", "repositories", "operator", "timeout_s", "insecure_http"})
+#: Most targets whose state is asked for to check claims.
+MOST_CLAIMS: Final = 20
 
 
 class GiteaTrail(Forge):
@@ -53,6 +56,7 @@ class GiteaTrail(Forge):
         if not self._server.startswith(("https://", "http://")):
             raise _bad("server is missing or no address", 'Write it like server = "https://git.example.org".')
         self._repository = _text(given, "repository")
+        self._operator = _text(given, "operator").removeprefix("@")
         others = given.get("repositories", [])
         if not isinstance(others, list) or not all(isinstance(name, str) for name in others):
             raise _bad("repositories is not a list of texts", 'Write it like repositories = ["owner/name"].')
@@ -120,15 +124,42 @@ class GiteaTrail(Forge):
 
         if not self._repositories:
             raise _bad("repository is missing, so nothing can be looked at", 'Set repository = "owner/name".')
+        found: list[Activity] = []
+        failed: list[StorageError] = []
         with self._gitea() as gitea:
-            found = [one for name in self._repositories for one in happenings.of(gitea.repo(name), since, until)]
+            operator = self._operator or gitea.user()
+            for name in self._repositories:
+                try:
+                    found += happenings.of(gitea.repo(name), since, until, operator)
+                except StorageError as error:
+                    failed.append(error)
+                    text = f"could not be read: {error.message}"
+                    found.append(Activity("repository", name, f"{self._server}/{name}", text, until))
+        if failed and len(failed) == len(self._repositories):
+            raise failed[0]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
+
+    def states(self, targets: Sequence[str]) -> dict[str, str]:
+        """The state of at most 20 issues and pull requests, one request for each. See :meth:`Forge.states`."""
+        named = {text: target for text in targets if (target := self._target(text)) is not None}
+        asked = dict.fromkeys(named.values())
+        known: dict[Target, str] = {}
+        with self._gitea() as gitea:
+            for target in list(asked)[:MOST_CLAIMS]:
+                try:
+                    issue = gitea.repo(target.repository).issue(target.number)
+                except StorageError:
+                    continue
+                if issue is not None:
+                    known[target] = "merged" if issue.merged else issue.state
+        return {text: known[target] for text, target in named.items() if target in known}
 
     def check(self) -> str:
         """The server's version, when it answers and shows the repositories to this token. Raises: HoldfastError."""
         with self._gitea() as gitea:
             for name in self._repositories:
                 gitea.repo(name).check()
+                gitea.repo(name).check_write()
             return f"{self._server} answers ({gitea.server_version()}); " + (
                 f"{', '.join(self._repositories)} can be read" if self._repositories else "no repository is set"
             )

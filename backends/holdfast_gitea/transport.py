@@ -8,7 +8,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -61,6 +62,8 @@ class Transport:
         self._mutex = threading.Lock()
         self._client: httpx2.Client | None = None
         self._pid = 0
+        self._until: float | None = None  # monotonic
+        self._asked = 0
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
                 "Talking to a Gitea server needs the library httpx2, which is not installed.",
@@ -70,6 +73,13 @@ class Transport:
     def __repr__(self) -> str:  # without the token
         return f"Transport({self.server!r})"
 
+    @property
+    def token_id(self) -> str:
+        """A digest of the token, short enough to say nothing of it."""
+        import hashlib
+
+        return hashlib.sha256(self._token.encode()).hexdigest()[:16]
+
     def once(
         self,
         method: str,
@@ -78,21 +88,35 @@ class Transport:
         params: Mapping[str, str | int] | None = None,
         send: Mapping[str, object] | None = None,
         repository: str = "",
+        public: bool = False,
     ) -> Answer:
-        """One try of one request. ``path`` begins after ``/api/v1``.
+        """One try of one request. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
 
         Raises: Passing when another try may succeed, whatever became of this one; Absent, Closed, Conflict, Refused.
         """
         import httpx2  # takes longer than all else that an agent's event needs, and many ask the server nothing
 
         end = time.monotonic() + max(self._timeout_s, self._patience_s)
+        timeout = self._timeout_s
+        if self._until is not None:
+            end = min(end, self._until)
+            timeout = min(timeout, self._until - time.monotonic())
+            if timeout <= 0:
+                raise faults.overdue(self._asked)
+        self._asked += 1
         try:
             with self._connected().stream(
-                method, f"{self.server}/api/v1{path}", params=params, **_content(send)
+                method,
+                f"{self.server}/api/v1{path}",
+                params=params,
+                timeout=timeout,
+                **_content(send, token=not public),
             ) as response:
                 body = self._read(response, end)
         except httpx2.TimeoutException as error:
-            raise faults.unreachable("took too long to answer") from error
+            if self._until is not None and time.monotonic() >= self._until:
+                raise faults.overdue(self._asked) from error
+            raise faults.unreachable("does not answer, or took too long") from error
         except httpx2.HTTPError as error:
             if _is_distrust(error):
                 raise faults.untrusted() from error
@@ -119,6 +143,8 @@ class Transport:
         Raises: the last Passing, when the next pause would end after ``patience_s``.
         """
         end = time.monotonic() + self._patience_s
+        if self._until is not None:
+            end = min(end, self._until)
         pause = _FIRST_PAUSE_S
         while True:
             try:
@@ -129,6 +155,17 @@ class Transport:
                     raise
                 time.sleep(wait)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    @contextmanager
+    def within(self, limit_s: float) -> Iterator[None]:
+        """Requests inside the block give up ``limit_s`` seconds after it began. Of nested limits the earlier counts."""
+        before, asked = self._until, self._asked
+        until = time.monotonic() + limit_s
+        self._until, self._asked = min(until, before or until), 0
+        try:
+            yield
+        finally:
+            self._until, self._asked = before, asked
 
     def close(self) -> None:
         """Close the connections. The next request opens new ones."""
@@ -185,10 +222,10 @@ def _is_distrust(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _content(send: Mapping[str, object] | None) -> dict[str, Any]:
-    """What is sent, as UTF-8. Raises: Refused for what no JSON text or database holds."""
+def _content(send: Mapping[str, object] | None, *, token: bool = True) -> dict[str, Any]:
+    """The request's body, as UTF-8, and its headers. Raises: Refused for text that no JSON or database holds."""
     if send is None:
-        return {}
+        return {} if token else {"headers": {"Authorization": ""}}
     try:
         data = json.dumps(send, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:

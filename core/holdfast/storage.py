@@ -231,6 +231,22 @@ class StorageBackend(ABC):
         """
         return nullcontext()
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Reads inside the block may share one view of the store: a backend on a server need not ask twice for the
+        same thing. The view is at most 15 seconds old when the block begins; writes through this backend show at
+        once. By default each read asks the store."""
+        return nullcontext()
+
+    def within(self, limit_s: float) -> AbstractContextManager[None]:
+        """Calls inside the block give up ``limit_s`` seconds after it began, with Unavailable that names the server.
+        By default only the backend's own limits count."""
+        return nullcontext()
+
+    def remarks(self) -> list[str]:
+        """Sentences about the store that its user should see when a session starts, like who else can read it. Each
+        is returned once per machine. By default there are none."""
+        return []
+
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         """Facts, then documents, that hold all words of ``query``, the last word as a prefix; each group
         best match first. A blank query finds nothing. Raises: Unsupported without :attr:`Capability.SEARCH`.

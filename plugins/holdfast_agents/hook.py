@@ -35,6 +35,8 @@ _HEAD_BYTES = 16_384
 #: Events that carry part of the conversation. An unreadable event may be one of them.
 _JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
+#: The share of the time limit that calls of the store may take, so that a slow server is named in the answer.
+_STORES_SHARE = 0.8
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
 
@@ -122,6 +124,7 @@ class _Call:
         self.kind = self.expected or events.COMPACTING
         self.session = ""
         self.folder = ""
+        self.limit_s = 0.0
 
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
@@ -132,7 +135,8 @@ class _Call:
         try:
             event = self._event()
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
-            watchdog.limit(limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0))
+            self.limit_s = limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0)
+            watchdog.limit(self.limit_s)
             reply = self._reply(event)
         except HoldfastError as error:
             self._missed()
@@ -262,7 +266,10 @@ class _Call:
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             event = subagents.owner(event)
-        with Holdfast.open(root, lenient=True) as memory:
+        with (
+            Holdfast.open(root, lenient=True) as memory,
+            memory.services.store.backend.within(self.limit_s * _STORES_SHARE),
+        ):
             self.state = memory.services.state
             memory.services.hurried = True  # a client waits for the answer, so models are called later
             if event.kind == events.START:

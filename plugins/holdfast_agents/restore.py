@@ -10,13 +10,14 @@ from attrs import evolve
 
 from holdfast import Session
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
+from holdfast.storage import Capability
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard
 from holdfast_agents.events import COMPACTING, Event, Reply
-from holdfast_agents.records import heartbeat, memo
+from holdfast_agents.records import heartbeat, lastbrief, memo
 from holdfast_agents.records.hooklog import log
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 #: Below the clients' limits: Claude Code takes 10,000 characters whole, Codex about 10,000 bytes.
 MAX_CHARS = 9_000
+#: Seconds for a server's first answer at a start. Later calls at this start may take as long as the client waits.
+_PROBE_S = 2.0
+#: Characters kept free in the brief that is kept, for the sentences that go before it.
+_HEAD_CHARS = 1_500
 _RECONCILE_S = 6.0
 _RECONCILED = 8
 _IN_BYTES = frozenset({"codex"})
@@ -40,6 +45,20 @@ def start(memory: Holdfast, event: Event) -> Reply:
     """
     services = memory.services
     _remember(services, event)
+    backend = services.store.backend
+    if Capability.REMOTE not in backend.capabilities:
+        return _started(memory, event)
+    try:
+        with backend.within(_PROBE_S):
+            backend.names(services.layout.name(Surface.HANDOFF))
+        return _started(memory, event)
+    except Unavailable as error:
+        log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
+        return _without_store(services, event, error)
+
+
+def _started(memory: Holdfast, event: Event) -> Reply:
+    services = memory.services
     if event.source != "compact":
         reconcile(memory, event)
         memory.outbox.send_due()
@@ -47,9 +66,34 @@ def start(memory: Holdfast, event: Event) -> Reply:
     unsafe = services.gate.outgoing(_unsafe(memory), surface="daily")
     head = [unsafe.partition("\n")[0], _session_line(event, _has_past(memory, event)), _lost(services, event.session)]
     text = "\n\n".join(filter(None, head))
-    whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
+    in_bytes = event.client in _IN_BYTES
+    remarks: list[str] = []
+    if Capability.REMOTE not in services.store.backend.capabilities:
+        whole = _fitted(memory, text, event.session, in_bytes=in_bytes)
+    else:
+        with services.store.backend.reading(), lastbrief.keeping(services) as keep:
+            whole = _fitted(memory, text, event.session, in_bytes=in_bytes)
+            room = "-" * _HEAD_CHARS
+            keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
+            remarks = services.store.backend.remarks()
     audit.forget(services.state, event.session)
-    return Reply(context=whole, notice=unsafe)
+    return Reply(context=whole, notice="\n".join(filter(None, (unsafe, *(f"holdfast: {one}" for one in remarks)))))
+
+
+def _without_store(services: Services, event: Event, error: HoldfastError) -> Reply:
+    """The answer when the store's server gives none: the last brief that this machine has seen, with its age."""
+    from holdfast.cli.words import ago
+
+    kept = lastbrief.read(services)
+    why = in_one_line(error.message)
+    told = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
+    if kept is None:
+        old = "No earlier brief is kept on this machine."
+    else:
+        old = f"The brief below is the last one that this machine has read, from {ago(kept.at, services.now())}."
+    notice = f"holdfast: {error.message} {error.next_step} {old} Until then compaction is blocked."
+    context = "\n\n".join(filter(None, (f"{told} {old}", _session_line(event, False), kept.text if kept else "")))
+    return Reply(context=context, notice=notice)
 
 
 def has_just_started(memory: Holdfast, event: Event) -> bool:

@@ -111,7 +111,8 @@ class _Acts(Stage):
         """Print the operator's report for the next morning."""
         self.step("The morning report covers yesterday and the night (`holdfast report --morning`):")
         text = self.another_process("report", "--morning")
-        self.quote("## On the forge" + text.partition("## On the forge")[2].partition("\n## ")[0])
+        for name in ("## What changed", "## On the forge"):
+            self.quote(name + text.partition(name)[2].partition("\n## ")[0])
 
     @property
     def _pending(self) -> int:

@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.flush.publish.forge import Forge
 from holdfast.flush.validation import unsupported
 from holdfast.models import Severity
+from holdfast_report import claims
 from holdfast_report.report import SECTIONS, Line, Report, report
 
 if TYPE_CHECKING:
@@ -51,16 +52,19 @@ def morning(services: Services) -> Morning:
     now = services.now()
     since = datetime.combine(now.date() - timedelta(days=1), time(), tzinfo=now.tzinfo)
     files = report(services, days=2)
-    happened: list[Line] = []
+    happened: list[tuple[Activity, Line]] = []
     remarks: list[str] = []
     forges = services.dispatch.offering(Forge)
     for forge in forges.values():
-        lines, remark = _of(services, forge, since, now)
-        happened += lines
+        found, remark = _of(services, forge, since, now)
+        happened += found
         remarks += [remark] if remark else []
     if not forges:
         remarks.append("No forge is enabled, so this report uses files alone.")
-    sections = {**files.sections, FORGE: tuple(happened), FINDINGS: tuple(_findings(services, files, happened))}
+    findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
+    sections = {**files.sections, FORGE: _listed(files, happened), FINDINGS: findings}
+    for waits, name in (("operator", SECTIONS[3]), ("blocked", SECTIONS[2])):
+        sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
     return Morning(
         since=since,
         report=files,
@@ -69,8 +73,23 @@ def morning(services: Services) -> Morning:
     )
 
 
-def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[Line], str]:
-    """A forge's activity as lines, and an error message when it could not be reached."""
+def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
+    """The lines of the forge, grouped by target in the order of each target's first event. Lines that another section
+    shows are left out, and so are holdfast's own comments about changes that the notes hold."""
+    noted = "\n".join(line.text for line in files.sections[SECTIONS[1]])
+    first: dict[str, int] = {}
+    for place, (one, _) in enumerate(happened):
+        first.setdefault(one.target, place)
+    shown = [
+        (first[one.target], line)
+        for one, line in happened
+        if one.waits != "operator" and not (one.own and one.text.rpartition("**: ")[2] in noted)
+    ]
+    return tuple(line for _, line in sorted(shown, key=lambda pair: pair[0]))
+
+
+def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[tuple[Activity, Line]], str]:
+    """A forge's activity with its lines, and an error message when it could not be reached."""
     try:
         activity = forge.activity(since, now)
         texts = _masked(services, [_told(one, now) for one in activity])
@@ -78,7 +97,8 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not cost the report
         return [], f"{forge.title} could not be read: the plugin {forge.name!r} failed ({type(error).__name__})."
-    return [Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True)], ""
+    lines = (Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True))
+    return list(zip(activity, lines, strict=True)), ""
 
 
 def _told(one: Activity, now: datetime) -> str:

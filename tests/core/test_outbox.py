@@ -587,6 +587,47 @@ def test_retention__old_items__are_not_thrown_away(opened, board, mutating, cloc
     assert len(memory.outbox.items()) == 1
 
 
+def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_waits_behind_it(
+    opened, board, mutating
+):
+    def refuses_the_first(one: Item) -> None:
+        if one.body == "first":
+            raise StorageError("The issue is locked.", next_step="Unlock it.")
+
+    board.trouble = refuses_the_first
+    session = said(opened(board))
+    session.flush(mutating("first"))
+    session.add("user", "more")
+    [evidence] = session.flush(mutating("second")).evidence
+    first, second = opened(board).outbox.items()
+    assert evidence.note.startswith(f"It waits behind an earlier item on the same target, {first.id[:16]}.")
+    assert "The issue is locked." in evidence.note
+    assert (second.error, second.next_step) == (evidence.note.removesuffix(" Unlock it."), "Unlock it.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "targets"),
+    [
+        ("o/r", "o/new", ["o/new#1", "o/new#2", "o/rest#1"]),
+        ("O/R#1", "o/new#9", ["o/new#9", "o/r#2", "o/rest#1"]),
+    ],
+)
+def test_command__retarget__items_follow_a_renamed_repository(waiting, project, capsys, old, new, targets):
+    waiting.put([item(3, "o/rest#1")])
+    before = [(one.id, one.body) for one in waiting.items()]
+    assert main(["--root", str(project), "outbox", "retarget", old, new]) == 0
+    assert new in capsys.readouterr().out
+    assert [one.target for one in waiting.items()] == targets
+    assert [(one.id, one.body) for one in waiting.items()] == before
+
+
+@pytest.mark.parametrize("words", [["o/r"], ["o/r", "o/new#1"], ["o/other", "o/new"], ["o/r", "  "]])
+def test_command__retarget_that_does_not_fit__changes_nothing(waiting, project, capsys, words):
+    assert main(["--root", str(project), "outbox", "retarget", *words]) != 0
+    assert "next" in capsys.readouterr().err
+    assert [one.target for one in waiting.items()] == ["o/r#1", "o/r#2"]
+
+
 @pytest.fixture
 def waiting(project: Path) -> Outbox:
     """A project in which something waits for a plugin that is not enabled."""

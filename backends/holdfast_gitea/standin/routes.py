@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from . import comments, issues, labels, projects, shapes
+from . import comments, events, issues, labels, projects, shapes
 from .calls import Answer, Call, Stop
 
 Handler = Callable[[Call], Answer]
@@ -24,6 +24,12 @@ def user(call: Call) -> Answer:
 
 def repository(call: Call) -> Answer:
     return Answer(200, projects.repository(call.world, call.repo, call.caller))
+
+
+def collaborators(call: Call) -> Answer:
+    """Everyone with a right of their own, the owner left out."""
+    logins = [login for login in sorted(call.repo.rights) if login != call.repo.owner.login]
+    return Answer(200, [shapes.user(call.world, call.world.user(login), call.caller) for login in logins])
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,10 @@ ROUTES = (
     _route("/version", "", GET=version),
     _route("/user", "user", GET=user),
     _route(_REPO, "repository", GET=repository),
+    _route(_REPO + "/collaborators", "repository", GET=collaborators),
     _route(_REPO + "/pulls", "repository", GET=issues.pulls),
+    _route(_REPO + "/pulls/{index}/reviews", "repository", GET=events.reviews),
+    _route(_REPO + "/releases", "repository", GET=events.releases),
     _route(_REPO + "/labels", "issue", GET=labels.of_repository, POST=labels.create),
     _route(_REPO + "/labels/{id}", "issue", GET=labels.get),
     _route(_REPO + "/issues", "issue", GET=issues.listing, POST=issues.create),

@@ -139,7 +139,15 @@ def row(world: World, one: Comment) -> dict[str, Any]:
     value = comment(world, one)
     shared = {name: value[name] for name in ("pull_request_url", "issue_url", "user", "body")}
     times = {name: value[name] for name in ("created_at", "updated_at")}
-    return {"id": one.id, "type": one.kind, "html_url": value["html_url"], **shared, **times, **NOTHING_BESIDES}
+    return {
+        "id": one.id,
+        "type": one.kind,
+        "html_url": value["html_url"],
+        **shared,
+        **times,
+        **NOTHING_BESIDES,
+        **one.more,
+    }
 
 
 def reaction(world: World, one: Reaction, viewer: User | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
+from . import events, shapes
 from .server import Seen, Server
 from .state import Comment, Flavour, Issue, Label, Repository, Right, World
 from .titles import stored
@@ -141,6 +142,27 @@ class StandIn:
         with self.world.lock:
             issue = self._issue(full_name, number)
             issue.merged = issue.closed = issue.updated = self.world.now()
+
+    def happen(self, full_name: str, number: int, kind: str, by: str, **more: object) -> None:
+        """An event of the timeline, as the server names it: ``close``, ``reopen``, ``merge_pull``, ``review_request``,
+        ``assignees``, ``milestone``, ``label``, ``change_title``; see :func:`events.happen`."""
+        with self.world.lock:
+            events.happen(self.world, self._issue(full_name, number), kind, by, **more)
+
+    def review(self, full_name: str, number: int, by: str, state: str, body: str = "", *, lines: int = 0) -> None:
+        """A review of a pull request; ``state`` is APPROVED, REQUEST_CHANGES or COMMENT."""
+        with self.world.lock:
+            events.review(self.world, self._issue(full_name, number), by, state, body, lines)
+
+    def release(self, full_name: str, name: str, by: str) -> None:
+        """Publish a release."""
+        with self.world.lock:
+            repo, at = self.world.repo(full_name), shapes.moment(self.world.now())
+            url = f"{self.world.url}/{full_name}/releases/tag/{name}"
+            author = shapes.user(self.world, self.world.user(by))
+            repo.releases.append(
+                {"tag_name": name, "name": name, "html_url": url, "author": author, "published_at": at}
+            )
 
     def lock(self, full_name: str, number: int, *, on: bool = True) -> None:
         """Only those who may write in the repository can comment on a locked issue."""

@@ -66,6 +66,7 @@ class Comment:
     kind: str = "comment"
     version: int = 0
     reactions: list[Reaction] = field(default_factory=list)
+    more: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass
@@ -88,6 +89,7 @@ class Issue:
     indexed: bool = False
     labels: list[Label] = field(default_factory=list)
     rows: list[Comment] = field(default_factory=list)
+    reviews: list[dict[str, object]] = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
 
     def comments(self) -> list[Comment]:
@@ -108,6 +110,7 @@ class Repository:
     rights: dict[str, Right] = field(default_factory=dict)
     issues: dict[int, Issue] = field(default_factory=dict)
     labels: list[Label] = field(default_factory=list)
+    releases: list[dict[str, object]] = field(default_factory=list)
     last_number: int = 0
 
     @property

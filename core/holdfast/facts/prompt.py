@@ -65,6 +65,11 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         raise BadValue("max_tokens", "is not a whole number")
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
+    with services.store.backend.reading():
+        return _prompt(services, max_tokens, count, fenced=fenced)
+
+
+def _prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool) -> str:
     withheld = services.store.is_withheld(provenance.FACTS)
     backend = services.store.backend
     stored = backend.count_facts()

@@ -25,11 +25,12 @@ def machine(standin: StandIn, tmp_path: Path) -> Iterator[Callable[..., GiteaBac
     """Make a machine: a backend with a folder of its own, which has never seen the store."""
     made: list[GiteaBackend] = []
 
-    def make(server: str = "", patience_s: float = 5.0) -> GiteaBackend:
+    def make(server: str = "", patience_s: float = 5.0, authors: tuple[str, ...] = ()) -> GiteaBackend:
         folder = tmp_path / f"machine{len(made)}"
         folder.mkdir()
         address = server or standin.url
-        made.append(GiteaBackend(folder, server=address, repository=REPO, token=standin.token, patience_s=patience_s))
+        options = {"patience_s": patience_s, "authors": authors}
+        made.append(GiteaBackend(folder, server=address, repository=REPO, token=standin.token, **options))  # type: ignore[arg-type]
         return made[-1]
 
     yield make

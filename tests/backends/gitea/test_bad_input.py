@@ -210,10 +210,10 @@ def test_store__page_of_a_proxy_instead_of_the_server__every_call_fails_and_none
 # --- people ---------------------------------------------------------------------------------------------------------
 
 
-def test_issue__title_changed_by_hand__its_document_is_not_another_ones(
+def test_issue__title_and_body_changed_by_hand__its_document_is_not_another_ones(
     gitea: StandIn, filled: GiteaBackend, opened: Open
 ) -> None:
-    gitea.edit_issue(REPO, issue_of(gitea, "doc:MEMORY.md"), title="Some thoughts")
+    gitea.edit_issue(REPO, issue_of(gitea, "doc:MEMORY.md"), title="Some thoughts", body="Some thoughts")
     assert opened("new").names() == [DAY]
 
 

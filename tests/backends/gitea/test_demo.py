@@ -23,7 +23,7 @@ def test_demo__with_gitea__comment_then_degraded_then_sent(tmp_path: Path, capsy
     assert "Degraded: 1 item waits to be published" in shown[second:third]
     assert "1 item waits to be published, the oldest just now" in shown[second:third]
     assert "nothing waits to be published" in shown[third:]
-    assert "shop/payments#218 comment by agent: **decision**" in " ".join(shown[third:].split())
+    assert "**decision** shop/payments#218" in " ".join(shown[third:].split())
     assert dict(os.environ) == environment
     assert f"[plugins.{PLUGIN}]" in (tmp_path / "demo/holdfast.toml").read_text()
 

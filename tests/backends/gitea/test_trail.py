@@ -522,7 +522,7 @@ def test_morning__with_the_forge__tells_both_points_to_both_and_is_the_same_agai
     assert text.startswith("# Morning report: 2026-11-21 and the night\n")
     assert "- Fix the webhook  (.holdfast/memory/2026-11-21.md, Session Notes (14:30))" in text
     assert f"{WORK} comment by ben: I saw it, too  ({gitea.url}/{REPO}/issues/1#issuecomment-2)" in text
-    assert "2026-11-21 14:30 acme/shop#1 comment by agent: **status**: in review" in text
+    assert "comment by agent" not in text  # its own comment says what the note says
     assert "transcript" not in text
     assert all(line.endswith(")") for line in text.splitlines() if line.startswith("- "))
     clock.tick(seconds=5)
@@ -552,3 +552,16 @@ def test_morning__summary_alone_says_it_but_the_forge_does__is_no_finding(gitea,
     assert "appears in no daily note" in str(memory.morning())
     gitea.make_comment(REPO, 1, "Roll back on Friday", poster="ana")
     assert "appears in no daily note" not in str(memory.morning())
+
+
+@pytest.mark.parametrize("later", ["the same flush again", "another flush"])
+def test_comment__written_twice_by_a_late_504__is_found_and_one_is_deleted(gitea, opened, later):
+    memory = opened()
+    flushed(memory, changed((WORK, "in review")))
+    twice = gitea.bodies(REPO, 1)[0]
+    gitea.make_comment(REPO, 1, twice)  # the proxy gave up, the server wrote it all the same
+    gitea.make_comment(REPO, 1, twice, poster="ana")  # a person's quotation stays
+    session = "s" if later == "the same flush again" else "t"
+    flushed(memory, changed((WORK, "merged")), session)
+    assert gitea.bodies(REPO, 1).count(twice) == 2
+    assert len(gitea.bodies(REPO, 1)) == 3

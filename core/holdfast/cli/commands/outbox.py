@@ -1,4 +1,4 @@
-"""``holdfast outbox``: what waits to be published on a forge; send it now, or drop it with a reason."""
+"""``holdfast outbox``: what waits to be published on a forge. Send it, drop it with a reason, or change its target."""
 
 from __future__ import annotations
 
@@ -16,12 +16,20 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=("list", "send", "drop"), default="list", help="default: list")
-    parser.add_argument("id", nargs="?", metavar="ID", help="with drop: which item")
+    parser.add_argument(
+        "action", nargs="?", choices=("list", "send", "drop", "retarget"), default="list", help="default: list"
+    )
+    parser.add_argument("id", nargs="?", metavar="ID", help="with drop: the item; with retarget: the old target")
+    parser.add_argument("new", nargs="?", metavar="NEW", help="with retarget: the new target, or repository")
     parser.add_argument("--reason", metavar="TEXT", help="with drop: why; it goes into the daily note")
     add_json(parser)
     parser.epilog = (
-        examples("holdfast outbox", "holdfast outbox send", 'holdfast outbox drop ID --reason "the issue is gone"')
+        examples(
+            "holdfast outbox",
+            "holdfast outbox send",
+            'holdfast outbox drop ID --reason "the issue is gone"',
+            "holdfast outbox retarget owner/old owner/new",
+        )
         + "\n\nWhat waits is sent by itself at the next flush and when a session starts."
         "\nExit code 1 when something still waits after `send`."
     )
@@ -30,7 +38,12 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
 
-    if args.action == "drop":
+    if args.new is not None and args.action != "retarget":
+        raise UsageError(f"`{args.action}` takes no second name.", next_step="See `holdfast outbox --help`.")
+    if args.action == "retarget":
+        if not args.new or args.reason is not None:
+            raise UsageError("Where to?", next_step="Name both: `holdfast outbox retarget owner/old owner/new`.")
+    elif args.action == "drop":
         if not args.id:
             raise UsageError("Which item?", next_step="Name its id, as `holdfast outbox` shows it.")
         if not (args.reason or "").strip():
@@ -43,6 +56,8 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         if args.action == "drop":
             return _drop(memory, args, out)
+        if args.action == "retarget":
+            return _retarget(memory, args, out)
         if args.action == "send":
             return _send(memory, args, out)
         return _list(memory, args, out)
@@ -90,6 +105,17 @@ def _send(memory: Holdfast, args: Namespace, out: Term) -> int:
     else:
         out.say(f"{out.mark('ok')} nothing waits to be published")
     return 1 if left else 0
+
+
+def _retarget(memory: Holdfast, args: Namespace, out: Term) -> int:
+    moved = memory.outbox.retarget(args.id, args.new)
+    if args.json:
+        out.json({"ok": True, "items": [waiting.item_table(item) for item in moved]})
+        return 0
+    for item in moved:
+        waiting.show(out, item, memory.services.now())
+    out.say(f"{out.mark('ok')} {count(len(moved), 'item')} retargeted; `holdfast outbox send` tries now")
+    return 0
 
 
 def _drop(memory: Holdfast, args: Namespace, out: Term) -> int:

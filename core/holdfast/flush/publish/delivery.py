@@ -12,10 +12,10 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
-from holdfast.errors import BadValue, HoldfastError
+from holdfast.errors import BadValue, HoldfastError, NotFound
 from holdfast.flush.notes import WHAT_CHANGED, header
 from holdfast.flush.publish.forge import Forge
-from holdfast.flush.publish.outbox import FILE, Item, Outbox, Send
+from holdfast.flush.publish.outbox import FILE, Item, Outbox, Send, behind, why_behind
 from holdfast.fs import paths
 from holdfast.storage import block_marker
 from holdfast.text.plain import one_line
@@ -49,8 +49,23 @@ class Deliveries:
         self._outbox = Outbox(services.state)
 
     def items(self) -> list[Item]:
-        """The waiting items, oldest first. Raises: Unavailable."""
-        return self._outbox.items()
+        """The waiting items, oldest first. An item behind another on its target says so. Raises: Unavailable."""
+        items = self._outbox.items()
+        return [_queued(item, items) for item in items]
+
+    def retarget(self, old: str, new: str) -> list[Item]:
+        """Let the items for a target, or for a whole repository, go to another one; returns them.
+
+        Raises: BadValue for names that do not fit together; NotFound when nothing waits for ``old``; Unavailable.
+        """
+        old, new = old.strip(), new.strip()
+        if not new or new != one_line(new) or ("#" in old) is not ("#" in new):
+            step = "Name two repositories (owner/old owner/new), or two targets (owner/old#7 owner/new#7)."
+            raise BadValue("target", "does not fit the old one", next_step=step)
+        moved = self._outbox.retarget(old, new, now=self._services.now())
+        if not moved:
+            raise NotFound(f"Nothing waits for {old!r}.", next_step="`holdfast outbox` lists the waiting items.")
+        return moved
 
     def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
         """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
@@ -60,7 +75,10 @@ class Deliveries:
         proofs = {one.item.id: one.evidence for one in sent}
         after = {item.id: item for item in self._outbox.items()}
         return [
-            Delivery(item=_explained(after.get(item.id, item), senders), evidence=proofs.get(item.id))
+            Delivery(
+                item=_explained(_queued(after.get(item.id, item), list(after.values())), senders),
+                evidence=proofs.get(item.id),
+            )
             for item in before
             if item.id in proofs or item.id in after
         ]
@@ -108,6 +126,15 @@ class Deliveries:
 
 def _senders(services: Services) -> dict[str, Send]:
     return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
+
+
+def _queued(item: Item, items: list[Item]) -> Item:
+    """Give an item behind another one that reason."""
+    first = behind(item, items)
+    if first is None:
+        return item
+    error, next_step = why_behind(first)
+    return evolve(item, error=error, next_step=next_step)
 
 
 def _explained(item: Item, senders: Mapping[str, Send]) -> Item:

@@ -26,7 +26,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from holdfast.flush.publish.outbox import Item
@@ -45,8 +45,9 @@ class Post(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """One thing that happened on a forge: ``kind`` is issue, pull, comment or review; ``pointer`` is its URL; ``text``
-    is one line; ``at`` is aware."""
+    """One event on a forge: ``kind`` is issue, pull, comment, review, release or repository; ``pointer`` is its URL;
+    ``text`` is one line; ``at`` is aware. ``waits`` is ``operator`` for an event that asks the operator for something,
+    ``blocked`` for one that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
 
     kind: str
     target: str
@@ -54,6 +55,8 @@ class Activity(NamedTuple):
     text: str
     at: datetime
     author: str = ""
+    waits: str = ""
+    own: bool = False
 
 
 class Forge(ABC):
@@ -78,6 +81,11 @@ class Forge(ABC):
     def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
         """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
 
+    def states(self, targets: Sequence[str]) -> Mapping[str, str]:
+        """The present state of each target that is work on this forge: open, closed or merged. The morning report
+        compares it with claims. By default nothing is known. Raises: HoldfastError."""
+        return {}
+
     def check(self) -> str:
         """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.
         Raises: HoldfastError."""
@@ -99,7 +107,7 @@ class Forge(ABC):
         """
         if not posts:
             return []
-        from holdfast.flush.publish.outbox import Item, Outbox
+        from holdfast.flush.publish.outbox import Item, Outbox, behind, why_behind
         from holdfast.models import Evidence
 
         bodies: dict[str, list[str]] = {}
@@ -130,7 +138,8 @@ class Forge(ABC):
                 continue
             if item_id in waiting:
                 item = waiting[item_id]
-                note = f"{item.error} {item.next_step}".strip()
+                first = behind(item, waiting.values())
+                note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip()
                 note = note or f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
             else:
                 note = "Another process of this project has published it meanwhile."

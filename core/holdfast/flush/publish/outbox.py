@@ -123,6 +123,24 @@ class Outbox:
             if len(kept) != len(rows):
                 self._write(kept)
 
+    def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
+        """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
+        (``owner/repo#7``), or both a repository, and then its numbers stay. Ids and bodies stay, so nothing is
+        published twice."""
+        moved: list[Item] = []
+        with self._locked():
+            rows = []
+            for row in self._read():
+                target = _moved(row.item.target, old, new)
+                if target:
+                    item = evolve(row.item, target=target, due=now.astimezone(UTC), error="", next_step="")
+                    moved.append(item)
+                    row = _Row(records.encode(unstructure(item)), item)
+                rows.append(row)
+            if moved:
+                self._write(rows)
+        return moved
+
     def send(
         self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
     ) -> list[Sent]:
@@ -251,6 +269,33 @@ class _Work:
         self._outbox.remove(item.id)
         self.sent.append(Sent(item, evidence))
         return None
+
+
+def behind(item: Item, items: Iterable[Item]) -> Item | None:
+    """The first of ``items`` (in order) that must be published on the same target before ``item``; None if there is
+    none."""
+    for other in items:
+        if other.id == item.id:
+            return None
+        if (other.plugin, other.target) == (item.plugin, item.target):
+            return other
+    return None
+
+
+def why_behind(first: Item) -> tuple[str, str]:
+    """The reason and the next step of an item that waits behind ``first``."""
+    reason = f" {first.error}" if first.error else ""
+    step = first.next_step or "`holdfast outbox send` tries both now."
+    return f"It waits behind an earlier item on the same target, {first.id[:16]}.{reason}", step
+
+
+def _moved(target: str, old: str, new: str) -> str:
+    """The new target of an item, empty when the move does not concern it."""
+    if target.casefold() == old.casefold():
+        return new
+    rest = target[len(old) :]
+    concerns = "#" not in old and target[: len(old)].casefold() == old.casefold() and rest[:1] in ("#", "!")
+    return new + rest if concerns else ""
 
 
 def _item(line: bytes) -> Item:

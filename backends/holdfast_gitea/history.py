@@ -1,0 +1,35 @@
+"""Events, reviews and releases of a repository: what the morning report reads besides issues and comments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from holdfast_gitea import models
+from holdfast_gitea.client import PAGE, PAGES, Repo, since_of, stamp
+from holdfast_gitea.faults import garbled
+from holdfast_gitea.models import Event, Review
+
+
+def timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Event]:
+    """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's, so a
+    page that is not full is the last. Raises: Unavailable."""
+    found: list[Event] = []
+    window = {**since_of(since), "before": stamp(until)}
+    for page in range(1, PAGES):
+        some = models.many(repo.get(f"/issues/{number}/timeline", **window, page=page, limit=PAGE).data)
+        found += [models.event(one) for one in some if one is not None]
+        if len(some) < PAGE:
+            return found
+    raise garbled("the timeline does not end")
+
+
+def reviews(repo: Repo, number: int) -> list[Review]:
+    """Reviews of a pull request, at most 50, the server's first. Takes `read:repository`. Raises: Unavailable."""
+    return [models.review(one) for one in models.many(repo.get(f"/pulls/{number}/reviews", limit=PAGE).data)]
+
+
+def releases(repo: Repo) -> list[tuple[str, str, str, datetime]]:
+    """The newest releases, at most 50: name, author, address, time of publication. Takes `read:repository`. Raises:
+    Unavailable."""
+    listed = models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data)
+    return [models.release(one) for one in listed]

@@ -1,0 +1,78 @@
+"""The last brief of a store on a server, for a start at which the server does not answer.
+
+``state/derived/last-brief.json``, mode 0600. It holds only text that was shown to an agent, so it is redacted, and
+every purge removes the folder's files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.errors import Unavailable
+from holdfast.fs import durable, private, safeopen
+from holdfast.text import untrusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.session.services import Services
+
+_FILE: Final = "last-brief.json"
+_MOST: Final = 1 << 20  # bytes that are read
+
+
+class Kept(NamedTuple):
+    """The text, and when it was read from the store, in UTC."""
+
+    text: str
+    at: datetime
+
+
+@contextmanager
+def keeping(services: Services) -> Iterator[Callable[[str], None]]:
+    """A function that keeps a brief read inside of the block. A purge waits for the block to end, so the kept text
+    cannot be older than the purge. Nothing is kept while another process keeps one."""
+    private.make(services.state, private.DERIVED)
+    path = _path(services)
+    try:
+        lock = private.lock(path, timeout_s=0)
+        lock.__enter__()
+    except Unavailable:
+        yield lambda text: None
+        return
+
+    def keep(text: str) -> None:
+        told = {"store": _store(services), "at": datetime.now(UTC).isoformat(), "text": text}
+        durable.replace(path, json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"), flush=False)
+
+    try:
+        yield keep
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def read(services: Services) -> Kept | None:
+    """The kept brief of this store; None if there is none or it cannot be read."""
+    try:
+        told = untrusted.from_json(safeopen.read(_path(services), _MOST))
+        if told["store"] != _store(services):
+            return None
+        return Kept(str(told["text"]), datetime.fromisoformat(told["at"]).astimezone(UTC))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _path(services: Services) -> str:
+    return os.path.join(services.state, private.DERIVED, _FILE)
+
+
+def _store(services: Services) -> str:
+    """A digest of the settings that name the store: another store's brief is of no use."""
+    import hashlib
+
+    return hashlib.sha256(repr(services.config.storage).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,226 @@
+"""Whoever can read a repository can comment there; only named authors' records are memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import ConfigError
+from holdfast.plugin.checks import Outcome
+from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import folding, marker
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.checks import inspect
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+TEAM = "team/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+Machine = Callable[..., GiteaBackend]
+
+
+def issue_of(standin: StandIn, name: str, repo: str = REPO) -> int:
+    return next(number for number, title in standin.titles(repo).items() if title == f"holdfast:{name}")
+
+
+def text_of(store: GiteaBackend, name: str) -> str | None:
+    document = store.read(name)
+    return document.text if document else None
+
+
+def record(kind: str, text: str, **fields: str) -> str:
+    return marker.frame("Hello.", text, id=fields.pop("id", folding.new_id()), kind=kind, **fields)
+
+
+def head_of(standin: StandIn, number: int, repo: str = REPO) -> str:
+    fields = marker.fields(standin.bodies(repo, number)[-1])
+    assert fields is not None
+    return fields["id"]
+
+
+def test_version__from_a_reader_of_the_repository__is_not_folded_and_doctor_shows_it(
+    standin: StandIn, machine: Machine
+) -> None:
+    store = machine()
+    store.write("MEMORY.md", "mine\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    base = head_of(standin, number)
+    standin.make_comment(REPO, number, record("ver", "theirs\n", base=base), poster="mallory")
+    for view in (store, machine()):
+        assert text_of(view, "MEMORY.md") == "mine\n"
+    store.write("MEMORY.md", "mine again\n")
+    assert text_of(machine(), "MEMORY.md") == "mine again\n"
+    found = [check for check in inspect(machine().log) if "mallory" in check.message]
+    assert [check.outcome for check in found] == [Outcome.WARN]
+    assert "'MEMORY.md'" in found[0].message
+    assert "authors" in found[0].next_step
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("del", {}),
+        ("next", {"to": "99"}),
+        ("ver", {"base": "0" * 32}),  # once a gap, so Corrupt
+        ("ver", {"root": "1"}),
+        ("tomorrow", {}),  # once Unsupported
+        ("blk", {"block": "b25l"}),
+    ],
+)
+def test_document__any_record_of_a_reader__changes_nothing(
+    standin: StandIn, machine: Machine, kind: str, fields: dict[str, str]
+) -> None:
+    store = machine()
+    store.write("MEMORY.md", "mine\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    given = {"base": head_of(standin, number), **fields}
+    standin.make_comment(REPO, number, record(kind, "theirs\n", **given), poster="mallory")
+    for view in (store, machine()):
+        assert text_of(view, "MEMORY.md") == "mine\n"
+        assert view.names() == ["MEMORY.md"]
+    store.write("MEMORY.md", "more\n")
+    assert text_of(machine(), "MEMORY.md") == "more\n"
+
+
+def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(standin: StandIn, machine: Machine) -> None:
+    store = machine(patience_s=1.0)
+    store.append(DAY, make_block("one", "- step one"), HEADER, "one")
+    number = issue_of(standin, f"doc:{DAY}")
+    comment, body = standin.comments(REPO, number)[0]
+    standin.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
+    standin.make_comment(REPO, number, folding.ACCEPT, poster="mallory")
+    checks = list(inspect(store.log))
+    assert any(check.message.endswith("edited by hand.") for check in checks)
+    assert any("mallory" in check.message and "accept" in check.message for check in checks)
+
+
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1)),
+        ("holdfast:doc:MEMORY.md", marker.line(kind="copy", head="f" * 32, comment=1, deleted=1)),
+        ("holdfast:doc:USER.md", ""),
+        ("holdfast:facts", ""),
+        ("holdfast:store", marker.frame("x", '{"schema": 99, "requires": ["all"]}', language="json", kind="store")),
+    ],
+)
+def test_issue__made_by_a_reader__is_not_part_of_the_store(
+    standin: StandIn, machine: Machine, title: str, body: str
+) -> None:
+    early = standin.make_issue(REPO, title, body, poster="mallory")
+    store = machine()
+    assert store.names() == []
+    store.write("MEMORY.md", "mine\n")
+    store.add_fact(make_fact(1), 100)
+    late = standin.make_issue(REPO, title, body, poster="mallory")
+    for number in (early, late):
+        standin.make_comment(REPO, number, record("ver", "theirs\n"), poster="mallory")
+        standin.make_comment(REPO, number, record("ops", '{"op": "del", "id": "fact_00000001"}'), poster="mallory")
+    for view in (store, machine()):
+        assert view.names() == ["MEMORY.md"]
+        assert text_of(view, "MEMORY.md") == "mine\n"
+        assert text_of(view, "USER.md") is None
+        assert view.count_facts() == 1
+    checks = list(inspect(machine().log))
+    assert all(check.outcome is not Outcome.FAIL for check in checks)
+    assert any(f"#{late}" in check.message and "mallory" in check.message for check in checks)
+
+
+def test_write__its_own_record_copied_by_a_reader__counts_once(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    store.append(DAY, make_block("one"), HEADER, "one")
+    number = issue_of(standin, f"doc:{DAY}")
+    standin.make_comment(REPO, number, standin.bodies(REPO, number)[0], poster="mallory")
+    standin.delete_comment(REPO, standin.comments(REPO, number)[0][0])
+    with pytest.raises(Exception, match="gone from the server"):
+        store.read(DAY)
+
+
+def test_authors__another_user_named_in_the_settings__their_records_count(
+    standin: StandIn, tmp_path: Path, machine: Machine
+) -> None:
+    token = standin.make_token("ana")
+    standin.world.repo(REPO).rights["ana"] = "write"
+    (tmp_path / "ana").mkdir()
+    options = {"server": standin.url, "repository": REPO, "token": token}
+    ana = GiteaBackend(tmp_path / "ana", authors=("Agent",), **options)  # type: ignore[arg-type]
+    machine().write("MEMORY.md", "one\n")
+    assert text_of(ana, "MEMORY.md") == "one\n"
+    ana.write("MEMORY.md", "two\n")
+    assert text_of(machine(), "MEMORY.md") == "one\n"
+    named = machine(authors=("ana",))
+    assert text_of(named, "MEMORY.md") == "two\n"
+    named.write("MEMORY.md", "three\n")
+    assert text_of(ana, "MEMORY.md") == "three\n"
+    ana.close()
+
+
+def _on_team(standin: StandIn, tmp_path: Path, name: str, user: str, scopes: tuple[str, ...]) -> GiteaBackend:
+    (tmp_path / name).mkdir(exist_ok=True)
+    token = standin.make_token(user, scopes)
+    return GiteaBackend(tmp_path / name, server=standin.url, repository=TEAM, token=token, patience_s=1.0)
+
+
+@pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:user")])
+def test_authors__none_named_and_the_repository_of_an_organisation__the_tokens_user_counts_on_a_new_machine(
+    standin: StandIn, tmp_path: Path, scopes: tuple[str, ...]
+) -> None:
+    """A token with `write:issue` alone cannot ask whose it is."""
+    standin.make_repo(TEAM, rights={"bot": "write", "eve": "write"})
+    first = _on_team(standin, tmp_path, "one", "bot", scopes)
+    first.write("MEMORY.md", "one\n")
+    number = issue_of(standin, "doc:MEMORY.md", TEAM)
+    base = head_of(standin, number, TEAM)
+    standin.make_comment(TEAM, number, record("ver", "evil\n", base=base), poster="eve")
+    for name in ("two", "two"):  # the second time from what the first kept
+        second = _on_team(standin, tmp_path, name, "bot", scopes)
+        assert text_of(second, "MEMORY.md") == "one\n"
+        second.close()
+    assert text_of(first, "MEMORY.md") == "one\n"
+    first.close()
+
+
+def test_authors__nothing_says_whose_the_token_is__an_error_with_the_setting_never_an_empty_memory(
+    standin: StandIn, tmp_path: Path
+) -> None:
+    standin.make_repo(TEAM, rights={"bot": "write"})
+    first = _on_team(standin, tmp_path, "one", "bot", ("write:issue",))
+    first.write("MEMORY.md", "one\n")
+    first.close()
+    reader = _on_team(standin, tmp_path, "two", "bot", ("read:issue",))
+    with pytest.raises(ConfigError, match="whose records") as caught:
+        reader.read("MEMORY.md")
+    assert "authors" in caught.value.next_step
+    reader.close()
+
+
+def test_authors__the_tokens_user_gets_another_login__its_old_records_count(standin: StandIn, machine: Machine) -> None:
+    standin.make_repo(TEAM, rights={"agent": "write"})
+    folder = Path(machine().log._place.root)
+    options = {"server": standin.url, "repository": TEAM, "token": standin.token}
+    with_old = GiteaBackend(folder, **options)
+    with_old.write("MEMORY.md", "one\n")
+    with_old.close()
+    standin.world.users["agent"].login = "renamed"
+    standin.world.repo(TEAM).rights["renamed"] = "write"
+    with_new = GiteaBackend(folder, **options)
+    assert text_of(with_new, "MEMORY.md") == "one\n"
+    with_new.write("MEMORY.md", "two\n")
+    assert text_of(with_new, "MEMORY.md") == "two\n"
+    with_new.close()
+
+
+def test_authors__a_counted_record_that_was_built_on_one_of_a_reader__stays(standin: StandIn, machine: Machine) -> None:
+    """A version of holdfast before the rule, or an author whose name was taken from the settings."""
+    store = machine()
+    store.write("MEMORY.md", "one\n")
+    number = issue_of(standin, "doc:MEMORY.md")
+    theirs = folding.new_id()
+    first = head_of(standin, number)
+    standin.make_comment(REPO, number, record("ver", "two\n", base=first, id=theirs), poster="ana")
+    standin.make_comment(REPO, number, record("ver", "three\n", base=theirs))
+    assert text_of(machine(), "MEMORY.md") == "three\n"
+    assert text_of(machine(authors=("ana",)), "MEMORY.md") == "three\n"

@@ -1,0 +1,212 @@
+"""The morning report of a made-up day, with every kind of event that a forge has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Holdfast, Payload
+from holdfast.config.values import Config, PluginConfig
+from holdfast.plugin import discovery
+from holdfast_gitea import trail
+from holdfast_gitea.standin import StandIn
+
+REPO, OTHER = "acme/shop", "acme/tools"
+SCOPES = ("write:issue", "read:repository", "read:user")
+REST: dict[str, Any] = {
+    "facts": [],
+    "blockers": [],
+    "next_step": "none",
+    "artifacts": [],
+    "follow_ups": [],
+    "work_open": False,
+    "curated": "none",
+}
+Opened = Callable[..., Holdfast]
+
+
+@pytest.fixture
+def gitea(clock: Any) -> Iterator[StandIn]:
+    with StandIn(clock=lambda: clock().timestamp(), scopes=SCOPES) as running:
+        for name in (REPO, OTHER):
+            running.make_repo(name, labels=["blocked", "bug"])
+        running.make_issue(REPO, "Deliver once", poster="ana")
+        running.make_issue(REPO, "Retry later", poster="ana", pull=True)
+        running.make_issue(OTHER, "Old tools", poster="ana")
+        clock.tick(days=2)
+        yield running
+
+
+@pytest.fixture
+def opened(gitea: StandIn, project: Path, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
+    made: list[Holdfast] = []
+
+    def open_project(**settings: object) -> Holdfast:
+        table = {"server": gitea.url, "repository": REPO, "repositories": [OTHER], "operator": "olga", **settings}
+        off = {name: PluginConfig(enabled=False) for name in discovery.defaults()}
+        config = Config(zone="UTC", plugins={**off, "gitea_trail": PluginConfig(settings=table)})
+        made.append(Holdfast.open(project, config=config, clock=clock))
+        return made[-1]
+
+    yield open_project
+    for memory in made:
+        memory.close()
+
+
+def flushed(memory: Holdfast, *changes: tuple[str, str, str], **more: Any) -> None:
+    one = memory.session("s")
+    one.add("user", "hello")
+    tables = [{"kind": kind, "target": target, "summary": summary} for kind, target, summary in changes]
+    one.flush(Payload(**{"objective": "Ship it", "decisions": [], **REST, **more}, state_mutations=tables))
+
+
+def lines(memory: Holdfast, section: str) -> list[str]:
+    """The lines of a section without the day and the pointer."""
+    return [line.text.removeprefix("2026-11-23 ") for line in memory.morning().sections[section]]
+
+
+def test_morning__a_day_with_every_kind_of_event__is_right_line_by_line(
+    gitea: StandIn, opened: Opened, clock: Any
+) -> None:
+    memory = opened()
+    memory.morning()
+
+    def later() -> None:
+        clock.tick(minutes=1)
+
+    gitea.happen(REPO, 1, "assignees", "ana", assignee="ben")
+    later()
+    gitea.happen(REPO, 2, "review_request", "ana", assignee="olga")
+    gitea.happen(REPO, 2, "review_request", "ana", assignee="ben")
+    later()
+    gitea.happen(REPO, 1, "milestone", "ana", milestone="v2")
+    gitea.happen(REPO, 1, "label", "ana", label="blocked")
+    gitea.happen(REPO, 1, "label", "ana", label="bug")
+    later()
+    gitea.review(REPO, 2, "ben", "REQUEST_CHANGES", "Two things.", lines=2)
+    later()
+    gitea.happen(REPO, 1, "change_title", "ben", old_title="Deliver once", new_title="Deliver exactly once")
+    gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
+    later()
+    gitea.make_comment(REPO, 1, "@olga which key do we take?", poster="ben")
+    gitea.make_comment(REPO, 1, "`@olga ?` is a quotation", poster="ben")
+    later()
+    gitea.review(REPO, 2, "cleo", "APPROVED")
+    later()
+    gitea.happen(REPO, 2, "merge_pull", "ana")
+    gitea.happen(OTHER, 1, "close", "ben")
+    later()
+    gitea.happen(OTHER, 1, "reopen", "ana")
+    gitea.release(REPO, "v1.4", "ana")
+    flushed(memory, ("status", f"{REPO}#1", "in review"))
+    clock.tick(minutes=1)
+    assert lines(memory, "On the forge") == [
+        "14:30 acme/shop#1 issue by ana: assigned to ben: Deliver exactly once",
+        "14:32 acme/shop#1 issue by ana: milestone v2",
+        "14:32 acme/shop#1 issue by ana: label blocked added: Deliver exactly once",
+        "14:34 acme/shop#1 issue by ben: renamed from 'Deliver once' to 'Deliver exactly once'",
+        "14:34 acme/shop#1 comment by ben: I saw it, too",
+        "14:35 acme/shop#1 comment by ben: `@olga ?` is a quotation",
+        "14:31 acme/shop#2 review by ana: review requested from olga: Retry later",
+        "14:31 acme/shop#2 review by ana: review requested from ben: Retry later",
+        "14:33 acme/shop#2 review by ben: requested changes with 2 line comments: Two things.",
+        "14:36 acme/shop#2 review by cleo: approved at 0123456789",
+        "14:37 acme/shop#2 pull by ana: merged: Retry later",
+        "14:37 acme/tools#1 issue by ben: closed: Old tools",
+        "14:38 acme/tools#1 issue by ana: reopened: Old tools",
+        "14:38 acme/shop release by ana: released: v1.4",
+    ]
+    assert lines(memory, "What is needed from you") == ["14:35 acme/shop#1 comment by ben: @olga which key do we take?"]
+    assert lines(memory, "What is blocked") == [
+        "14:32 acme/shop#1 issue by ana: label blocked added: Deliver exactly once"
+    ]
+    assert all(line.pointer for found in memory.morning().sections.values() for line in found)
+
+
+def test_morning__a_review_is_requested_from_the_operator__waits_until_the_pull_request_ends(
+    gitea: StandIn, opened: Opened
+) -> None:
+    gitea.happen(REPO, 2, "review_request", "ana", assignee="olga")
+    [line] = lines(opened(), "What is needed from you")
+    assert line.endswith("review requested from olga: Retry later")
+    gitea.happen(REPO, 2, "close", "ana")
+    assert lines(opened(), "What is needed from you") == ["nothing"]
+
+
+def test_morning__four_hundred_comments_on_one_issue__one_line_with_the_count(
+    gitea: StandIn, opened: Opened, clock: Any
+) -> None:
+    for number in range(400):
+        gitea.make_comment(REPO, 1, f"comment {number}", poster="ben" if number % 4 else "cleo")
+    gitea.make_comment(REPO, 1, "@olga what now?", poster="ben")
+    [line] = lines(opened(), "On the forge")
+    assert line.endswith("comment: 400 comments by ben (300), cleo (100); the last one: comment 399")
+    assert len(lines(opened(), "What is needed from you")) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("merge", f"{REPO}#2", "after CI was green"), f"{REPO}#2 is merged, but on Gitea it is open"),
+        (("status", f"{REPO}#1", "closed"), f"{REPO}#1 is closed, but on Gitea it is open"),
+        (("status", f"{REPO}#1", "merged #2 and waited"), "#2 is merged, but on Gitea it is open"),
+        (("merge", f"{REPO}#2", "not yet, it waits for review"), ""),
+        (("status", f"{REPO}#2", "to be merged tomorrow"), ""),
+    ],
+)
+def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_together(
+    gitea: StandIn, opened: Opened, change: tuple[str, str, str], says: str
+) -> None:
+    memory = opened()
+    flushed(memory, change)
+    found = [line for line in lines(memory, "What does not fit together") if line != "nothing"]
+    if not says:
+        assert found == []
+        return
+    assert any(says in line for line in found)
+    gitea.happen(REPO, 2, "merge_pull", "ana")
+    gitea.happen(REPO, 1, "close", "ana")
+    assert lines(memory, "What does not fit together") == ["nothing"]
+
+
+def test_morning__a_decision_says_merged_and_it_is_open__does_not_fit_together(gitea: StandIn, opened: Opened) -> None:
+    memory = opened()
+    flushed(memory, decisions=["Merged #2 before the release"])
+    assert any("#2 is merged, but" in line for line in lines(memory, "What does not fit together"))
+
+
+def test_morning__one_repository_of_two_is_gone__costs_its_own_lines_only(gitea: StandIn, opened: Opened) -> None:
+    gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
+    gitea.delete_repo(OTHER)
+    memory = opened()
+    found = lines(memory, "On the forge")
+    assert any(line.endswith("comment by ben: I saw it, too") for line in found)
+    assert any("acme/tools repository: could not be read" in line for line in found)
+    assert memory.morning().remarks == ()
+
+
+def test_morning__the_token_may_not_read_reviews__the_rest_is_there(
+    gitea: StandIn, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.make_token("agent", ["write:issue"]))
+    gitea.review(REPO, 2, "cleo", "APPROVED")
+    gitea.happen(REPO, 2, "merge_pull", "ana")
+    assert [line[6:] for line in lines(opened(), "On the forge")] == ["acme/shop#2 pull by ana: merged: Retry later"]
+
+
+def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requests(
+    gitea: StandIn, opened: Opened
+) -> None:
+    for number in range(9):
+        gitea.make_issue(REPO, f"New {number}", poster="ben", pull=number < 4)
+    gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
+    memory = opened()
+    gitea.requests.clear()
+    memory.morning()
+    # two repositories: issues, comments and releases of each; ten timelines; the reviews of four pull requests
+    assert len(gitea.requests) == 2 * 3 + 10 + 4

@@ -1,0 +1,89 @@
+"""What doctor says of a store on a server before the first flush would find out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.gitea.faults import PAGE, Fault, FaultProxy
+
+from holdfast.errors import StorageError
+from holdfast.plugin.checks import Check, Outcome
+from holdfast.testing.base import make_fact
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.checks import access, inspect
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+Machine = Callable[..., GiteaBackend]
+
+
+def _with(standin: StandIn, tmp_path: Path, *scopes: str, server: str = "") -> GiteaBackend:
+    token = standin.make_token("agent", scopes)
+    return GiteaBackend(tmp_path, server=server or standin.url, repository=REPO, token=token, patience_s=0.5)
+
+
+def _messages(store: GiteaBackend, outcome: Outcome) -> list[Check]:
+    with store.within(30):
+        found = [check for check in (*access(store.log), *inspect(store.log)) if check.outcome is outcome]
+    store.close()
+    return found
+
+
+def test_doctor__the_token_may_only_read__fails_with_the_next_step(standin: StandIn, tmp_path: Path) -> None:
+    found = _messages(_with(standin, tmp_path, "read:issue"), Outcome.FAIL)
+    assert len(found) == 1
+    assert "scope" in found[0].message
+    assert "write:issue" in found[0].next_step
+    assert standin.titles(REPO) == {}
+
+
+@pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:repository")])
+def test_doctor__a_public_store__warns(standin: StandIn, tmp_path: Path, scopes: tuple[str, ...]) -> None:
+    assert not _messages(_with(standin, tmp_path, *scopes), Outcome.WARN)
+    standin.world.repo(REPO).private = False
+    found = _messages(_with(standin, tmp_path, *scopes), Outcome.WARN)
+    assert len(found) == 1
+    assert "everyone" in found[0].message
+    assert "private" in found[0].next_step
+
+
+def test_doctor__users_who_may_read_a_private_store__are_named(standin: StandIn, tmp_path: Path) -> None:
+    standin.world.user("ana")
+    standin.world.repo(REPO).rights |= {"ana": "read", "bot": "write"}
+    found = _messages(_with(standin, tmp_path, "write:issue", "read:repository"), Outcome.OK)
+    assert any("ana" in check.message and "bot" in check.message for check in found)
+
+
+def test_server__a_forgotten_path_before_the_interface__says_so(standin: StandIn, tmp_path: Path) -> None:
+    with FaultProxy(standin.url) as proxy:
+        page = Fault(name="404 page", reaches=False, answering="page", status=404)
+        proxy.spoil("GET", "", page, times=99)
+        store = _with(standin, tmp_path, "write:issue", server=proxy.url)
+        with pytest.raises(StorageError, match="no Gitea interface") as caught:
+            store.read("MEMORY.md")
+        store.close()
+    assert "path" in caught.value.next_step
+    assert PAGE
+
+
+def test_prompt__facts_on_a_server__are_read_once(standin: StandIn, machine: Machine, tmp_path: Path) -> None:
+    from attrs import evolve
+
+    from holdfast import Holdfast
+    from holdfast.config.values import Config, StorageConfig
+
+    store = machine()
+    store.add_fact(make_fact(1), 100)
+    options = {"server": standin.url, "repository": REPO}
+    (tmp_path / "p").mkdir()
+    config = evolve(Config(), storage=StorageConfig(backend="gitea", options=options))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
+        with Holdfast.open(tmp_path / "p", config=config) as memory:
+            standin.requests.clear()
+            assert "step 1" in memory.prompt()
+    asked = [f"{one.method} {one.path}" for one in standin.requests]
+    assert len([one for one in asked if one.endswith("/comments")]) == 1
+    assert len(asked) <= 3

@@ -1,0 +1,149 @@
+"""Comments that become visible out of order, as on PostgreSQL: the guarded body decides who was first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.errors import Conflict
+from holdfast.plugin.checks import Outcome
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.checks import inspect
+from holdfast_gitea.standin import StandIn
+from holdfast_gitea.standin.state import Comment
+
+REPO = "agent/memory"
+Machine = Callable[..., GiteaBackend]
+
+
+def text_of(store: GiteaBackend) -> str | None:
+    document = store.read("MEMORY.md")
+    return document.text if document else None
+
+
+def stalled(standin: StandIn, store: GiteaBackend, meanwhile: Callable[[], object]) -> None:
+    """The next comment of ``store`` gets its id, and becomes visible only after ``meanwhile``."""
+    made = store.log.repo.create_comment
+
+    def create(number: int, body: str) -> Any:
+        store.log.repo.create_comment = made  # type: ignore[method-assign]
+        comment = made(number, body)
+        rows: list[Comment] = standin.world.repo(REPO).issues[number].rows
+        [hidden] = [row for row in rows if row.id == comment.id]
+        rows.remove(hidden)
+        meanwhile()
+        rows.append(hidden)
+        return comment
+
+    store.log.repo.create_comment = create  # type: ignore[method-assign]
+
+
+def _two(standin: StandIn, machine: Machine) -> tuple[GiteaBackend, GiteaBackend, str]:
+    first, second = machine(), machine()
+    revision = first.write("MEMORY.md", "start\n")
+    second.read("MEMORY.md")
+    return first, second, revision
+
+
+def test_write__another_version_becomes_visible_first__one_is_told_yes_and_it_stays(
+    standin: StandIn, machine: Machine
+) -> None:
+    first, second, revision = _two(standin, machine)
+    stalled(standin, first, lambda: second.write("MEMORY.md", "second\n", revision))
+    with pytest.raises(Conflict):
+        first.write("MEMORY.md", "first\n", revision)
+    for view in (first, second, machine()):
+        assert text_of(view) == "second\n"
+
+
+def test_write__after_such_a_race__builds_on_the_one_that_was_told_yes(standin: StandIn, machine: Machine) -> None:
+    first, second, revision = _two(standin, machine)
+    told: list[str] = []
+    stalled(standin, first, lambda: told.append(second.write("MEMORY.md", "second\n", revision)))
+    with pytest.raises(Conflict):
+        first.write("MEMORY.md", "first\n", revision)
+    last = first.write("MEMORY.md", "both\n", told[0])
+    for view in (first, second, machine()):
+        assert text_of(view) == "both\n"
+    second.write("MEMORY.md", "more\n", last)
+    assert text_of(machine()) == "more\n"
+    assert all(check.outcome is Outcome.OK for check in inspect(machine().log))
+
+
+def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_version_stays(
+    standin: StandIn, machine: Machine
+) -> None:
+    first, second, revision = _two(standin, machine)
+    stalled(standin, first, lambda: second.write("MEMORY.md", "second\n", revision))
+
+    def die(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    first.log.repo.edit_issue = die  # type: ignore[method-assign, assignment]
+    with pytest.raises(KeyboardInterrupt):
+        first.write("MEMORY.md", "first\n", revision)
+    third = machine()
+    assert text_of(third) == "second\n"
+    third.write("MEMORY.md", "third\n")
+    for view in (second, machine()):
+        assert text_of(view) == "third\n"
+
+
+def test_write__another_machine_builds_on_the_slower_one__is_told_no_too(standin: StandIn, machine: Machine) -> None:
+    first, second, revision = _two(standin, machine)
+    third = machine()
+    third.read("MEMORY.md")
+
+    def between() -> None:
+        second.write("MEMORY.md", "second\n", revision)
+
+    stalled(standin, first, between)
+    with pytest.raises(Conflict):
+        first.write("MEMORY.md", "first\n", revision)
+    with pytest.raises(Conflict):
+        third.write("MEMORY.md", "third\n", revision)
+    assert text_of(machine()) == "second\n"
+
+
+def test_write__two_machines_begin_the_next_issue_at_once__the_first_version_there_is_read(
+    standin: StandIn, machine: Machine
+) -> None:
+    first, second, revision = _two(standin, machine)
+    for number in range(46):
+        revision = first.write("MEMORY.md", f"before {number}\n", revision)
+    for number in range(8):
+        stalled(standin, first, lambda n=number, r=revision: _try(second, f"second {n}\n", r))  # type: ignore[misc]
+        _try(first, f"first {number}\n", revision)
+        document = machine().read("MEMORY.md")
+        assert document is not None
+        assert document.text.endswith(f" {number}\n")
+        revision = document.revision
+    assert len([title for title in standin.titles(REPO).values() if title == "holdfast:doc:MEMORY.md"]) > 1
+
+
+def _try(store: GiteaBackend, text: str, revision: str) -> None:
+    try:
+        store.write("MEMORY.md", text, revision)
+    except Conflict:
+        store.read("MEMORY.md")
+
+
+def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(standin: StandIn, machine: Machine) -> None:
+    store = machine()
+    store.write("MEMORY.md", "one\n")
+    store.write("MEMORY.md", "two\n")
+    number = next(n for n, title in standin.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
+    rows = standin.world.repo(REPO).issues[number].rows
+    newest = rows.pop()
+    listed = store.log.repo.comments
+
+    def lagging(*args: Any, **more: Any) -> Any:
+        found = listed(*args, **more)
+        if newest not in rows:
+            rows.append(newest)
+        return found
+
+    store.log.repo.comments = lagging  # type: ignore[method-assign]
+    assert text_of(store) == "two\n"

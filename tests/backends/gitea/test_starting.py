@@ -1,0 +1,160 @@
+"""A session's start with a store on a server: few requests, and an honest answer when the server gives none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.hooking import Answered, Client
+from tests.plugins.agents.test_hook_restore import STATED
+from tests.support.gitea.faults import Fault, FaultProxy
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+NEXT = "Run migrations/0042_invoices.sql on staging"
+_SLOW = Fault(name="an answer after 4 s", reaches=True, answering="truth", delay_s=4.0)
+
+
+class Away:
+    """A project whose store is behind a proxy, with one flush in it."""
+
+    def __init__(self, project: Path, standin: StandIn, proxy: FaultProxy) -> None:
+        self.project, self.standin, self.proxy = project, standin, proxy
+        settings = f'[storage]\nbackend = "gitea"\nserver = "{proxy.url}"\nrepository = "{REPO}"\n'
+        (project / "holdfast.toml").write_text(settings)
+        trusted(project)
+        self.state = project / ".holdfast" / "state"
+
+    def flush(self) -> None:
+        with Holdfast.open(self.project) as memory:
+            session = memory.session("before")
+            session.add("user", "Move the billing service")
+            session.add("assistant", "I will.")
+            session.flush(STATED)
+
+    def start(self, native: str = "now") -> Answered:
+        client = Client(self.project, native=native)
+        token = self.standin.token
+        return client.send(client.payload("SessionStart", source="startup"), HOLDFAST_GITEA_TOKEN=token)
+
+    def requests(self, native: str = "now") -> list[str]:
+        self.standin.requests.clear()
+        assert NEXT in self.start(native).context
+        return [f"{one.method} {one.path.removeprefix('/api/v1')}" for one in self.standin.requests]
+
+
+@pytest.fixture
+def away(project: Path, standin: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
+    with FaultProxy(standin.url) as proxy:
+        made = Away(project, standin, proxy)
+        made.flush()
+        yield made
+
+
+def test_start__index_cold_or_warm__asks_for_the_list_once_and_reads_each_log_once(away: Away) -> None:
+    cold_state = list(away.state.glob("gitea-index.json"))
+    for path in cold_state:
+        path.unlink()
+    cold, warm = away.requests("one"), away.requests("two")
+    for asked in (cold, warm):
+        assert len(asked) <= 5, asked
+        assert asked.count(f"GET /repos/{REPO}/issues") <= 2
+        read = [one for one in asked if one.endswith("/comments")]
+        assert len(set(read)) == len(read), asked
+    assert sum("issues?" in one or one.endswith("/issues") for one in warm) == 1
+
+
+def test_start__on_a_machine_that_only_reads__keeps_its_index(away: Away, standin: StandIn) -> None:
+    shutil.rmtree(away.state)
+    away.start("one")
+    assert (away.state / "gitea-index.json").exists()
+
+
+@pytest.mark.parametrize("how", ["refused", "silent"])
+def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_the_last_brief(
+    away: Away, how: str
+) -> None:
+    assert NEXT in away.start("one").context
+    if how == "refused":
+        away.standin.down()
+        away.proxy.__exit__(None, None, None)
+    else:
+        away.proxy.spoil("GET", "", Fault(name="hangs", reaches=False, answering="nothing", delay_s=30.0), times=99)
+    began = time.monotonic()
+    answered = away.start("two")
+    took = time.monotonic() - began
+    assert answered.code == 0
+    assert "does not answer" in answered.context or "cannot be reached" in answered.context
+    assert "Do not take it for empty" in answered.context
+    assert NEXT in answered.context
+    assert "from just now" in answered.context
+    assert answered.context.index("<recalled-memory>") < answered.context.index(NEXT)
+    assert len(answered.context) <= 10_000
+    assert "holdfast" in answered.notice
+    assert took < 6, f"{took:.1f} s"  # 3 s and a busy machine's share
+
+
+def test_start__the_server_does_not_answer_and_there_is_no_last_brief__says_that(away: Away) -> None:
+    shutil.rmtree(away.state / "derived", ignore_errors=True)
+    away.standin.down()
+    context = away.start("two").context
+    assert "Do not take it for empty" in context
+    assert NEXT not in context
+
+
+def test_start__after_a_purge__the_last_brief_is_gone(away: Away) -> None:
+    away.start("one")
+    kept = away.state / "derived" / "last-brief.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    with Holdfast.open(away.project) as memory:
+        memory.purge(session="before")
+    assert not kept.exists()
+    away.standin.down()
+    assert NEXT not in away.start("two").context
+
+
+def test_start__the_settings_name_another_store__its_last_brief_is_not_given(away: Away) -> None:
+    away.start("one")
+    settings = away.project / "holdfast.toml"
+    settings.write_text(settings.read_text().replace(REPO, "agent/other"))
+    trusted(away.project)
+    away.standin.down()
+    context = away.start("two").context
+    assert "Do not take it for empty" in context
+    assert NEXT not in context
+
+
+def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does_not(
+    away: Away, standin: StandIn
+) -> None:
+    standin.world.repo(REPO).private = False
+    (away.state / "gitea-index.json").unlink()
+    first, second = away.start("one"), away.start("two")
+    assert "everyone" in first.notice
+    assert REPO in first.notice
+    assert "everyone" not in second.notice
+
+
+def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away: Away) -> None:
+    client = Client(away.project)
+    token = away.standin.token
+    env = {"HOLDFAST_GITEA_TOKEN": token}
+    client.say("What is next?", "The migration.")
+    for method in ("GET", "POST", "PATCH"):
+        away.proxy.spoil(method, "", _SLOW, times=99)
+    payload = client.payload("PreCompact", trigger="auto", custom_instructions=None)
+    began = time.monotonic()
+    answered = client.send(payload, "--deadline", "12", **env)
+    assert time.monotonic() - began < 14
+    said = answered.stdout + answered.stderr
+    assert "Gitea server" in said
+    assert "hangs" not in said
+    assert os.fspath(away.project) not in said
