@@ -89,6 +89,10 @@ class _Book:
     sightings: dict[str, Sighting] = field(factory=dict)
     writes: tuple[str, ...] = ()
 
+    def __attrs_post_init__(self) -> None:
+        for at in self.writes:  # a damaged book is reported when it is read
+            moment(at)
+
 
 def similar_key(kind: str, text: str) -> str:
     """The key that equal sightings share: without case, punctuation, numbers and hexadecimal names."""

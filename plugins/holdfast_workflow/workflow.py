@@ -45,7 +45,7 @@ TESTED = frozenset({"tests-passed", "regression-test"})
 @frozen(kw_only=True)
 class Record:
     """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
-    that ended it."""
+    that ended it. Raises: ValueError for a time that cannot be read, which a damaged record can have."""
 
     name: str
     state: str
@@ -53,6 +53,11 @@ class Record:
     loaded: tuple[str, ...] = ()
     ended: str = ""
     key: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        moment(self.started)
+        if self.ended or self.state == "ended":
+            moment(self.ended)
 
     @property
     def started_at(self) -> datetime:

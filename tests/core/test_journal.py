@@ -146,6 +146,41 @@ def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_wa
     assert session.journal.repair() == 0
 
 
+@pytest.mark.parametrize("tail", [b"\0\0todo", b'{"kind":"\0\0todo', b'\0\0todo"}\n', b"\0\0a\0\0", b"todo\0\0"])
+def test_append__zeros_with_other_text_at_the_end__is_corrupt_and_the_file_is_kept(journal, tail):
+    journal.append(message("one"))
+    with open(journal.path, "ab") as file:
+        file.write(tail)
+    before = Path(journal.path).read_bytes()
+    again = Journal(os.path.dirname(journal.folder), "s")
+    with pytest.raises(Corrupt):
+        texts(again)
+    with pytest.raises(Corrupt):
+        again.append(message("two"))
+    assert Path(journal.path).read_bytes() == before
+
+
+@pytest.mark.parametrize("cut", [0, 1, 20, -12, -5, -2, -1])
+@pytest.mark.parametrize("end", [0, 1, 2, 3, 8, 11, 12, 16, 20, 30])
+def test_append__a_line_partly_zeroed_by_a_power_cut__is_cut_and_nothing_is_lost(journal, cut, end):
+    journal.append(message("one"))
+    with open(journal.path, "rb") as file:
+        before = file.read()
+    journal.append(message("two"))
+    line = Path(journal.path).read_bytes()[len(before) :]
+    start = line[:cut] if cut else b""
+    end = min(end, len(line) - len(start))
+    zeroed = start + bytes(len(line) - len(start) - end) + line[len(line) - end :]
+    if zeroed == line:
+        return
+    Path(journal.path).write_bytes(before + zeroed)
+    Path(journal.path).with_suffix(".hint").unlink()
+    again = Journal(os.path.dirname(journal.folder), "s")
+    assert texts(again) == ["one"]
+    again.append(message("three"))
+    assert texts(again) == ["one", "three"]
+
+
 def test_journal__a_directory_in_its_place__is_corrupt(journal):
     private.make(os.path.dirname(journal.folder))
     os.makedirs(journal.path)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.errors import FlushRefused
-from holdfast.fs import durable
+from holdfast.errors import FlushRefused, Unavailable
+from holdfast.fs import durable, private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, Stated
 
@@ -53,6 +55,27 @@ def test_marker__another_process_holds_the_journals_lock__is_changed_only_afterw
     left = safety.read(state, "s")
     assert left is not None
     assert [one.digest for one in left.stated] == {"begin": ["a", "b"], "clear": ["b"], "waive": ["a", "b"]}[change]
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_begin__a_file_named_unsafe_is_in_the_way__raises_or_the_marker_is_durable(tmp_path, marked):
+    """A folder without the mark is put aside with the file in it; in the user's own folder it is an error."""
+    state = str(tmp_path / "project" / "state")
+    if marked:
+        private.make(state)
+    else:
+        os.makedirs(state)
+    path = Path(state, "unsafe")
+    path.write_text("in the way")
+    if marked:
+        with pytest.raises(Unavailable, match="File exists"):
+            safety.begin(state, marker())
+        assert path.read_text() == "in the way"
+    else:
+        safety.begin(state, marker())
+        assert os.path.isfile(safety.path_of(state, "s"))
+        assert [one.read_text() for one in tmp_path.glob("project/state.foreign-*/unsafe")] == ["in the way"]
+        assert safety.read(state, "s") is not None
 
 
 def test_begin__others_stated_payloads_meanwhile__returns_and_stores_them_first(state):

@@ -5,19 +5,31 @@ from __future__ import annotations
 _CONTROLS = bytes(range(1, 32))  # JSON escapes them, so lines written by holdfast do not contain them
 
 
+_HEX = b"0123456789abcdef"
+
+
 def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
     """Whether an append cut off by a crash can have left ``tail`` after the last complete line.
 
-    It must be the start of a line, and each line starts with one of ``beginnings``. A power cut may have replaced some
-    bytes with zeros, because the file can grow before its data is on disk. A tail with its newline and without zeros
-    was written completely.
+    It must be the start of a line, and each line starts with one of ``beginnings``. A power cut may have replaced the
+    rest with zeros, because the file can grow before its data is on disk. After the zeros, only the end of a line can
+    follow, with its checksum and newline. A tail with its newline and without zeros was written completely.
     """
-    zeros = b"\0" in tail
-    if tail.endswith(b"\n"):
-        tail = tail[:-1]
-        if not zeros or tail[-1:] not in (b"}", b"\0"):
-            return False
-    head = tail.partition(b"\0")[0]
+    head, zero, rest = tail.partition(b"\0")
+    if not zero and head.endswith(b"\n"):
+        return False
     if head and not any(head.startswith(one) or one.startswith(head) for one in beginnings):
         return False
-    return len(tail.translate(None, _CONTROLS)) == len(tail)
+    end = rest.lstrip(b"\0")
+    if end and not _is_end(end):
+        return False
+    body = head + end.removesuffix(b"\n")
+    return len(body.translate(None, _CONTROLS)) == len(body)
+
+
+def _is_end(data: bytes) -> bool:
+    """Whether ``data`` can be the last bytes of a line: ``"crc": "`` or ``"crc":"``, eight digits and ``"}``."""
+    key, digits, close = data[:-11], data[-11:-3], data[-3:]
+    if b"\0" in data or not b'"}\n'.endswith(close) or digits.strip(_HEX):
+        return False
+    return any(key.endswith(one) or one.endswith(key) for one in (b'"crc": "', b'"crc":"'))

@@ -553,7 +553,19 @@ def test_facts__torn_last_line__unseen_and_cut_by_the_next_writer(
     assert len(lines(home)) == len(wanted)
 
 
-@pytest.mark.parametrize("tail", ["todo: add more", '{"i": 1', '{"id": "x\t', "\0\0todo\n", "\0\n\0x"])
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "todo: add more",
+        '{"i": 1',
+        '{"id": "x\t',
+        "\0\0todo\n",
+        "\0\n\0x",
+        "\0\0todo",
+        '{"id": "\0\0todo',
+        '\0\0todo"}\n',
+    ],
+)
 def test_facts__text_that_is_no_torn_line_at_the_end__corrupt_not_cut(
     store: FileBackend, home: Path, tail: str
 ) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib import resources
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
@@ -411,17 +411,19 @@ _MESSAGES = st.lists(
 
 
 def normal(text: str) -> str:
-    return " ".join(text.split())
+    """Without bold marks and with single spaces, also where a removed mark was between two of them."""
+    return " ".join(text.replace("**", "").split())
 
 
 @given(_MESSAGES)
+@example([("user", "remember: remember: **\tRemember that ", "", False)])
 @settings(max_examples=120, deadline=None)
 def test_extract__whatever_is_said__every_text_stands_in_a_turn(said: list[Said]) -> None:
     got = extract(*said)
-    texts = [normal(s[1]).replace("**", "") for s in said]
+    texts = [normal(s[1]) for s in said]
 
     def verbatim(text: str) -> bool:
-        return any(normal(text).replace("**", "") in t for t in texts)
+        return any(normal(text) in t for t in texts)
 
     draft = got.draft
     strings = [f.content for f in got.facts]

@@ -609,6 +609,38 @@ def test_capture__blank_or_too_long__is_refused(memory: Callable[..., Holdfast],
         memory().capture("issue", text)
 
 
+def test_capture__book_has_a_time_that_cannot_be_read__is_reported_and_not_overwritten(
+    memory: Callable[..., Holdfast], project: Path
+) -> None:
+    opened = memory()
+    opened.capture("issue", "x")
+    book = project / ".opencode/state/sightings.json"
+    damaged = json.dumps({**json.loads(book.read_text()), "writes": ["2026-1123T02:21:10Z"]}).encode()
+    book.write_bytes(damaged)
+    with pytest.raises(Corrupt, match=r"sightings\.json"):
+        opened.capture("issue", "x")
+    assert book.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"started": "2026-1123T02:21:10Z"}, {"started": ""}, {"ended": "late"}, {"state": "ended"}],
+    ids=["start", "no start", "end", "no end"],
+)
+def test_records__a_time_that_cannot_be_read__is_corrupt_and_start_replaces_it(
+    memory: Callable[..., Holdfast], project: Path, change: dict[str, str]
+) -> None:
+    opened = memory()
+    opened.workflow("build").start()
+    path = project / ".opencode/state/workflows/build.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(Corrupt, match=r"build\.json") as caught:
+        opened.workflow("build").is_open  # noqa: B018
+    assert "holdfast workflow start build" in caught.value.next_step
+    opened.workflow("build").start()
+    assert opened.workflow("build").is_open
+
+
 def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:
     opened = memory()
     opened.capture("issue", "x")
