@@ -67,7 +67,7 @@ STATED: Final = (
     ("Ana owns payments, Beat owns the warehouse", "context", 0.8),
     ("Be done with the export before the audit in December", "goal", 0.85),
     ("Prices are stored in cents, never as decimals", "correction", 1.0),
-    ("Deploys happen on Tuesday and Thursday before noon", "knowledge", 0.75),
+    ("The deploy day is Tuesday", "knowledge", 0.75),
     ("The staging server is rebuilt every night", "context", 0.6),
 )
 
@@ -94,7 +94,7 @@ def build(root: Path, *, weeks: int = 4, config: Config | None = None) -> Clock:
             if clock.now.weekday() < 5 and clock.now < END:
                 _day(memory, clock, root, day)
         clock.now = END
-        memory.facts.remember("Deploys happen on Wednesday before noon", "knowledge", 0.9)
+        memory.facts.remember("The deploy day is Wednesday", "knowledge", 0.9)
         memory.facts.delete(next(f.id for f in memory.facts.list() if "staging server" in f.content))
     return clock
 
@@ -108,6 +108,8 @@ def _day(memory: Holdfast, clock: Clock, root: Path, day: int) -> None:
         if day in (10, 19) and number == 0:
             _blocked(session, root, task)
             clock.now += timedelta(minutes=12)
+            session.compact(2, payload(task))
+            continue
         session.compact(2, payload(task))
         _say(session, clock, "user", "Good. Go on with the rest of it.")
         _say(session, clock, "assistant", f"Next: {task.next_step}.")

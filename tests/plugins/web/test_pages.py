@@ -64,9 +64,9 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     session = next(s for s in memory.sessions() if s.endswith("-10"))
     text = plain(client.get(f"sessions/{session}").text)
     assert "Blocked 1 time" in text
-    assert "5 messages left the context, 2 stayed" in text or "messages left the context, 2 stayed" in text
+    assert "5 messages left the context, 2 stayed" in text
     assert "Saved in the notes" in text
-    assert "quoted in the notes; the rest stays word for word in the journal until" in text
+    assert "2 of 5 quoted in the notes; the rest stays word for word in the journal, 30 days beyond" in text
     assert "everything is stored as written" in text
     assert "changed or missing" not in text
 
@@ -98,6 +98,7 @@ def test_facts__filtered__shows_those_of_the_category_and_confidence(weeks: tupl
     assert "Answer in English" not in text
     left = plain(client.get("departures").text)
     assert "deleted by hand" in left
+    assert "a newer value was stated The deploy day is Tuesday" in left
     assert "staging server" not in left
     gone = next(one.id for one in memory.facts.trail.entries() if one.event == "deleted")
     assert "This fact is no longer stored." in client.get(f"facts/{gone}").text
