@@ -43,11 +43,18 @@ def start(memory: Holdfast, event: Event) -> Reply:
         reconcile(memory, event)
         memory.outbox.send_due()
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
-    unsafe = services.gate.outgoing(_unsafe(memory), surface="daily")
-    head = [unsafe.partition("\n")[0], _session_line(event), _lost(services, event.session)]
+    reply = opening(memory, event)
+    audit.forget(services.state, event.session)
+    return reply
+
+
+def opening(memory: Holdfast, event: Event) -> Reply:
+    """The text for the start of ``event.session``, and the notice for the user; writes nothing. Raises: HoldfastError
+    when memory cannot be read."""
+    unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
+    head = [unsafe.partition("\n")[0], _session_line(event), _lost(memory.services, event.session)]
     text = "\n\n".join(filter(None, head))
     whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
-    audit.forget(services.state, event.session)
     return Reply(context=whole, notice=unsafe)
 
 

@@ -1,4 +1,4 @@
-"""The text that an agent gets when its next session starts, line by line: source, date, and cost in tokens."""
+"""The text that a client's hook gives an agent at its next start, line by line: source, date, and cost in tokens."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from attrs import frozen
 
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.text import recall
+from holdfast_agents.events import START, Event
+from holdfast_agents.restore import opening
 from holdfast_web.memory_lines import Origins, lines_of
 
 if TYPE_CHECKING:
     from holdfast.session.bootstrap import Brief
     from holdfast_web.project import Project
 
-#: Characters of the brief that the clients' hooks pass on.
-MAX_CHARS: Final = 9_000
+#: The id in the place of the next session's. It has the length of the ids that Claude Code makes, because the brief
+#: is cut to a fixed size that includes it.
+NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
+_HEAD: Final = "holdfast names the session and what is UNSAFE"
 _RESUME: Final = "open work and warnings always come first"
 
 
@@ -34,10 +38,11 @@ class Loaded:
 
 @frozen(kw_only=True)
 class Part:
-    """The lines from one document, with the reason why it is loaded. ``cut`` counts lines of the document that are
-    left out."""
+    """The lines from one document, with the reason why it is loaded. ``name`` is empty for text that holdfast composed.
+    ``cut`` counts lines of the document that are left out."""
 
     name: str
+    title: str
     why: str
     lines: tuple[Loaded, ...]
     cut: int = 0
@@ -58,16 +63,20 @@ class Start:
     withheld: str = ""
 
 
-def start(project: Project, *, max_chars: int = MAX_CHARS) -> Start:
-    """What the next session reads. Raises: Corrupt; Unavailable; PluginError."""
-    brief = project.memory.load(max_chars=max_chars)
+def start(project: Project) -> Start:
+    """The text of the next session's start. Raises: Corrupt; Unavailable; PluginError."""
+    brief = project.memory.load()
     names = _reasons(project, brief)
-    groups: list[tuple[str, list[str]]] = [("", [])]
-    for line in brief.text.split("\n"):
+    event = Event(client="claude-code", kind=START, session=NEXT_SESSION)
+    text = opening(project.memory, event).context
+    groups: list[tuple[str, str, list[str]]] = [("", _HEAD, [])]
+    for line in text.split("\n"):
         name = next((name for name in names if recall.heading(name) == f"{line}\n"), None)
         if name is not None:
-            groups.append((name, []))
-        groups[-1][1].append(line)
+            groups.append((name, names[name], []))
+        elif line == recall.OPEN:
+            groups.append(("", _RESUME, []))
+        groups[-1][2].append(line)
     origins = Origins(
         project.services.state,
         project.dreams(),
@@ -76,8 +85,8 @@ def start(project: Project, *, max_chars: int = MAX_CHARS) -> Start:
         read=project.text,
     )
     count = project.services.count_tokens
-    parts = [_part(project, origins, name, names.get(name, _RESUME), lines) for name, lines in groups]
-    return Start(text=brief.text, tokens=count(brief.text), parts=tuple(parts), withheld=brief.withheld)
+    parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
+    return Start(text=text, tokens=count(text), parts=tuple(parts), withheld=brief.withheld)
 
 
 def _reasons(project: Project, brief: Brief) -> dict[str, str]:
@@ -116,4 +125,5 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     used = sum(":" in line.source for line in shown)
     said = sum(1 for text in stored if text.strip())
     is_whole = not name or not any("not shown" in line.text for line in shown)
-    return Part(name=name, why=why, lines=tuple(shown), cut=0 if is_whole else max(0, said - used))
+    title = name or ("The first lines" if why == _HEAD else "Where to go on")
+    return Part(name=name, title=title, why=why, lines=tuple(shown), cut=0 if is_whole else max(0, said - used))

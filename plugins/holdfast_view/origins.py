@@ -247,7 +247,9 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
     lines = enumerate(project.text(day).split("\n"), 1) if key else ()
     found = [_source(project, f"{day}:{number}") for number, line in lines if key in _plain(line)]
     named = (
-        one for one in found if fact.source in (one.flush, one.session, *(turn.id for turn in one.turns)) and fact.source
+        one
+        for one in found
+        if fact.source in (one.flush, one.session, *(turn.id for turn in one.turns)) and fact.source
     )
     if source := next(named, next(iter(found), None)):
         yield source

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
+from holdfast.text import recall
 
 if TYPE_CHECKING:
-    from holdfast_view.loaded import Loaded, Start
+    from holdfast.cli.term import Cell
+    from holdfast_view.loaded import Loaded, Part, Start
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
 SUMMARY = "what an agent reads at its next start: each line with source, date and cost"
 
+#: Widths of the parts' titles and bars, in cells.
+_TITLE: Final = 28
+_BAR: Final = 10
+
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast_view.loaded import MAX_CHARS
-
-    parser.add_argument(
-        "--max-chars",
-        metavar="N",
-        type=positive("max-chars"),
-        default=MAX_CHARS,
-        help=f"size of the brief in characters (default: {MAX_CHARS:,}, the clients' limit)",
-    )
     add_json(parser)
     parser.epilog = (
-        examples("holdfast explain", "holdfast explain --max-chars 2000", "holdfast explain --json")
-        + "\n\nThe clients' hooks put this text before a session. `holdfast why LINE` shows where a line comes from."
+        examples("holdfast explain", "holdfast explain --json")
+        + "\n\nThis is the text that the clients' hooks give to a new session, at most 9,000 characters."
+        "\n`holdfast why LINE` shows where a line comes from."
     )
 
 
@@ -41,11 +39,12 @@ def run(args: Namespace) -> int:
 
     out = Term()
     with Holdfast.open(args.root) as memory:
-        found = start(Project(memory), max_chars=args.max_chars)
+        found = start(Project(memory))
     if args.json:
         parts = [
             {
                 "name": part.name,
+                "title": part.title,
                 "why": part.why,
                 "tokens": part.tokens,
                 "cut": part.cut,
@@ -69,26 +68,39 @@ def _table(line: Loaded) -> dict[str, object]:
 
 
 def _show(out: Term, found: Start) -> None:
-    out.say(f"{out.bold('The next session starts with')} {count(found.tokens, 'token')}")
+    size = f"{count(found.tokens, 'token')}, {count(len(found.text), 'character')}"
+    out.say(f"{out.bold('Your agent starts with this')}  {out.dim(size)}\n")
+    most = max((part.tokens for part in found.parts), default=0)
+    shares: list[tuple[Cell, ...]] = [
+        (out.clip(part.title, _TITLE), (out.bar(part.tokens, most, _BAR), "cyan"), f"{part.tokens:,}", part.why)
+        for part in found.parts
+    ]
+    out.say(out.table(shares, head=("part", "", "tokens", "why it is loaded"), right=(2,)))
     for part in found.parts:
-        if not any(line.source for line in part.lines) and not part.name:
-            continue
-        head = out.bold(out.plain(part.name)) if part.name else out.bold("Where to go on")
-        cost = count(part.tokens, "token")
-        out.say(f"\n{head}  {out.dim(f'{cost}; {part.why}')}")
-        rows = [
-            (
-                f"{line.at:%m-%d}" if line.at else "",
-                str(line.tokens),
-                line.source.rpartition(":")[2] if ":" in line.source else "",
-                line.text.strip(),
-            )
-            for line in part.lines
-            if line.text.strip() and not line.text.startswith("<")
-        ]
-        if rows:
-            out.say(out.table(rows, head=("date", "tokens", "line", "text"), right=(1, 2)))
+        out.say(f"\n{out.bold(out.plain(part.title))}")
+        out.say(_lines(out, part))
         if part.cut:
             out.say(f"  {out.mark('warn')} {count(part.cut, 'line')} left out: holdfast show {out.plain(part.name)}")
     if found.withheld:
         out.say(out.wrapped(found.withheld, first=f"\n{out.mark('warn')} ", rest="  "))
+
+
+def _lines(out: Term, part: Part) -> str:
+    """The part's lines as a table, without columns that are empty in all of them."""
+    shown = [line for line in part.lines if line.text.strip() and line.text not in (recall.OPEN, recall.CLOSE)]
+    rows = [
+        (
+            f"{line.at:%Y-%m-%d}" if line.at else "",
+            f"{line.tokens:,}",
+            line.source.rpartition(":")[2] if ":" in line.source else "",
+            line.text.strip(),
+        )
+        for line in shown
+    ]
+    kept = [column for column in range(4) if column in (1, 3) or any(row[column] for row in rows)]
+    head = ("last said", "tokens", "line", "text")
+    return out.table(
+        [[row[column] for column in kept] for row in rows],
+        head=[head[column] for column in kept],
+        right=[at for at, column in enumerate(kept) if column in (1, 2)],
+    )
