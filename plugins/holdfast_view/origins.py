@@ -16,11 +16,12 @@ from holdfast_web.memory_lines import Origins, lines_of
 
 if TYPE_CHECKING:
     from holdfast import Fact
-    from holdfast.facts.facttrail import Departure
     from holdfast_web.project import Project
 
 _PLACE: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,300}):(?P<line>[1-9]\d{0,8})")
 _FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
+#: The hex digits of a fact's id alone. Fewer digits are more often a word or a number.
+_DIGITS: Final = re.compile(r"[0-9a-f]{4,8}")
 _LABEL: Final = re.compile(
     r"^(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE
 )
@@ -58,6 +59,19 @@ class Source:
 
 
 @frozen(kw_only=True)
+class Change:
+    """An event in a fact's history: evicted, deleted, updated, replaced or kept. ``content`` is masked; ``by`` is the
+    id of the fact that replaced it."""
+
+    at: datetime
+    event: str
+    id: str
+    why: str
+    by: str = ""
+    content: str = ""
+
+
+@frozen(kw_only=True)
 class Trace:
     """One line or fact. ``place`` is ``document:line`` or the fact's id. ``first`` and ``last`` are when it was said
     first and last, on ``days`` days. ``dream`` is the run that wrote a line. ``history`` is a fact's, oldest first;
@@ -70,7 +84,7 @@ class Trace:
     days: int = 0
     dream: str = ""
     sources: tuple[Source, ...] = ()
-    history: tuple[Departure, ...] = ()
+    history: tuple[Change, ...] = ()
     category: str = ""
     confidence: float | None = None
     gone: bool = False
@@ -87,6 +101,8 @@ def find(project: Project, wanted: str) -> list[Trace]:
         return [_line(project, *_named(project, place["name"], int(place["line"])))]
     if _FACT.fullmatch(wanted):
         return _facts(project, wanted)
+    if _DIGITS.fullmatch(wanted) and (known := _known(project, f"fact_{wanted}")):
+        return known
     found = list(_matches(project, wanted))
     found = [one for one in found if _plain(one[1]) == _plain(wanted)] or found
     if not found:
@@ -208,20 +224,28 @@ def _facts(project: Project, wanted: str) -> list[Trace]:
         raise NotFound(
             "The facts came with a clone and are withheld.", next_step="Read them, then run `holdfast trust`."
         )
+    found = _known(project, wanted)
+    if not found:
+        raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
+    return found
+
+
+def _known(project: Project, wanted: str) -> list[Trace]:
+    """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
     stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
-    entries = list(project.memory.facts.trail.entries())
+    entries = [] if project.facts_withheld else list(_history(project))
     gone = {one.id: one for one in entries if one.id.startswith(wanted) and one.id not in stored}
     if not stored and not gone:
-        raise NotFound(f"There is no fact {wanted!r}.", next_step="List the facts with `holdfast facts`.")
+        return []
     if len(stored) + len(gone) > 1:
         shown = project.shown_facts(list(stored.values()))
-        left = [Trace(place=ident, text=_masked(project, one.content or ""), gone=True) for ident, one in gone.items()]
+        left = [Trace(place=ident, text=one.content, gone=True) for ident, one in gone.items()]
         return [*(Trace(place=fact.id, text=fact.content) for fact in shown), *left]
     ident = next(iter({**stored, **gone}))
     history = tuple(one for one in entries if ident in (one.id, one.by))
     if not stored:
         one = gone[ident]
-        return [Trace(place=ident, text=_masked(project, one.content or ""), history=history, gone=True)]
+        return [Trace(place=ident, text=one.content, history=history, gone=True)]
     fact = stored[ident]
     return [
         Trace(
@@ -235,6 +259,14 @@ def _facts(project: Project, wanted: str) -> list[Trace]:
             confidence=fact.confidence,
         )
     ]
+
+
+def _history(project: Project) -> Iterator[Change]:
+    """The trail of all facts, oldest first, masked."""
+    entries = list(project.memory.facts.trail.entries())
+    texts = project.masked(*(text for one in entries for text in (one.content or "", one.why)))
+    for one, content, why in zip(entries, texts[::2], texts[1::2], strict=True):
+        yield Change(at=one.at, event=one.event, id=one.id, why=why, by=one.by, content=content)
 
 
 def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
@@ -298,8 +330,15 @@ def _missing(project: Project, wanted: str) -> NotFound:
     shown = {line.text.casefold(): f"{name}:{line.number} {line.text}" for line in lines}
     near = difflib.get_close_matches(wanted.casefold(), list(shown), n=3, cutoff=0.4)
     step = "; ".join(shown[text] for text in near)
+    withheld, facts = project.services.store.withheld()
+    if withheld or facts:
+        names = ", ".join([*withheld[:3], *(["the facts"] if facts else [])])
+        return NotFound(
+            f"Nothing readable contains {wanted[:80]!a}; {names} came with a clone and is withheld.",
+            next_step="Read what the clone brought, then run `holdfast trust`.",
+        )
     return NotFound(
-        f"No line of memory, fact or recent note contains {wanted[:80]!r}.",
+        f"No line of memory, fact or recent note contains {wanted[:80]!a}.",
         next_step=f"Nearest: {step}." if step else f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",
     )
 

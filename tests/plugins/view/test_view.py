@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture(scope="session")
-def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project after two weeks, with one blocked compaction. Tests only read it."""
     folder = tmp_path_factory.mktemp("week")
     with pytest.MonkeyPatch.context() as patch:
@@ -38,7 +38,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("USERPROFILE", str(folder / "home"))
         patch.delenv("XDG_CONFIG_HOME", raising=False)
         lived_in.build(folder / "shop", weeks=2)
-    yield folder / "shop"
+    return folder / "shop"
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def shown(words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch
 
 def test_timeline__of_a_lived_in_project__counts_what_was_saved_and_names_the_blocked_day(look: Callable[..., Result]):
     days = look("timeline", *EVER, "--json").json["days"]
-    total = {name: sum(day[name] for day in days) for name in ("saved", "blocked", "sessions", "dreams", "added")}
+    total = {name: sum(day[name] for day in days) for name in ("flushes", "blocked", "sessions", "dreams", "added")}
     assert total["blocked"] == 1
     assert all(number > 3 for name, number in total.items() if name != "blocked"), total
     blocked = next(day["day"] for day in days if day["blocked"])
