@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused
@@ -14,7 +15,6 @@ from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.models import CuratedDecision, Payload
-from holdfast.session.session import Session
 from holdfast.storage import block_marker
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal

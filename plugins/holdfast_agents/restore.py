@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from holdfast import Session
 from holdfast.errors import HoldfastError
 from holdfast.journal import safety
-from holdfast.session.session import Session
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard

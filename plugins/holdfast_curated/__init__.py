@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from holdfast.hooks import hookimpl
+from holdfast.hooks import LimitsItems, hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
@@ -34,7 +34,7 @@ class _Context(Protocol):
     def settings(self) -> Mapping[str, object]: ...
 
 
-class CuratedMemory:
+class CuratedMemory(LimitsItems):
     """The plugin. Raises: ConfigError for an unknown or invalid setting."""
 
     known_settings: ClassVar[tuple[str, ...]] = Limits._fields
@@ -47,6 +47,7 @@ class CuratedMemory:
 
     def __init__(self, *, context: _Context) -> None:
         self.limits = _limits(context.settings)
+        self.max_items = self.limits.max_items
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding]:

@@ -21,7 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from holdfast.cli.usage import version
+from holdfast import __version__
 from holdfast.config import inforce, settings
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.gate import clean
@@ -73,7 +73,7 @@ class Desk:
         """The SDK's server with this desk's handlers."""
         return Server(
             "holdfast",
-            version=version(),
+            version=__version__,
             title="holdfast",
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,

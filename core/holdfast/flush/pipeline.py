@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, evolve, field
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, stamp, unstructure
+from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.facts import extract
 from holdfast.flush import attribution, backlog, contract, notes, proof, stated, uncommitted
@@ -264,7 +264,7 @@ class _Flush:
             try:
                 begun = (
                     marker,
-                    proof.payload_of(pending),
+                    flushed_payload(pending),
                     str(pending["summary"]),
                     moment(pending["at"]).astimezone(self.services.config.tz),
                 )

@@ -29,9 +29,9 @@ from holdfast_agents.records.digests import digest
 from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:
+    from holdfast import Session
     from holdfast.models import Message
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
     from holdfast_agents.events import Event
     from holdfast_agents.records.memo import Memo
 

@@ -110,11 +110,11 @@ def command() -> str:
 def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place, ...]:
     """The same as a plugin directory in ``folder``. ``claude --plugin-dir DIR`` takes it for one session, and it is a
     marketplace of that one plugin. ``server`` includes the MCP server."""
-    from holdfast.cli.usage import version
+    from holdfast import __version__
 
     manifest: dict[tuple[str, ...], object] = {
         ("name",): PLUGIN,
-        ("version",): version() if version()[:1].isdigit() else "0.0.0",
+        ("version",): __version__ if __version__[:1].isdigit() else "0.0.0",
         ("description",): "Memory that survives compaction: nothing is dropped until it is durable.",
         ("author",): {"name": "holdfast"},
         ("license",): "MIT",

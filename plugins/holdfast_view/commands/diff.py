@@ -109,7 +109,12 @@ def _masked(memory: Holdfast, one: DreamResult) -> DreamResult:
         diff=project.masked(one.diff)[0],
         added=project.masked(*one.added),
         lines=[evolve(line, text=text) for line, text in zip(one.lines, lines, strict=True)],
-        **{name: gone(getattr(one, name)) for name, *_ in _GONE},
+        merged=gone(one.merged),
+        replaced=gone(one.replaced),
+        archived=gone(one.archived),
+        dropped=gone(one.dropped),
+        refused=gone(one.refused),
+        judged=gone(one.judged),
     )
 
 

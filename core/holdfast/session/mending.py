@@ -92,7 +92,7 @@ def _facts(services: Services, loss: Loss) -> Mended:
     """Store again the facts stated in payloads since a call last removed or changed a fact. Earlier facts may have been
     removed on purpose, and the fact log does not hold their text."""
     from holdfast.facts import statedfacts
-    from holdfast.facts.facttrail import FactTrail
+    from holdfast.facts.audit_log import FactTrail
     from holdfast.flush.losses import flushes
 
     backend = services.store.backend
