@@ -14,6 +14,7 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
+from holdfast.journal import safety
 from holdfast.session.status import status
 from holdfast.storage import Capability
 from holdfast_web.journals import Journals
@@ -98,6 +99,13 @@ class Project:
             error, step = next(pairs) if one.error else ("", "")
             shown.append(evolve(one, error=error, next_step=step) if one.error else one)
         return evolve(now, sessions=tuple(shown))
+
+    def alarms(self) -> int:
+        """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
+        try:
+            return len(safety.all_unsafe(self.services.state))
+        except HoldfastError:
+            return 0
 
     def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""

@@ -68,7 +68,12 @@ class Renderer:
         """A page. ``here`` is the path of its entry in the menu."""
         project = self._project
         return self._environment.get_template(template).render(
-            here=here, title=title, project_name=project.name, root=project.root, **values
+            here=here,
+            title=title,
+            project_name=project.name,
+            root=project.root,
+            alarms=project.alarms(),
+            **values,
         )
 
     def part(self, template: str, **values: Any) -> Markup:

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from markupsafe import Markup, escape
-
 from holdfast.errors import BadValue, PluginNotFound
 from holdfast.text.plain import in_one_line
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from holdfast_web.pages.request import Request
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
@@ -54,6 +54,8 @@ def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:
 
 def marked(text: str, words: list[str]) -> Markup:
     """``text`` with the words of the question, and words that begin with them, in ``<mark>``."""
+    from markupsafe import Markup, escape
+
     pieces = re.split(r"(\w+)", in_one_line(text))
     return Markup("").join(
         Markup("<mark>{}</mark>").format(piece)

@@ -118,9 +118,14 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
 
 def _masked(project: Project, said: list[Said]) -> list[Said]:
     """The messages, masked and cut to a readable length."""
-    texts = project.masked(*(one.text for one in said))
-    return [evolve(one, text=_cut(text)) for one, text in zip(said, texts, strict=True)]
+    # Cut before masking, too, because a message can have megabytes; far behind what is shown, so that no mask is cut.
+    texts = project.masked(*(text for one in said for text in (one.text[: 4 * _CHARS], one.tool)))
+    return [
+        evolve(one, text=_cut(text, len(one.text)), tool=tool)
+        for one, text, tool in zip(said, texts[::2], texts[1::2], strict=True)
+    ]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… {len(text) - _CHARS:,} more characters"
+def _cut(text: str, length: int) -> str:
+    """The beginning of a masked text whose stored length is ``length``."""
+    return text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {length:,} characters"

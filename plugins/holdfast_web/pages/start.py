@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
 
@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
+#: Characters of the brief that the clients' hooks pass on.
+_MAX_CHARS: Final = 9_000
+
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     services = project.services
-    brief = project.memory.load()
+    brief = project.memory.load(max_chars=_MAX_CHARS)
     prompt = project.memory.prompt()
     tokens = services.count_tokens
     sources = [(name, tokens(text)) for name, text in (*brief.notes, *brief.files)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -42,6 +44,21 @@ class Client:
 
     def get(self, path: str = "") -> Answer:
         return self.raw("GET", self.prefix + path)
+
+    def crawl(self, most: int) -> dict[str, Answer]:
+        """The first ``most`` pages that links lead to, by path, pages of details first every third time."""
+        found: dict[str, Answer] = {}
+        waiting = [self.prefix]
+        while waiting and len(found) < most:
+            path = waiting.pop(0)
+            if path in found:
+                continue
+            found[path] = self.raw("GET", path)
+            for link in map(unescape, re.findall(r'href="([^"#]+)', found[path].text)):
+                link = path.partition("?")[0] + link if link.startswith("?") else link
+                if link.startswith(self.prefix) and link not in found:
+                    waiting.insert(0 if link.count("/") > 2 and len(found) % 3 else len(waiting), link)
+        return found
 
     def raw(self, method: str, target: str, **headers: str) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)

@@ -16,6 +16,7 @@ from tests.plugins.web.conftest import Client, served
 from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
 from holdfast.flush.dreamlog import Status
+from holdfast.flush.publish.outbox import Item, Outbox
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"
@@ -30,21 +31,10 @@ def plain(text: str) -> str:
 
 def test_links__of_every_view__lead_to_a_page(weeks: tuple[Holdfast, Client]) -> None:
     _, client = weeks
-    seen: dict[str, int] = {}
-    waiting = [client.prefix]
-    while waiting and len(seen) < 90:
-        path = waiting.pop(0)
-        if path in seen:
-            continue
-        answer = client.raw("GET", path)
-        seen[path] = answer.status
-        assert "{{" not in answer.text, path
-        for link in map(unescape, re.findall(r'href="([^"#]+)', answer.text)):
-            link = path.partition("?")[0] + link if link.startswith("?") else link
-            if link.startswith(client.prefix) and link not in seen:
-                waiting.insert(0 if link.count("/") > 3 and len(seen) % 3 else len(waiting), link)
-    assert {path: status for path, status in seen.items() if status != 200} == {}
-    assert len(seen) > 60
+    pages = client.crawl(90)
+    assert {path: page.status for path, page in pages.items() if page.status != 200} == {}
+    assert [path for path, page in pages.items() if "{{" in page.text] == []
+    assert len(pages) > 60
 
 
 def test_overview__of_a_project_in_use__shows_what_was_saved_and_blocked(weeks: tuple[Holdfast, Client]) -> None:
@@ -135,6 +125,8 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     fact = memory.facts.create(f"{HOSTILE} 2").fact
     assert fact is not None
     memory.facts.delete(fact.id)
+    state, at = memory.services.state, memory.services.now()
+    Outbox(state).put([Item(id="0" * 20, plugin="<b>x", flush="f", target=HOSTILE, body=HOSTILE, at=at, due=at)])
     (project / ".holdfast" / "memories").mkdir()
     (project / ".holdfast" / "memories" / "a&b='x.md").write_bytes(f"# {HOSTILE}\n\n{HOSTILE}".encode())
     (project / ".holdfast" / "MEMORY.md").write_bytes(f"# {HOSTILE}\n\n- {HOSTILE}\n".encode())
@@ -162,19 +154,44 @@ def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     assert r"\x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}" in shown
 
 
-def test_secret__written_into_a_document_by_hand__is_masked(project: Path) -> None:
+def test_secret__stored_before_a_rule_knew_it__is_on_no_page(project: Path, payload: Callable[..., Any]) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    said = f"Use the token {secret}"
     with Holdfast.open(project, config=Config(zone="UTC", plugins=NO_PLUGINS)) as memory:
-        memory.facts.create(f"The build needs the token {secret}")  # before a rule knew it
-        memory.session("s1").add("user", f"Use the token {secret}")
+        memory.facts.create(said, source=said)
+        fact = memory.facts.create(f"The deploy day is {secret}").fact
+        memory.facts.remember("The deploy day is Tuesday")
+        session = memory.session("s1")
+        session.add("user", said, tool=said)
+        curated = {"memory": [said], "user": [said]}
+        words = {"facts": [said], "decisions": [said], "next_step": said, "blockers": [said], "follow_ups": [said]}
+        session.compact(0, payload(objective=said, curated=curated, **words))
+        (project / ".holdfast" / "memory").rename(project / "aside")
+        (project / ".holdfast" / "memory").touch()
+        session.override(said)
+        session.add("user", said)
+        session.compact(0)
+        (project / ".holdfast" / "memory").unlink()
+        (project / "aside").rename(project / ".holdfast" / "memory")
+    assert fact is not None
     with Holdfast.open(project, config=Config(zone="UTC")) as memory:
-        (project / ".holdfast" / "MEMORY.md").write_text(f"# Memory\n\n- The token is {secret}\n")
+        (project / ".holdfast" / "USER.md").write_text(f"# User\n\n- {said}\n")
+        memory.deep_dream()
         with served(memory) as client:
-            client.enter()
-            for view in ("memory", "documents/MEMORY.md", "facts", "start", "sessions/s1", "search?q=token"):
-                text = client.get(view).text
-                assert "REDACTED" in text, view
-                assert secret not in text, view
+            pages = client.enter().crawl(70)
+            for view in (
+                "start",
+                f"facts/{fact.id}",
+                "departures",
+                "search?q=token",
+                f"search?q={secret}",
+                "dreams?show=all",
+            ):
+                pages[view] = client.get(view)
+            assert {path for path, page in pages.items() if page.status != 200} == set()
+            shown = {path for path, page in pages.items() if secret in page.text}
+            assert shown == {f"search?q={secret}"}  # the reader's own words, in the search field
+            assert sum("REDACTED" in page.text for page in pages.values()) > 10
 
 
 def test_clone__with_memory_of_another_machine__withholds_its_content(
@@ -213,6 +230,7 @@ def test_unsafe__session__is_a_banner_with_the_next_step(
     assert "UNSAFE 1 session must not drop context." in text
     assert "holdfast flush --session s1" in text
     assert "Blocked 1 time" in plain(client.get("sessions/s1").text)
+    assert "1 UNSAFE" in plain(client.get("facts").text)
 
 
 def test_receipt__of_a_note_that_was_deleted__is_shown_as_missing(
@@ -257,6 +275,35 @@ def test_views__of_a_project_in_sqlite__show_its_notes_facts_and_sessions(
     assert "Use a lock" in client.get("documents/memory/2026-11-21.md").text
     assert "The login test is slow" in client.get("facts").text
     assert "everything is stored as written" in client.get("sessions/s1").text
+
+
+def test_session__with_a_message_of_megabytes__shows_its_beginning_masked(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast]
+) -> None:
+    memory = opened()
+    memory.session("s1").add("tool", "line of output\n" * 200_000, tool="Bash")
+    page = serve(memory).get("sessions/s1").text
+    assert "… and more, of 3,000,000 characters" in page
+    assert len(page) < 30_000
+
+
+def test_page__after_another_process_wrote__shows_the_new_state(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast]
+) -> None:
+    client = serve(opened())
+    assert "No fact is stored yet." in client.get("facts").text
+    assert "No session has begun" in plain(client.get().text)
+    other = opened()
+    other.facts.create("The login test is slow")
+    session = other.session("s1")
+    session.add("user", "Fix the login test")
+    assert "The login test is slow" in client.get("facts").text
+    assert "SAFE, with turns not yet flushed" in plain(client.get().text)
+    session.compact(0)
+    assert "Everything said is durable." in plain(client.get().text)
+    assert "1 message left the context, 0 stayed" in plain(client.get("sessions/s1").text)
+    session.add("user", "Now the logout test")
+    assert "Now the logout test" in client.get("sessions/s1").text
 
 
 def test_override__of_a_blocked_compaction__is_shown_with_its_reason(

@@ -282,6 +282,14 @@ def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -
     assert "Stopped." in out
 
 
+@pytest.mark.parametrize("words", [["--port", "70000"], ["--port", "0"], ["--idle", "0"], ["--idle", "soon"]])
+def test_command__with_a_number_out_of_range__is_a_usage_error(project: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words[1] in done.stderr
+
+
 def test_command__without_the_packages__names_the_extra(project: Path, tmp_path: Path) -> None:
     (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError('No module named jinja2', name='jinja2')\n")
     command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open"]
@@ -289,6 +297,16 @@ def test_command__without_the_packages__names_the_extra(project: Path, tmp_path:
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 3
     assert 'pip install "holdfast[web]"' in done.stderr
+
+
+def test_queries__without_the_packages_of_the_extra__can_be_imported(tmp_path: Path) -> None:
+    for name in ("jinja2", "markupsafe", "markdown_it"):
+        (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
+    code = "import holdfast_web.project, holdfast_web.journals, holdfast_web.events, holdfast_web.memory_lines\n"
+    code += "import holdfast_web.timeline, holdfast_web.pages.overview\n"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def _send(client: Client, text: str) -> str:
