@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define
 
-from holdfast_web.pages.overview import events
+from holdfast_web.events import events
 
 if TYPE_CHECKING:
     from holdfast_web.project import Project
