@@ -63,21 +63,29 @@ def _started(memory: Holdfast, event: Event) -> Reply:
         reconcile(memory, event)
         memory.outbox.send_due()
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
-    unsafe = services.gate.outgoing(_unsafe(memory), surface="daily")
-    head = [unsafe.partition("\n")[0], _session_line(event, _has_past(memory, event)), _lost(services, event.session)]
-    text = "\n\n".join(filter(None, head))
-    in_bytes = event.client in _IN_BYTES
-    remarks: list[str] = []
-    if Capability.REMOTE not in services.store.backend.capabilities:
-        whole = _fitted(memory, text, event.session, in_bytes=in_bytes)
+    backend = services.store.backend
+    if Capability.REMOTE not in backend.capabilities:
+        reply = opening(memory, event)
     else:
-        with services.store.backend.reading(), lastbrief.keeping(services) as keep:
-            whole = _fitted(memory, text, event.session, in_bytes=in_bytes)
+        with backend.reading(), lastbrief.keeping(services) as keep:
+            reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
             keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
-            remarks = services.store.backend.remarks()
+            remarks = [f"holdfast: {one}" for one in backend.remarks()]
+            reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *remarks))))
     audit.forget(services.state, event.session)
-    return Reply(context=whole, notice="\n".join(filter(None, (unsafe, *(f"holdfast: {one}" for one in remarks)))))
+    return reply
+
+
+def opening(memory: Holdfast, event: Event) -> Reply:
+    """The text for the start of ``event.session``, and the notice for the user; writes nothing. Raises: HoldfastError
+    when memory cannot be read."""
+    unsafe = memory.services.gate.outgoing(_unsafe(memory), surface="daily")
+    session = _session_line(event, _has_past(memory, event))
+    head = [unsafe.partition("\n")[0], session, _lost(memory.services, event.session)]
+    text = "\n\n".join(filter(None, head))
+    whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
+    return Reply(context=whole, notice=unsafe)
 
 
 def _without_store(services: Services, event: Event, error: HoldfastError) -> Reply:

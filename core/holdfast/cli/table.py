@@ -49,6 +49,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "prompt": "profile and facts as a block for a system prompt",
         "show": "print stored documents, or list them",
     },
+    "See it": {},
     "Consolidate": {},
     "The three files": {},
     "Look after it": {

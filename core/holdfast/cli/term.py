@@ -140,6 +140,11 @@ class Term:
 
     # shapes
 
+    def bar(self, value: int, most: int, width: int) -> str:
+        """A horizontal bar whose length is the share of ``most``; at least one cell for a positive value."""
+        full = "█" if self.unicode else "#"
+        return full * max(1, round(width * value / most)) if value > 0 and most > 0 else ""
+
     def wrapped(self, text: str, *, first: str = "", rest: str | None = None, width: int | None = None) -> str:
         """``text`` filled to the width, behind ``first`` on the first line and ``rest`` on the others.
 
@@ -276,7 +281,7 @@ def lost(error: OSError) -> Exception:
 
 def _can_encode(stream: TextIO) -> bool:
     try:
-        "✓✗●·…".encode(getattr(stream, "encoding", None) or "ascii")
+        "✓✗●·…█░▁▂▃▄▅▆▇".encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True

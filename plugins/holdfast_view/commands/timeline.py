@@ -1,0 +1,129 @@
+"""``holdfast timeline``: what was saved and what was blocked, day by day."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Final
+
+from holdfast.cli.args import add_json, examples, positive
+from holdfast.cli.term import Term
+from holdfast.cli.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast_view.history import DayEvents
+
+#: The help section that lists the command, and its line there.
+HEADING = "See it"
+SUMMARY = "plot the sessions, flushes, blocked compactions and dreams of each day"
+
+_DAYS: Final = 60
+_MOST_DAYS: Final = 3_660
+#: Fewest days of a plot that begins with the first event.
+_LEAST_DAYS: Final = 14
+#: Rows of the plot: attribute, label, style.
+_LANES: Final = (
+    ("sessions", "sessions", ""),
+    ("flushes", "flushes", "green"),
+    ("blocked", "blocked", "red"),
+    ("dreams", "dreams", "cyan"),
+    ("added", "facts new", ""),
+    ("left", "facts left", "yellow"),
+)
+_BLOCKS: Final = (" ▁▂▃▄▅▆▇█", " .:-=+*#@")
+#: Cells left of the plot and right of it.
+_GUTTER: Final = 14
+_TOTAL: Final = 8
+#: Cells of a day and its gap, the widest first.
+_COLUMNS: Final = ((3, 1), (1, 1), (1, 0))
+#: Blocked days that are listed.
+_LISTED: Final = 5
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--days",
+        metavar="N",
+        type=positive("days"),
+        help=f"days up to today (default: {_DAYS}, from the first event on)",
+    )
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json")
+        + "\n\nWhere the days do not fit, a column is several days. `blocked` counts refused flushes: after those"
+        "\nnothing left the context."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast_view.history import COUNTS, history, since_first, total
+    from holdfast_web.project import Project
+
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        project = Project(memory)
+        days = history(project, min(args.days or _DAYS, _MOST_DAYS))
+        withheld = project.facts_withheld
+    if args.json:
+        rows = [
+            {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note}
+            for day in days
+        ]
+        out.json({"ok": True, "days": rows})
+        return 0
+    whole = total(days)
+    if whole.is_quiet:
+        out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
+        out.say(out.wrapped("holdfast timeline --days 365, or holdfast install CLIENT to begin", first=_next(out)))
+        return 0
+    _plot(out, days if args.days else since_first(days, least=_LEAST_DAYS), whole)
+    _say_blocked(out, days)
+    if whole.failed:
+        out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed\n{_next(out)}holdfast dream --log")
+    if withheld:
+        out.say(f"\n{out.mark('warn')} Facts are withheld, because they came with a clone.\n{_next(out)}holdfast trust")
+    return 0
+
+
+def _next(out: Term) -> str:
+    return f"  {out.dim('next:')} "
+
+
+def _say_blocked(out: Term, days: Sequence[DayEvents]) -> None:
+    blocked = [day for day in days if day.blocked]
+    if blocked:
+        out.say()
+    for day in blocked[-_LISTED:]:
+        flushes = "1 flush" if day.blocked == 1 else f"{day.blocked:,} flushes"
+        out.say(out.wrapped(f"{day.day}: {flushes} refused, nothing was dropped", first=f"{out.mark('fail')} "))
+    if len(blocked) > _LISTED:
+        out.say(f"  and {count(len(blocked) - _LISTED, 'earlier day')}: --json lists all")
+
+
+def _plot(out: Term, days: Sequence[DayEvents], whole: DayEvents) -> None:
+    room = out.width - _GUTTER - _TOTAL
+    bar, gap = next((pair for pair in _COLUMNS if len(days) * sum(pair) <= room), _COLUMNS[-1])
+    step = ceil(len(days) * (bar + gap) / room)
+    # Counted from the newest day, so that the last column is a whole one.
+    groups = [days[max(0, end - step) : end] for end in range(len(days), 0, -step)][::-1]
+    for name, label, style in _LANES:
+        values = [sum(getattr(day, name) for day in group) for group in groups]
+        most = max(values)
+        cells = (" " * gap).join(_block(out, value, most) * bar for value in values)
+        out.say(f"  {label:<{_GUTTER - 2}}{out.style(cells, style)} {getattr(whole, name):>{_TOTAL - 2},}")
+    if bar > 1:
+        out.say(f"{'':{_GUTTER}}{out.dim(' '.join(f'{day.day:%d} ' for day in days))}".rstrip())
+    first, last = f"{days[0].day:%d %b}", f"{days[-1].day:%d %b}"
+    space = max(1, len(groups) * (bar + gap) - gap - len(first) - len(last))
+    out.say(f"{'':{_GUTTER}}{out.dim(first + ' ' * space + last)}")
+    if step > 1:
+        out.say(f"{'':{_GUTTER}}{out.dim(f'one column is {step} days')}")
+
+
+def _block(out: Term, value: int, most: int) -> str:
+    """One cell. Heights grow with the square root, so that a busy day does not flatten the others."""
+    shades = _BLOCKS[0 if out.unicode else 1]
+    return shades[max(1, round(sqrt(value / most) * (len(shades) - 1)))] if value else shades[0]
