@@ -26,7 +26,7 @@ from holdfast.flush import attribution, backlog, contract, notes, proof, stated,
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import delivery
 from holdfast.fs import durable, paths, private
-from holdfast.journal import background, safety, summaries
+from holdfast.journal import background, refusals, safety, summaries
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Evidence, Finding, Payload, Receipt, payload_of, turns_of
@@ -73,6 +73,7 @@ def flush(
         session.unmarked = refused.target == "state"
         if session.unmarked and one is not None and payload is not None:
             session.unwritten.append(stated.kept(services, one, payload, refused))
+        refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
         raise _not_begun(services, session, work, error) from error
