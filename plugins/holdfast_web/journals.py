@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import field, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, receipt_from
+from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import proof
 from holdfast.journal import refusals
@@ -67,7 +67,7 @@ class Passage:
     def payload(self) -> Payload | None:
         """What was saved; None when the record does not hold it or cannot be read."""
         try:
-            return proof.payload_of(self.flushed) if self.flushed else None
+            return flushed_payload(self.flushed) if self.flushed else None
         except (HoldfastError, KeyError, TypeError):
             return None
 
